@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.clicks import generate
-from tacit.designs.pdap.serve import FEATURES, NAMES, TENANT, VIDEOS, make_two
+from tacit.designs.pdap.serve.demo import FEATURES, NAMES, TENANT, VIDEOS, make_two
 from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"

@@ -6,7 +6,7 @@ What is shipped reports none, because home sees the clicks. Studies compare with
 from __future__ import annotations
 
 from tacit.designs.pdap.forwarding import Host
-from tacit.designs.pdap.policy import Choice, Policy
+from tacit.designs.pdap.policies.base import Choice, Policy
 from tacit.errors import DataError
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.randomness import Source

@@ -80,7 +80,7 @@ def _made(
         forwarder=Forwarder(Agreement(world.dimensions, _SLICES, epsilon), randomness=source),
         trust_settings=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
         if words
-        else TrustSettings(believed=False, share=1.0, failures=NEVER),
+        else TrustSettings(uses_reports=False, share=1.0, failures=NEVER),
         asks_all=way == "all",
     )
     spent = PureAccountant().add(home.event).epsilon() + made.caution_epsilon + epsilon

@@ -31,13 +31,14 @@ from pdap_answers import Answering, answer_range
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
-from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.experiment.network import Network
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
-from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.published import Dap, ForwardedUsers
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.dap import Dap
+from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.evaluation import Interval, mean_interval
@@ -130,12 +131,12 @@ class Lying(Network):
         """As the liar lets it pass, after what home saw itself."""
         peer = visit.peer or ""
         if self._generator.random() < self._chance:
-            self.vendors[home].clicked(visit, reward)
-        sent = self.vendors[peer].guest_clicked(home, visit.request, reward)
+            self.vendors[home].observe_click(visit, reward)
+        sent = self.vendors[peer].observe_guest_click(home, visit.request, reward)
         if sent is not None and peer in self._rewards:
             sent = self._rewards[peer](sent)
         if sent is not None:
-            self.vendors[home].rewarded(peer, sent)
+            self.vendors[home].receive_reward(peer, sent)
 
 
 class _Worst:

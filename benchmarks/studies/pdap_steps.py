@@ -26,7 +26,7 @@ from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
-from tacit.designs.pdap.policy import Uniform
+from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 
@@ -50,7 +50,7 @@ class Learner(Protocol):
 
     def update(self, choice: Any, reward: float) -> None: ...
 
-    def serve_many(self, contexts: Floats) -> NDArray[np.int64]: ...
+    def serve_forwarded(self, contexts: Floats) -> NDArray[np.int64]: ...
 
 
 Make = Callable[[int], Learner]
@@ -163,7 +163,7 @@ def _shown(
         return vendor * world.videos + arm
     others = [other for other in range(world.vendors) if other != vendor]
     other = others[arm - world.videos]
-    return other * world.videos + int(policies[other].serve_many(context)[0])
+    return other * world.videos + int(policies[other].serve_forwarded(context)[0])
 
 
 def exponent(rows: Sequence[StepRow]) -> Interval:

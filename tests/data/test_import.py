@@ -74,6 +74,11 @@ def test_a_german_file(write: Write, run: Import, tmp_path: Path) -> None:
         "read": 4,
         "kept": 3,
         "dropped": [{"rule": "the rating is missing", "rows": 1}],
+        "people": 2,
+        "items": 2,
+        "likes": 1,
+        "scale": "1:5:1",
+        "warnings": [],
         "columns": {
             "user": "Kundennummer",
             "item": "Artikel",
@@ -470,10 +475,10 @@ def test_titles_above_a_table_and_odd_scores(
     assert load(tmp_path / "out").history(1) == {"a": 4.0}
 
 
-def test_what_was_liked_is_an_event(write: Write, run: Import, tmp_path: Path) -> None:
-    """A no is not taken for a like."""
-    run(write("user,item,liked\n1,a,true\n1,b,false\n"))
-    assert load(tmp_path / "out").history(1) == {"a": 1.0}
+def test_what_was_liked_is_a_like(write: Write, run: Import, tmp_path: Path) -> None:
+    """A no was seen and is not taken for a like."""
+    assert run(write("user,item,liked\n1,a,true\n1,b,false\n"))["likes"] == 1
+    assert load(tmp_path / "out").history(1) == {"a": 1.0, "b": 0.0}
 
 
 def test_events_of_a_folder_take_no_scale(write: Write, run: Import, tmp_path: Path) -> None:

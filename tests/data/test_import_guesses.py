@@ -45,20 +45,19 @@ def test_sentences_above_the_table_are_skipped(imported):
     [("liked", "TRUE", "FALSE"), ("reaction", "like", "dislike"), ("thumb", "Up", "Down")],
 )
 def test_answers_in_words_are_likes(imported, header, yes, no):
-    """A dislike is no event, and the column of answers is no item."""
+    """A dislike is no like, and the column of answers is no item."""
     rows = [f"{user},{item},{yes if stars > 2 else no}" for user, item, stars in ROWS]
     found = imported([f"uid,vid,{header}", *rows])
-    assert found["columns"] == {"user": "uid", "item": "vid", "plays": header}
-    assert found["kept"] == sum(stars > 2 for *_, stars in ROWS)
-    assert found["dropped"] == [{"rule": "0 plays are no event", "rows": len(ROWS) - found["kept"]}]
+    assert found["columns"] == {"user": "uid", "item": "vid", "rating": header}
+    assert found["likes"] == sum(stars > 2 for *_, stars in ROWS)
+    assert (found["kept"], found["scale"]) == (len(ROWS), "0:1:1")
 
 
 def test_a_basket_in_one_cell_is_refused(imported):
-    """Every cell would be an item of its own."""
+    """A basket is no person, and a cell holds one item."""
     rows = [f'{number},"{number} {number + 1} {number + 2}"' for number in range(60)]
     error = imported(["basket_id,items", *rows])["message"]
-    assert "every item has one row" in error
-    assert "--item" in error
+    assert "a basket is no person" in error
 
 
 def test_a_column_that_was_named_is_believed(imported):

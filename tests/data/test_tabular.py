@@ -275,8 +275,8 @@ def test_a_header_alone_is_refused(write: Any) -> None:
 
 def test_a_missing_column_lists_what_there_is(write: Any) -> None:
     """The columns found and the option that names the missing one."""
-    said = refusal(write("who,item,rating\n1,2,3\n"))
-    assert "no user column; found 'who, item, rating'" in said
+    said = refusal(write("who,whom,rating\n1,2,3\n"))
+    assert "no user column; found 'who, whom, rating'" in said
     assert "Name it with --user" in said
 
 

@@ -12,7 +12,7 @@ from tacit.errors import ConfigError
 from tacit.evaluation import Result
 
 if TYPE_CHECKING:
-    from tacit.data.tables import Role
+    from tacit.data.tables.names import Role
     from tacit.profile_sums.model import PrivateLists
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +15,14 @@ from tacit import terminal
 from tacit.cli.commands import command
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.data.tables import Role
     from tacit.data.tables.importing import Plan
+    from tacit.data.tables.names import Role
 
 app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
 
@@ -58,6 +58,11 @@ def import_(
     encoding: str | None = option("Such as cp1252; UTF-8, else cp1252, if left out."),
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
+    where: list[str] | None = option(
+        "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
+        "several conditions have to hold."
+    ),
+    no_time: bool = option("Read no times.", flag="--no-time"),
     yes: bool = option("Ask nothing.", flag="--yes -y"),
     as_json: JSON = False,
 ) -> Result:
@@ -67,9 +72,10 @@ def import_(
     about; with --json, or without a terminal, nothing is asked. What was dropped, and by which
     rule, is reported. A scale that is given is then public.
     """
+    from tacit.data.columns import EVENTS
     from tacit.data.tables.cleaning import Rules
     from tacit.data.tables.folder import check_folder, write_folder
-    from tacit.data.tables.importing import carry_out, plan
+    from tacit.data.tables.importing import carry_out, plan, warnings_about
 
     check_folder(out)
     rules = Rules(
@@ -82,6 +88,8 @@ def import_(
     )
     typed = source.columns | {"plays": source.plays, "domain": source.domain}
     asked = {role: typed[role] for role in _MEANS}
+    if no_time:
+        del asked["time"]
     events = bool(source.events)
 
     def plan_import() -> Plan:
@@ -94,15 +102,26 @@ def import_(
             delimiter=source.delimiter,
             header=header,
             table=table,
+            where=where or (),
         )
 
-    guess = plan_import()
+    may_ask = not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty()
+    try:
+        guess = plan_import()
+    except DataError as question:
+        if not may_ask:
+            raise
+        terminal.say(str(question))
+        events = _ask_for_columns(asked, {}) or events
+        guess = plan_import()
     if not as_json:
         _show_guess(guess)
-    if guess.ratings and not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty():
+    if guess.ratings and may_ask:
+        first = guess.ratings[0]
+        usual = {role: first.table.headers[at] for role, at in first.places.items()}
         complete = all({"user", "item"} <= set(table.places) for table in guess.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
-            events = _ask(guess, asked) or events
+            events = _ask_for_columns(asked, usual) or events
             guess = plan_import()
     done = carry_out(
         guess,
@@ -123,25 +142,36 @@ def import_(
         "read": done.read,
         "kept": len(ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
+        "people": len(set(ratings.users.tolist())),
+        "items": len(set(ratings.items.tolist())),
+        "likes": int(ratings.likes.sum()),
+        "scale": str(ratings.scale)
+        if ratings.scale != EVENTS or "rating" in done.columns
+        else None,
         "columns": done.columns,
+        "warnings": guess.warnings + warnings_about(ratings, done.read, done.dropped),
         "folder": str(out),
     }
     after = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
     return Result(result, list(_describe_import(result, ratings)), after)
 
 
-def _ask(plan: Plan, asked: dict[Role, str | None]) -> bool:
-    """Ask for each column; return whether there are neither stars nor plays."""
-    guess = plan.ratings[0]
-    for role in _ASKED:
-        guessed = guess.table.headers[guess.places[role]] if role in guess.places else "-"
-        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=guessed).strip()
+def _ask_for_columns(asked: dict[Role, str | None], usual: Mapping[Role, str]) -> bool:
+    """Ask for each column and write the answers into `asked`.
+
+    Returns:
+        Whether there are neither stars nor plays.
+    """
+    roles = [role for role in _ASKED if role in asked]
+    for role in roles:
+        default = usual.get(role, "-")
+        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=default).strip()
         asked[role] = None if answer == "-" else answer
-    every_row_is_an_event = asked["rating"] is None and asked["plays"] is None
-    for role in _ASKED[2:]:  # what is not asked for is not guessed either
-        if asked[role] is None:
+    has_neither = asked["rating"] is None and asked["plays"] is None
+    for role in roles:  # what is not asked for is not guessed either
+        if role not in ("user", "item") and asked[role] is None:
             del asked[role]
-    return every_row_is_an_event
+    return has_neither
 
 
 def _show_guess(plan: Plan) -> None:
@@ -175,6 +205,7 @@ def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table
         f"Read {result['read']:,} rows and kept {result['kept']:,} {kind}: "
         f"{ratings.n_users:,} people, {ratings.n_items:,} items. They are in {result['folder']}."
     )
+    yield from result["warnings"]
     private = []
     if not ratings.catalogue_given:
         private.append("the list of items (public with --catalogue FILE or --public-items)")

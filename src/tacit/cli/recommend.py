@@ -18,7 +18,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
-    from tacit.data.tables import Role
+    from tacit.data.tables.names import Role
 
 app = typer.Typer()
 

@@ -16,7 +16,7 @@ from tacit.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings, RatingScale
     from tacit.data.stored_ratings import StoredRatings
-    from tacit.data.tables import Role
+    from tacit.data.tables.names import Role
 
 USER = option("Column of the person's id.")
 ITEM = option("Column of the item's id.")

@@ -56,10 +56,49 @@ class RatingScale:
 
     @classmethod
     def nearest(cls, values: NDArray[np.float64]) -> tuple[RatingScale, int]:
-        """The first of the common scales that holds most values, and how many are off it."""
+        """Find the common scale that the values lie on.
+
+        The first scale that holds 95 % of the values wins, so that a single cell decides nothing
+        for the others. Half stars are believed from 1 % of the values on.
+
+        Returns:
+            The scale, the one that holds most values if none holds 95 %; and how many are off it.
+        """
+        for scale, levels in _SCALES_OF_FEW_LEVELS:
+            if np.isin(values, levels).all() and np.isin(levels, values).sum() >= 2:
+                return scale, 0
         held = {scale: int(scale.holds(values).sum()) for scale in COMMON_SCALES}
-        most = max(held, key=held.__getitem__)
-        return most, len(values) - held[most]
+        if len(values) < FEWEST_FOR_RARE_SCALES:
+            held = {scale: number for scale, number in held.items() if scale not in _RARE_SCALES}
+        if not (values < 0).any():
+            del held[_BELOW_ZERO]
+        enough = [scale for scale in held if held[scale] >= MOST_ON_SCALE * len(values)]
+        chosen = enough[0] if enough else max(held, key=held.__getitem__)
+        halves = RatingScale(chosen.minimum - 0.5, chosen.maximum, 0.5)
+        if chosen.step == 1 and halves in held:
+            gained = held[halves] - held[chosen]
+            if held[halves] == len(values) and gained >= FEWEST_HALVES * len(values):
+                chosen = halves
+        return chosen, len(values) - held[chosen]
+
+    @classmethod
+    def code_of_no_rating(cls, values: NDArray[np.float64]) -> float | None:
+        """Find a number beside a common scale that may mean "no rating".
+
+        Returns:
+            0, -1 or 99 where more than 5 % of the values are it and the others lie on a common
+            scale without it; None otherwise.
+        """
+        if any(np.isin(values, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
+            return None
+        for code in (0.0, -1.0, 99.0):
+            rest = values[values != code]
+            if not rest.size or len(values) - len(rest) <= (1 - MOST_ON_SCALE) * len(values):
+                continue
+            scale, odd = cls.nearest(rest)
+            if odd <= (1 - MOST_ON_SCALE) * len(rest) and not scale.holds(np.array([code])).any():
+                return code
+        return None
 
     def unfit(self, row: int | None) -> DataError:
         """Where no common scale holds all ratings. row: the first off this one; None: all are."""
@@ -113,11 +152,36 @@ class RatingScale:
 
 
 COMMON_SCALES = tuple(
-    map(RatingScale.parse, ("1:5:1", "0.5:5:0.5", "0:5:0.5", "1:10:1", "0:10:0.5", "0:100:1"))
+    RatingScale.parse(text)
+    for text in (
+        "1:5:1",
+        "0.5:5:0.5",
+        "0:5:0.5",
+        "1:7:1",
+        "1:10:1",
+        "0:10:0.5",
+        "0:20:0.5",
+        "0:100:1",
+        "-10:10:0",
+    )
 )
+_BELOW_ZERO = COMMON_SCALES[-1]
+_RARE_SCALES = frozenset(map(RatingScale.parse, ("1:7:1", "0:20:0.5")))
+FEWEST_FOR_RARE_SCALES = 50
+"""Ratings from which on their absence above 7 or 20 says that the scale ends there."""
+MOST_ON_SCALE = 0.95
+"""Share of the ratings that decides which scale they are on."""
+FEWEST_HALVES = 0.01
+"""Share of the ratings from which on half stars are no slips."""
 
 EVENTS = RatingScale(0, 1, 1)
 """Of events without stars, such as purchases: a 1 is a like, a 0 was seen and not liked."""
+
+_SCALES_OF_FEW_LEVELS = (
+    (EVENTS, np.array([0.0, 1.0])),
+    (RatingScale(-1, 1, 1), np.array([-1.0, 0.0, 1.0])),
+)
+"""Answers of yes and no, and thumbs."""
 
 _ROOMY = 4  # a table of this many places per row is cheaper than sorting the ids
 _BIGGEST_ID = np.iinfo(np.int64).max

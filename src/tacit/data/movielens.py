@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.tables import Role
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.reading import Guess, Reading, ratings_of, table_of
+from tacit.data.tables.guessing import Guess
+from tacit.data.tables.names import Role
+from tacit.data.tables.reading import Reading, ratings_of, table_of
 from tacit.data.tables.sources import open_table
 from tacit.errors import ConfigError, DataError, DownloadError
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
 from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
-from tacit.data.tables import Role, find, missing
+from tacit.data.tables import find, missing
+from tacit.data.tables.names import Role
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 

@@ -21,10 +21,12 @@ import numpy as np
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Role, Table, choose, find, missing
+from tacit.data.tables import Table, choose, find, missing
 from tacit.data.tables.cleaning import OnBad, Rules, clean
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import guess, matched, ratings_of, table_of
+from tacit.data.tables.guessing import guess
+from tacit.data.tables.names import Role
+from tacit.data.tables.reading import matched, ratings_of, table_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
@@ -80,7 +82,7 @@ def read_ratings(
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    guessed = guess(opened, asked, events=events, contents=False).checked(rules)
+    guessed = guess(opened, asked, events=events).checked(rules)
     ratings = ratings_of([guessed], rules).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
@@ -301,7 +303,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
-    if path.is_file():
+    if path.exists() and not path.is_dir():  # also a pipe
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)

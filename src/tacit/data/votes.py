@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
-from tacit.data.tables import plain
 from tacit.data.tables.cleaning import ids_of
 from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
@@ -124,7 +123,7 @@ class _Rows:
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
         asked = [name for role in needed for name in _HEADERS[role]]
         self._table = open_table(path, header=True, asked=asked).whole()
-        headers = [plain(header) for header in self._table.headers]
+        headers = [header.strip().lower().split(":")[0] for header in self._table.headers]
         self.texts: dict[str, list[str]] = {}
         for role in (*needed, *optional):
             place = next((headers.index(name) for name in _HEADERS[role] if name in headers), None)

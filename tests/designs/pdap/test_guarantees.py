@@ -1,100 +1,64 @@
-"""Cards of the published policies: refuted, with figures that come from the formulas."""
+"""Cards of the sound learners say what their noise really costs, and claim nothing without it."""
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 
-from tacit.designs.pdap import published_guarantees as guarantees
-from tacit.designs.pdap.control import Setting
-from tacit.errors import ConfigError
-from tacit.privacy import Basis
-
-SETTING = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
-
-
-def text(cards) -> str:
-    return json.dumps([card.to_dict() for card in cards])
+from tacit.designs.pdap import guarantees as cards
+from tacit.designs.pdap.joint import JointSetting
+from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.privacy import Basis, Trust
+from tacit.randomness import secure
 
 
-@pytest.mark.parametrize("name", ["cap", "dup", "dap"])
-def test_without_privacy_there_is_no_epsilon(name):
-    """CAP, DUP and DAP protect nobody, whatever epsilon is asked about."""
-    (card,) = guarantees.published(name, SETTING, epsilon=1.0)
-    assert (card.basis, card.epsilon, card.protects) == (Basis.NONE, None, "nobody")
-    assert name.upper() in card.name
+def setting(**changes) -> JointSetting:
+    plain = {"videos": 20, "neighbours": 3, "dimension": 2, "horizon": 200_000, "epsilon": 1.0}
+    return JointSetting(**{**plain, **changes})
 
 
-@pytest.mark.parametrize("name", ["p-dap", "gp-dap"])
-def test_published_policies_are_refuted(name):
-    """Both halves have a card, neither has an epsilon, and every claim has its evidence."""
-    cards = guarantees.published(name, SETTING, epsilon=0.1)
-    assert [card.basis for card in cards] == [Basis.REFUTED] * 2
-    assert [str(card.adjacency) for card in cards] == [
-        "replace one attribute value",
-        "replace one reward",
-    ]
-    for card in cards:
-        assert card.epsilon is None
-        assert all(claim.evidence for claim in card.claims)
+def local(**changes) -> Context:
+    plain = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": 1.0}
+    return Context(ContextSetting(**{**plain, **changes}), randomness=secure())
 
 
-def test_figures_of_the_own_users_card():
-    """Exact losses of a draw, of a past reward, and what privacy in the context would cost."""
-    card = text(guarantees.published("p-dap", SETTING, epsilon=0.1)[:1])
-    for figure in (
-        "0.4 at level 3",
-        "1.6 at level 5",
-        "12.33",
-        "1.328",
-        "8.603",
-        "0.4975",
-        "0.475",
+def test_joint_card_states_the_price_of_the_noise():
+    """epsilon on the card is what an accountant says of the event: at most what was asked for,
+    and hardly less."""
+    card = cards.joint(setting())
+    assert card.basis is Basis.PROVED
+    assert 0.999 < card.epsilon <= 1.0
+    assert card.delta == 0
+    assert any("one release" in line for line in card.assumptions)
+    assert card.adjacency.unit == "visit"
+
+
+def test_person_costs_her_visits():
+    """Metered, a person costs her visits times epsilon; else nothing bounds her, and it is said."""
+    metered = cards.joint(setting(), visits_per_person=10)
+    assert metered.lifetime_epsilon == pytest.approx(10.0)
+    assert cards.joint(setting()).lifetime_epsilon is None
+    assert "N times" in cards.joint(setting()).lifetime
+
+
+def test_horizon_is_stated():
+    """What happens after T arrivals is on the card."""
+    assert "every 200000 arrivals new sums begin" in cards.joint(setting()).lifetime
+
+
+def test_local_card_needs_no_trust():
+    """Nobody is trusted, and the price is what was asked for."""
+    card = cards.context(local())
+    assert card.trust is Trust.NOBODY
+    assert 0.999 < card.epsilon <= 1.0
+
+
+def test_without_noise_nothing_is_claimed():
+    """epsilon = inf: no epsilon on any card."""
+    for card in (
+        cards.joint(setting(epsilon=math.inf)),
+        cards.context(local(epsilon=math.inf)),
     ):
-        assert figure in card
-    assert card.count("epsilon infinite") == 3
-
-
-def test_figures_of_the_forwarded_card():
-    """Losses of the tree and all readings of the noise."""
-    card = text(guarantees.published("p-dap", SETTING, epsilon=0.1)[1:])
-    for figure in ("2 at T = 2", "1.5 at T = 4", "1.33 at T = 8", "1.1 at T = 1,024", "line 9"):
-        assert figure in card
-
-
-def test_gp_dap_says_what_it_spends():
-    """The three settings, and the same figures on both halves."""
-    for card in guarantees.published("gp-dap", SETTING, epsilon=0.01):
-        assert all(figure in text([card]) for figure in ("1.28", "5.12", "81.9", "671089"))
-
-
-def test_card_follows_its_setting():
-    """A level deeper, a larger loss: figures of this setting are computed for it."""
-    losses = []
-    for split_after in (100_000, 10):
-        changed = Setting(
-            videos=20, neighbours=3, dimension=2, horizon=200_000, split_after=split_after
-        )
-        losses.append(guarantees.published("p-dap", changed, epsilon=0.1)[0].claims[0].evidence[2])
-    assert "level 2 at most" in losses[0]
-    assert "level 6 at most" in losses[1]
-
-
-def test_without_noise_the_card_says_so():
-    """At epsilon = inf there is one card, that of the twin without noise."""
-    (card,) = guarantees.published("p-dap", SETTING, epsilon=math.inf)
-    assert card.basis is Basis.NONE
-
-
-def test_vendor_without_neighbours_has_one_card():
-    """Nobody forwards to a vendor on its own."""
-    alone = Setting(videos=20, neighbours=0, dimension=2, horizon=1000)
-    assert len(guarantees.published("gp-dap", alone, epsilon=1.0)) == 1
-
-
-def test_unknown_policy_is_refused():
-    """A name that has no card is an error."""
-    with pytest.raises(ConfigError):
-        guarantees.published("ucb", SETTING)
+        assert card.epsilon is None
+        assert card.basis is Basis.NONE

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pdap_answers import Answering, answer_range
 
 from tacit.designs.pdap import joint as joint_module
+from tacit.designs.pdap.grid import MOST_CELLS, Grid, slices_for
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import CHANCE, GRAIN, Observation, covariance_of, posterior
-from tacit.designs.pdap.policy import MOST_CELLS, Grid, slices_for
-from tacit.designs.pdap.unanswered import KEPT
+from tacit.designs.pdap.unanswered import VISITS_REMEMBERED
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
@@ -62,12 +62,12 @@ def served(policy, contexts, rewards):
 
 def exact(policy):
     """(cells, arms, 2) of likes and dislikes that wait for the next release."""
-    return policy.kept()[1]["exact"]
+    return policy.export_state()[1]["exact"]
 
 
 def released(policy):
     """(releases, cells, arms) of likes, and of visits."""
-    likes, visits, _ = policy.kept()[1]["seen"]
+    likes, visits, _ = policy.export_state()[1]["seen"]
     return likes, visits
 
 
@@ -154,7 +154,7 @@ def test_only_what_is_allowed_is_chosen(allowed):
         policy = joint()
         choices = [policy.select(np.array([0.9, 0.1]), sorted(allowed)) for _ in range(40)]
     assert {choice.arm for choice in choices} <= allowed
-    parts = policy.kept()[1]["parts"][choices[0].cell]
+    parts = policy.export_state()[1]["parts"][choices[0].cell]
     stated = {c.arm: c.chance for c in choices}
     assert all(stated[a] == parts[a] / parts[sorted(allowed)].sum() for a in stated)
 
@@ -179,7 +179,7 @@ def test_a_new_period_has_new_sums():
     policy = joint(horizon=20)
     contexts, rewards = stream(50)
     served(policy, contexts[:21], rewards[:21])
-    numbers, _ = policy.kept()
+    numbers, _ = policy.export_state()
     assert (numbers["began"], numbers["released"]) == (20, 0)
     assert exact(policy).sum() == 16  # one visit, in grains
     served(policy, contexts[21:], rewards[21:])
@@ -202,16 +202,16 @@ def test_a_visit_is_answered_once():
 
 
 def test_an_answer_may_come_too_late():
-    """An answer after `KEPT` more visits is not learned, the first one no more than a second one;
-    before that it is, whatever was answered in between."""
+    """An answer after `VISITS_REMEMBERED` more visits is not learned, the first one no more than a
+    second one; before that it is, whatever was answered in between."""
     policy = joint(horizon=10**6, first=10**6)
     here = np.array([0.5, 0.5])
     first, second = policy.select(here), policy.select(here)
-    for _ in range(KEPT - 1):
+    for _ in range(VISITS_REMEMBERED - 1):
         policy.update(policy.select(here), 1.0)
     policy.update(first, 1.0)
     policy.update(second, 1.0)
-    assert exact(policy).sum() == KEPT * GRAIN
+    assert exact(policy).sum() == VISITS_REMEMBERED * GRAIN
 
 
 def test_a_choice_in_the_place_of_another_is_the_same_visit():

@@ -10,10 +10,11 @@ from pdap_liars import Lying
 
 from tacit import randomness
 from tacit.data.clicks import generate
-from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Reward
-from tacit.designs.pdap.published import Dap, ForwardedUsers
+from tacit.designs.pdap.policies.dap import Dap
+from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 

@@ -11,13 +11,13 @@ import math
 import pytest
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.regret_bounds import (
     own_video_regret,
     own_video_regret_as_printed,
     regret_bound,
     regret_bound_as_printed,
 )
+from tacit.designs.pdap.settings import Setting
 
 SETTING = Setting(videos=5, neighbours=3, dimension=2, horizon=1000, split_after=10)
 CELLS = (1, 4, 16, 4)

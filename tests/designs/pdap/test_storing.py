@@ -16,7 +16,7 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 
 
-def vendor(*, hosting=True, epoch=50, keeps=10, source=None, **changed):
+def vendor(*, hosting=True, epoch=50, remembers=10, source=None, **changed):
     source = source or randomness.secure()
     options = {
         "videos": 3,
@@ -38,7 +38,7 @@ def vendor(*, hosting=True, epoch=50, keeps=10, source=None, **changed):
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=randomness.secure()),
         trust_settings=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
-        keeps=keeps,
+        remembers=remembers,
     )
 
 
@@ -46,7 +46,7 @@ def until_asked(one):
     """A visit that waits for the neighbour, the first one."""
     for _ in range(500):
         visit = one.choose(np.array([0.3, 0.3]))
-        if visit.waits():
+        if visit.is_waiting():
             return visit
     raise AssertionError("nobody was asked")
 
@@ -56,11 +56,11 @@ def lived(one, visits=130, seed=1):
     contexts = np.random.default_rng(seed).random((visits, 2))
     for number, context in enumerate(contexts):
         visit = one.choose(context)
-        if visit.waits():
+        if visit.is_waiting():
             came = number % 3 > 0
-            one.offered(visit, Offer(visit.request, "theirs").encode() if came else None)
+            one.receive_offer(visit, Offer(visit.request, "theirs").encode() if came else None)
         if number % 2:
-            one.clicked(visit, float(number % 4 == 1))
+            one.observe_click(visit, float(number % 4 == 1))
     return one
 
 
@@ -112,7 +112,9 @@ def test_the_chances_of_an_epoch_are_kept():
     """They are drawn once per release: a restart draws no new ones."""
     one, other = lived(vendor()), vendor()
     restore(other, saved(one))
-    np.testing.assert_array_equal(other.home.kept()[1]["parts"], one.home.kept()[1]["parts"])
+    np.testing.assert_array_equal(
+        other.home.export_state()[1]["parts"], one.home.export_state()[1]["parts"]
+    )
 
 
 def test_a_visit_begun_before_is_learned_after_once():
@@ -142,24 +144,26 @@ def test_the_state_is_bounded():
     one = vendor(horizon=100, first=10, growth=1.0)
     for _ in range(10 * 3 * MOST_SEEN):
         visit = one.choose(np.array([0.3, 0.3]))
-        if visit.waits():
-            one.offered(visit, None)
-        one.clicked(visit, 1.0)
-    likes = one.home.kept()[1]["seen"][0].sum()
+        if visit.is_waiting():
+            one.receive_offer(visit, None)
+        one.observe_click(visit, 1.0)
+    likes = one.home.export_state()[1]["seen"][0].sum()
     _, arrays = unpack(saved(one))
     assert arrays["seen"].shape[1] == MOST_SEEN
-    assert one.home.kept()[1]["seen"][0].sum() == pytest.approx(likes)
+    assert one.home.export_state()[1]["seen"][0].sum() == pytest.approx(likes)
 
 
 def test_a_vendor_that_keeps_nobody_hears_of_nobody():
     """Nothing of visits or guests stays behind: a word about one, or a guest's click, is of no
     use."""
-    one = vendor(keeps=0)
+    one = vendor(remembers=0)
     visit = until_asked(one)
-    one.offered(visit, Offer(visit.request, "theirs").encode())
-    assert not one.rewarded("peer", Reward.of(visit.request, 1.0).encode())
+    one.receive_offer(visit, Offer(visit.request, "theirs").encode())
+    assert not one.receive_reward("peer", Reward.of(visit.request, 1.0).encode())
     forward = until_asked(vendor()).forward
-    assert one.guest_clicked("peer", answered(one.serve("peer", forward)).request, 1.0) is None
+    assert (
+        one.observe_guest_click("peer", answered(one.serve("peer", forward)).request, 1.0) is None
+    )
 
 
 def test_who_is_not_learned_sees_what_a_guest_sees():
@@ -167,7 +171,10 @@ def test_who_is_not_learned_sees_what_a_guest_sees():
     one = lived(vendor())
     before = saved(one)
     here = np.array([0.3, 0.3])
-    assert one.unlearned(here) == one.arms[0][int(one.home.serve_many(here[None])[0])]
+    assert (
+        one.choose_without_learning(here)
+        == one.arms[0][int(one.home.serve_forwarded(here[None])[0])]
+    )
     assert saved(one) == before
 
 
@@ -175,9 +182,9 @@ def test_a_restored_vendor_forgets_who_waited():
     """A word about a visit of another life of it is of no use."""
     one = vendor()
     visit = until_asked(one)
-    one.offered(visit, Offer(visit.request, "theirs").encode())
+    one.receive_offer(visit, Offer(visit.request, "theirs").encode())
     restore(one, saved(vendor()))
-    assert not one.rewarded("peer", Reward.of(visit.request, 1.0).encode())
+    assert not one.receive_reward("peer", Reward.of(visit.request, 1.0).encode())
 
 
 def test_what_cannot_be_stored_says_so():

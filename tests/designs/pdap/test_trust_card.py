@@ -23,7 +23,7 @@ def test_card_states_the_price_of_the_noise():
 
 @pytest.mark.parametrize(
     "settings",
-    [TrustSettings(epsilon=math.inf), TrustSettings(believed=False, share=1.0, failures=NEVER)],
+    [TrustSettings(epsilon=math.inf), TrustSettings(uses_reports=False, share=1.0, failures=NEVER)],
 )
 def test_without_noise_there_is_no_card(settings):
     """Nothing is promised of exact sums, and nothing needs to be where nobody looks."""

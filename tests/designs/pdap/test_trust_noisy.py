@@ -12,8 +12,15 @@ from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward
-from tacit.designs.pdap.policy import Choice, Uniform
-from tacit.designs.pdap.trust import GRAINS, Peer, TrustSettings, largest_gap, tail
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.uniform import Uniform
+from tacit.designs.pdap.trust import (
+    GRAINS,
+    NeighbourTrust,
+    TrustSettings,
+    laplace_tail_bound,
+    largest_gap,
+)
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.mechanisms.laplace import LaplaceRelease
@@ -28,7 +35,7 @@ class Claims(Uniform):
     epsilon = 1.0
 
     def select(self, context, arms=None):
-        return super().select(context, [self.allowed(arms)[-1]])
+        return super().select(context, [self.allowed_arms(arms)[-1]])
 
     def settle(self, context, arms, *, instead=None) -> Choice:
         return super().select(context, arms)
@@ -46,15 +53,15 @@ def vendor(trust_settings, **changed):
 def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: None):
     """One visit, whose parts come in that order, with `between` after each."""
     made = shop.choose(HERE)
-    if not made.waits():
+    if not made.is_waiting():
         return
     message = Reward.of(made.request, word).encode()
     parts = {
-        "offer": lambda: shop.offered(
+        "offer": lambda: shop.receive_offer(
             made, None if silent else Offer(made.request, "theirs").encode()
         ),
-        "click": lambda: shop.clicked(made, click),
-        "word": lambda: shop.rewarded("b", message),
+        "click": lambda: shop.observe_click(made, click),
+        "word": lambda: shop.receive_reward("b", message),
     }
     for part in order:
         parts[part]()
@@ -71,10 +78,10 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
     for order in itertools.product(("offer", "click", "word"), repeat=4):
         for click, word, silent in itertools.product((0, 1, 0.5), (low, high, -1e9), (0, 1)):
             shop, moved = vendor(trust_settings), []
-            peer = shop.known("b")
+            peer = shop.trust_in("b")
 
             def over(peer=peer, moved=moved):
-                kept = peer.kept()
+                kept = peer.export_state()
                 moved.append(np.abs(kept["sums"]).sum())
                 peer.resume({**kept, "sums": [0] * len(kept["sums"])})
 
@@ -90,21 +97,26 @@ def test_the_noise_is_that_of_what_is_charged():
     """epsilon times the scale is at least the distance in grains; the price is no more than it."""
     for low, high in RANGES:
         trust_settings = TrustSettings(low=low, high=high)
-        peer = Peer(trust_settings, epsilon=0.5)
+        peer = NeighbourTrust(trust_settings, epsilon=0.5)
         assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(trust_settings)
         assert PureAccountant().add(peer.release.event).epsilon() <= 0.5
 
 
 def test_nothing_happens_between_two_releases():
-    """Whatever comes in, who may be asked and who is believed changes at the end of an epoch."""
+    """Whatever comes in, who may be asked and whose reports are used changes at the end of an
+    epoch."""
     trust_settings = TrustSettings(epsilon=math.inf, epoch=100, proof=1, failures=1)
-    busy, idle = Peer(trust_settings, epsilon=math.inf), Peer(trust_settings, epsilon=math.inf)
+    busy, idle = (
+        NeighbourTrust(trust_settings, epsilon=math.inf),
+        NeighbourTrust(trust_settings, epsilon=math.inf),
+    )
     for _ in range(99):
-        busy.asked(came=False)
-        busy.noticed()
-        busy.compared(1.0, click=0)
-    assert [busy.open(step) for step in range(300)] == [idle.open(step) for step in range(300)]
-    assert busy.believed
+        busy.count_call(came=False)
+        busy.count_seen_click()
+        busy.compare_report(1.0, click=0)
+    asked_now = [busy.may_be_asked(step) for step in range(300)]
+    assert asked_now == [idle.may_be_asked(step) for step in range(300)]
+    assert busy.uses_reports
 
 
 def test_an_unproved_neighbour_is_asked_at_public_times():
@@ -113,39 +125,39 @@ def test_an_unproved_neighbour_is_asked_at_public_times():
     asked = []
     for step in range(1, 401):
         made = shop.choose(HERE)
-        if made.waits():
+        if made.is_waiting():
             asked.append(step)
-            shop.offered(made, Offer(made.request, "theirs").encode())
+            shop.receive_offer(made, Offer(made.request, "theirs").encode())
     assert asked == [*range(1, 41), *range(50, 401, 10)]
 
 
 def test_a_found_liar_is_asked_at_public_times_again():
     """Proved by an epoch of honest words, and found out by one of lies, whatever came before."""
     trust_settings = TrustSettings(share=0.25, proof=1, epoch=100, epsilon=math.inf)
-    peer = Peer(trust_settings, epsilon=math.inf)
+    peer = NeighbourTrust(trust_settings, epsilon=math.inf)
     for word in (0.0, 1.0):
         for _ in range(100):
-            peer.noticed()
-            peer.compared(word, click=0)
-        peer.ended(100)
-        asked = [peer.open(visits) for visits in range(100, 108)]
+            peer.count_seen_click()
+            peer.compare_report(word, click=0)
+        peer.end_epoch(100)
+        asked = [peer.may_be_asked(visits) for visits in range(100, 108)]
         assert peer.proved
         assert asked == [word == 0.0 or visits % 4 == 0 for visits in range(100, 108)]
 
 
 def lives(trust_settings, epochs, *, epsilon, lie=None, calls=200, generator=None):
     """A neighbour that home sees `calls` times an epoch; words by randomised response, or lies."""
-    peer = Peer(trust_settings, epsilon=epsilon)
+    peer = NeighbourTrust(trust_settings, epsilon=epsilon)
     width = trust_settings.high - trust_settings.low
     for epoch in range(1, epochs + 1):
         for step in range(calls):
             click = step % 2
             truth = (click - trust_settings.low) / width
             word = trust_settings.low + width * float(generator.random() < truth)
-            peer.asked(came=True)
-            peer.noticed()
-            peer.compared(word if lie is None else lie(click), click)
-        if peer.ended(epoch * trust_settings.epoch):
+            peer.count_call(came=True)
+            peer.count_seen_click()
+            peer.compare_report(word if lie is None else lie(click), click)
+        if peer.end_epoch(epoch * trust_settings.epoch):
             return epoch
     return None
 
@@ -178,10 +190,10 @@ def test_noise_alone_raises_no_more_alarms_than_stated():
     trust_settings = TrustSettings(alarm=0.05, share=0.25, proof=1, failures=1)
     raised = np.zeros(3)
     for _ in range(500):
-        peer = Peer(trust_settings, epsilon=0.1)
+        peer = NeighbourTrust(trust_settings, epsilon=0.1)
         for epoch in range(1, 4):
-            peer.ended(epoch * trust_settings.epoch)
-        raised += (not peer.believed, peer.proved, peer.kept()["pauses"] > 0)
+            peer.end_epoch(epoch * trust_settings.epoch)
+        raised += (not peer.uses_reports, peer.proved, peer.export_state()["pauses"] > 0)
     assert (raised <= 0.05 * 500).all()
 
 
@@ -190,7 +202,7 @@ def test_tail_bounds_sums_of_laplace_noise(terms):
     """A hundred thousand sums exceed the bound at 1 % in at most 1 % of cases, and half of it
     more often."""
     sums = np.random.default_rng(5).laplace(size=(100_000, terms)).sum(axis=1)
-    bound = tail(terms, 0.01)
+    bound = laplace_tail_bound(terms, 0.01)
     assert (sums > bound).mean() <= 0.01
     assert (sums > bound / 2).mean() > 0.01
 
@@ -203,45 +215,45 @@ def test_an_absent_neighbour_is_left_alone_for_longer_and_longer(epsilon):
     calls = 0
     for _ in range(20_000):
         made = shop.choose(HERE)
-        if made.waits():
+        if made.is_waiting():
             calls += 1
-            shop.offered(made, None)
+            shop.receive_offer(made, None)
     assert 500 <= calls <= 4000
 
 
 def test_a_pause_ends_and_is_forgiven():
     """Back after its pause, a neighbour that answers starts with short pauses again."""
     trust_settings = TrustSettings(share=1.0, epsilon=math.inf, epoch=100, pause=100)
-    peer = Peer(trust_settings, epsilon=math.inf)
+    peer = NeighbourTrust(trust_settings, epsilon=math.inf)
     for visits in (100, 300):
         for _ in range(50):
-            peer.asked(came=False)
-        peer.ended(visits)
-    assert (peer.open(499), peer.open(500)) == (False, True)
+            peer.count_call(came=False)
+        peer.end_epoch(visits)
+    assert (peer.may_be_asked(499), peer.may_be_asked(500)) == (False, True)
     for _ in range(50):
-        peer.asked(came=True)
-    peer.ended(600)
+        peer.count_call(came=True)
+    peer.end_epoch(600)
     for _ in range(50):
-        peer.asked(came=False)
-    peer.ended(700)
-    assert (peer.open(799), peer.open(800)) == (False, True)
+        peer.count_call(came=False)
+    peer.end_epoch(700)
+    assert (peer.may_be_asked(799), peer.may_be_asked(800)) == (False, True)
 
 
 def test_without_noise_sums_are_exact():
     """epsilon inf: what is known is what came in, by the same code."""
-    peer = Peer(TrustSettings(), epsilon=math.inf)
-    peer.asked(came=True)
-    peer.noticed()
-    peer.compared(1.0, click=0)
-    peer.ended(1000)
-    assert peer.kept()["released"] == [-1, 1, 1, 0, 1, 0]
+    peer = NeighbourTrust(TrustSettings(), epsilon=math.inf)
+    peer.count_call(came=True)
+    peer.count_seen_click()
+    peer.compare_report(1.0, click=0)
+    peer.end_epoch(1000)
+    assert peer.export_state()["released"] == [-1, 1, 1, 0, 1, 0]
 
 
 def test_a_twin_without_noise_has_exact_sums(monkeypatch):
     """A learner at epsilon inf gets no noise around it either."""
     monkeypatch.setattr(Claims, "epsilon", math.inf)
     shop = vendor(TrustSettings())
-    assert shop.known("b").release.epsilon == math.inf
+    assert shop.trust_in("b").release.epsilon == math.inf
     assert shop.caution_epsilon == math.inf
 
 
@@ -250,7 +262,7 @@ def test_a_found_liars_arm_starts_anew():
     shop = vendor(TrustSettings(epsilon=2.0, epoch=50, share=1.0))
     for _ in range(500):
         visit(shop, ("offer", "click", "word"), click=0.0, word=1.0)
-    assert not shop.known("b").believed
+    assert not shop.trust_in("b").uses_reports
     assert min(shop.arms[1]) > 1
 
 
@@ -258,13 +270,13 @@ def test_a_found_liars_arm_starts_anew():
 def test_words_are_waited_for_by_age(later, waited):
     """A visit's word is waited for until so many visits later; not until so many others wait, for
     then one visit would decide whether another's word counts."""
-    shop = vendor(TrustSettings(share=1.0), keeps=5)
+    shop = vendor(TrustSettings(share=1.0), remembers=5)
     first = shop.choose(HERE)
-    shop.offered(first, Offer(first.request, "theirs").encode())
+    shop.receive_offer(first, Offer(first.request, "theirs").encode())
     word = Reward.of(first.request, 1.0).encode()
     for _ in range(later):
         shop.choose(HERE, peers=[])
-    assert shop.rewarded("b", word) == waited
+    assert shop.receive_reward("b", word) == waited
 
 
 def test_one_release_per_epoch_and_neighbour(monkeypatch):

@@ -9,11 +9,11 @@ import pytest
 from pdap_answers import Answering
 
 from tacit import randomness
-from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
-from tacit.designs.pdap.policy import Uniform
-from tacit.designs.pdap.published import ForwardedUsers
+from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.policies.uniform import Uniform
+from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError
@@ -72,7 +72,7 @@ def test_all_neighbours_are_asked_at_every_visit(arm):
     visit = home.choose(HERE)
     assert visit.asks == ("b", "c")
     assert Forward.decode(visit.forward).request
-    assert visit.waits() == (arm >= 2)
+    assert visit.is_waiting() == (arm >= 2)
 
 
 def test_where_all_are_asked_no_word_is_waited_for():
@@ -80,9 +80,9 @@ def test_where_all_are_asked_no_word_is_waited_for():
     home = vendor(2, asks_all=True)
     peer = vendor(0, peers=("a",), videos=("u",))
     visit = home.choose(HERE)
-    assert home.offered(visit, peer.serve("a", visit.forward)) == "u"
-    assert not home.rewarded("b", peer.guest_clicked("a", visit.request, 1.0))
-    home.clicked(visit, 1.0)
+    assert home.receive_offer(visit, peer.serve("a", visit.forward)) == "u"
+    assert not home.receive_reward("b", peer.observe_guest_click("a", visit.request, 1.0))
+    home.observe_click(visit, 1.0)
     assert home.home.learned == [(2, 1.0)]
 
 
@@ -90,7 +90,7 @@ def test_an_own_video_needs_nobody():
     """An own video is shown and learned without a message."""
     home = vendor(0)
     visit = home.choose(HERE)
-    home.clicked(visit, 1.0)
+    home.observe_click(visit, 1.0)
     assert (visit.video, visit.forward) == ("x", None)
     assert home.home.learned == [(0, 1.0)]
 
@@ -99,9 +99,9 @@ def test_a_neighbour_is_asked_and_its_word_learned():
     """Forward, offer, reward: the neighbour's arm learns the word, once."""
     home, peer = vendor(2), vendor(0, peers=("a",), videos=("u",))
     visit = home.choose(HERE)
-    assert home.offered(visit, peer.serve("a", visit.forward)) == "u"
-    word = peer.guest_clicked("a", visit.request, 1.0)
-    assert home.rewarded("b", word)
+    assert home.receive_offer(visit, peer.serve("a", visit.forward)) == "u"
+    word = peer.observe_guest_click("a", visit.request, 1.0)
+    assert home.receive_reward("b", word)
     assert home.home.learned == [(2, 1.0)]
 
 
@@ -120,7 +120,7 @@ def test_a_retry_is_the_same_bytes_and_counts_once():
     visit = home.choose(HERE)
     answers = {peer.serve("a", visit.forward) for _ in range(20)}
     assert len(answers) == 1
-    words = {peer.guest_clicked("a", visit.request, reward) for reward in (1.0, 0.0, 1.0)}
+    words = {peer.observe_guest_click("a", visit.request, reward) for reward in (1.0, 0.0, 1.0)}
     assert len(words) == 1
 
 
@@ -144,8 +144,8 @@ def test_a_silent_or_broken_neighbour_leaves_an_own_video(answer):
     """Without an offer an own video is shown, and it is the one that is learned."""
     home = vendor(2)
     visit = home.choose(HERE)
-    assert home.offered(visit, answer) in ("x", "y")
-    home.clicked(visit, 1.0)
+    assert home.receive_offer(visit, answer) in ("x", "y")
+    home.observe_click(visit, 1.0)
     assert len(home.home.learned) == 1
     assert home.home.learned[0][0] in (0, 1)
 
@@ -154,23 +154,23 @@ def test_an_offer_to_another_request_is_no_offer():
     """A replayed offer does not fit this visit's number."""
     home = vendor(2)
     visit = home.choose(HERE)
-    assert home.offered(visit, Offer(REQUEST, "old").encode()) in ("x", "y")
+    assert home.receive_offer(visit, Offer(REQUEST, "old").encode()) in ("x", "y")
 
 
 def test_a_refusal_leaves_an_own_video():
     """A neighbour may refuse; nothing is learned about it."""
     home = vendor(2)
     visit = home.choose(HERE)
-    assert home.offered(visit, Refusal(visit.request, "busy").encode()) in ("x", "y")
-    assert not home.rewarded("b", Reward.of(visit.request, 1.0).encode())
+    assert home.receive_offer(visit, Refusal(visit.request, "busy").encode()) in ("x", "y")
+    assert not home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
 
 
 def test_words_out_of_range_are_clamped():
     """A huge reward counts as the highest that was agreed on."""
     home = vendor(2, trust_settings=TrustSettings(low=-0.5, high=1.5))
     visit = home.choose(HERE)
-    home.offered(visit, Offer(visit.request, "u").encode())
-    home.rewarded("b", Reward.of(visit.request, 1e12).encode())
+    home.receive_offer(visit, Offer(visit.request, "u").encode())
+    home.receive_reward("b", Reward.of(visit.request, 1e12).encode())
     assert home.home.learned == [(2, 1.5)]
 
 
@@ -178,13 +178,13 @@ def test_a_replayed_or_foreign_word_is_not_learned():
     """A second word, another peer's, or one that nobody waits for: nothing is learned."""
     home = vendor(2, peers=("b", "c"))
     visit = home.choose(HERE)
-    home.offered(visit, Offer(visit.request, "u").encode())
+    home.receive_offer(visit, Offer(visit.request, "u").encode())
     word = Reward.of(visit.request, 1.0).encode()
-    assert not home.rewarded("c", word)
-    assert not home.rewarded("b", Reward.of(REQUEST, 1.0).encode())
-    assert not home.rewarded("b", b"rubbish")
-    assert home.rewarded("b", word)
-    assert not home.rewarded("b", word)
+    assert not home.receive_reward("c", word)
+    assert not home.receive_reward("b", Reward.of(REQUEST, 1.0).encode())
+    assert not home.receive_reward("b", b"rubbish")
+    assert home.receive_reward("b", word)
+    assert not home.receive_reward("b", word)
     assert len(home.home.learned) == 1
 
 
@@ -192,9 +192,9 @@ def test_a_word_without_an_offer_is_not_learned():
     """A neighbour that praises itself and then shows nothing: the own video's click is learned."""
     home = vendor(2)
     visit = home.choose(HERE)
-    assert not home.rewarded("b", Reward.of(visit.request, 1.0).encode())
-    home.offered(visit, None)
-    home.clicked(visit, 0.0)
+    assert not home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
+    home.receive_offer(visit, None)
+    home.observe_click(visit, 0.0)
     assert [arm for arm, _ in home.home.learned] == [visit.choice.arm]
     assert visit.choice.arm != 2
 
@@ -203,10 +203,10 @@ def test_a_click_that_home_saw_counts_and_not_the_word():
     """Home saw no click; the neighbour says there was one: no click is learned."""
     home = vendor(2)
     visit = home.choose(HERE)
-    home.offered(visit, Offer(visit.request, "u").encode())
-    home.clicked(visit, 0.0)
-    home.rewarded("b", Reward.of(visit.request, 1.0).encode())
-    home.clicked(visit, 1.0)
+    home.receive_offer(visit, Offer(visit.request, "u").encode())
+    home.observe_click(visit, 0.0)
+    home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
+    home.observe_click(visit, 1.0)
     assert home.home.learned == [(2, 0.0)]
 
 
@@ -240,7 +240,7 @@ def test_a_video_joins_and_leaves_at_home_and_for_guests():
     served.remove_video("x")
     served.remove_video("y")
     assert served.videos == ("new",)
-    assert served.choose(HERE).video == served.unlearned(HERE) == "new"
+    assert served.choose(HERE).video == served.choose_without_learning(HERE) == "new"
 
 
 def test_a_video_that_left_is_not_learned():
@@ -248,7 +248,7 @@ def test_a_video_that_left_is_not_learned():
     home = vendor(0)
     visit = home.choose(HERE)
     home.remove_video("x")
-    home.clicked(visit, 1.0)
+    home.observe_click(visit, 1.0)
     assert home.home.learned == []
 
 
@@ -256,14 +256,14 @@ def test_neighbours_come_and_go():
     """A neighbour that joins is asked; one that left is neither asked nor served nor believed."""
     home = vendor(2)
     visit = home.choose(HERE)
-    home.offered(visit, Offer(visit.request, "u").encode())
+    home.receive_offer(visit, Offer(visit.request, "u").encode())
     home.remove_peer("b")
-    assert not home.rewarded("b", Reward.of(visit.request, 1.0).encode())
+    assert not home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
     assert answered(home.serve("b", visit.forward)).reason == "unknown"
     home.add_peer("c")
     assert home.peers == ("c",)
     with pytest.raises(ConfigError, match="no neighbour"):
-        home.known("b")
+        home.trust_in("b")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_neighbours_come_and_go():
         lambda: Vendor(
             Steady(1, 0), ("x",), forwarded_users=ForwardedUsers(SETTING, epsilon=math.inf)
         ).add_video("y"),
-        lambda: vendor().offered(vendor().choose(HERE), None),
+        lambda: vendor().receive_offer(vendor().choose(HERE), None),
         lambda: TrustSettings(low=1.0, high=0.0),
         lambda: TrustSettings(share=0.0),
     ],
@@ -293,4 +293,4 @@ def test_a_click_out_of_range_is_refused():
     """A click is 0 to 1."""
     home = vendor()
     with pytest.raises(DataError):
-        home.clicked(home.choose(HERE), 2.0)
+        home.observe_click(home.choose(HERE), 2.0)

@@ -15,8 +15,9 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.serve import NAMES, ServedVendor, make_two
+from tacit.designs.pdap.serve.demo import NAMES, make_two
 from tacit.designs.pdap.serve.neighbours import Reach
+from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.service import Service, Settings, create_app, open_service
 from tacit.service.event_log import EventLog
 

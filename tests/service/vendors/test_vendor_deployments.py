@@ -10,7 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.designs.pdap.messages import Forward
-from tacit.designs.pdap.serve import NAMES, ServedVendor, make_two
+from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.signatures import new_vendor_key, sign
 from tacit.errors import ConfigError
 from tacit.service import Settings, create_app, open_service

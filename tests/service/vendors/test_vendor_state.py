@@ -10,8 +10,10 @@ import pytest
 
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
-from tacit.designs.pdap.serve import NAMES, ServedVendor, StateCache, make_two
+from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.state import KEPT, Ticket, VendorState, pack, unpack
+from tacit.designs.pdap.serve.state_cache import StateCache
 from tacit.errors import ConfigError
 from tacit.randomness import secure
 from tacit.service.deployment import Deployment
@@ -49,7 +51,7 @@ def asked(desk, most=500):
 
 def held(desk):
     """Visits learned since the last release."""
-    return int(desk.vendor.home.kept()[1]["exact"].sum()) // 16
+    return int(desk.vendor.home.export_state()[1]["exact"].sum()) // 16
 
 
 def test_arrays_and_numbers_come_back():
@@ -95,7 +97,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
         desk.begin(HERE, ())
     before = held(desk)
     for reward in (1.0, 1.0, 0.0):
-        desk.clicked(Ticket.of(first), reward)
+        desk.observe_click(Ticket.of(first), reward)
     assert held(desk) == before + 1
 
 
@@ -110,18 +112,18 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
         for _ in range(others):
             desk.begin(HERE, ())
         before = held(desk)
-        desk.clicked(Ticket.of(shown), 1.0)
-        desk.clicked(Ticket.of(shown), 1.0)
+        desk.observe_click(Ticket.of(shown), 1.0)
+        desk.observe_click(Ticket.of(shown), 1.0)
         assert held(desk) == before + 1
 
 
 def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
     desk = VendorState(settings.vendor())
-    desk.clicked(Ticket(0, 0, 0, 0), 1.0)
+    desk.observe_click(Ticket(0, 0, 0, 0), 1.0)
     begun = desk.begin(HERE, ())
     desk.vendor.remove_video(begun.video)
-    desk.clicked(Ticket.of(begun), 1.0)
+    desk.observe_click(Ticket.of(begun), 1.0)
     assert held(desk) == 0
 
 

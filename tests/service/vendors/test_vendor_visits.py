@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import Forward, Offer
-from tacit.designs.pdap.serve import ServedVendor
+from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.signatures import audience_of, sign
 from tacit.designs.pdap.serve.visits import ticket_of
 from tacit.errors import ConfigError
@@ -36,7 +36,7 @@ def spent(one, user="ann"):
 def sums(one):
     """What was learned since the last release, of all cells and arms: visits, in grains."""
     desk = one.served.cache.open(one.kept())
-    return int(desk.vendor.home.kept()[1]["exact"].sum())
+    return int(desk.vendor.home.export_state()[1]["exact"].sum())
 
 
 def test_a_visit_is_answered_charged_and_learned_once(pair):

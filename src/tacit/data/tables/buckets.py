@@ -31,9 +31,9 @@ from tacit.data.stored_ratings import (
     StoredRatings,
     columns_among,
 )
-from tacit.data.tables import Role
 from tacit.data.tables.cleaning import parts_of
 from tacit.data.tables.folder import is_folder
+from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30

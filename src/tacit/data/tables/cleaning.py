@@ -20,7 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, RatingScale, unfit
-from tacit.data.tables import Role, Table
+from tacit.data.tables import Table
+from tacit.data.tables.names import Role
 from tacit.data.tables.times import TIME, Dates, ordered, seconds
 from tacit.errors import ConfigError, DataError
 
@@ -46,6 +47,8 @@ _NOTHING = (
     "\\N",
     "<NA>",
     "NaT",
+    "NA",
+    "-",
 )
 _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
 ANSWERS = {
@@ -94,7 +97,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Clean:
-    """columns   by role: ids, 'rating' (of plays 1 or 0), 'time', 'domain', of the rows kept
+    """columns   by role: ids, 'rating', 'plays', 'time', 'domain', of the rows kept
     scale      of the ratings, EVENTS of plays, None of events
     dropped    rule to number of rows
     """
@@ -168,8 +171,6 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
             columns[role] = ids_of(column)
         else:
             columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
-    if "plays" in columns:
-        columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
     return Clean(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
 
 
@@ -216,12 +217,33 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     known = stars[~np.isnan(stars)]
     if rules.scale is not None or not known.size:
         return rules.scale or EVENTS  # without stars no row can be kept, and `clean` says so
+    code = RatingScale.code_of_no_rating(known)
+    if code is not None:
+        raise _question_about_code(code, known, table, name)
     scale, odd = RatingScale.nearest(known)
     if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * len(known)):
         first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
         line = table.line(first) if odd < len(known) else None
         raise scale.unfit(line).with_place(path=table.path, column=name)
     return scale
+
+
+def _question_about_code(
+    code: float, known: NDArray[np.float64], table: Table, name: str
+) -> DataError:
+    """Ask whether a number beside the usual stars means "no rating"."""
+    rest, _ = RatingScale.nearest(known[known != code])
+    share = float((known == code).mean())
+    return DataError(
+        f"{share:.0%} of the ratings are {code:g}, the others lie on {rest}: a rating of {code:g} "
+        "may mean no rating",
+        path=table.path,
+        column=name,
+        expected="a word on what it means",
+        fix=f"If it means no rating:  --scale {rest}  leaves these rows out (with --on-bad drop "
+        f"where they are most). If it is a star, name a scale that holds it, such as "
+        f"--scale {min(code, rest.minimum):g}:{max(code, rest.maximum):g}:{rest.step:g}.",
+    )
 
 
 Read = tuple[pl.Series, pl.Series]
@@ -236,6 +258,8 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
     """Stripped texts, null where nothing is said."""
     if not text:
         column = column.cast(pl.String).str.strip_chars()
+    if column.str.contains(r"[^\x00-\x7f]").any():  # two spellings of one text are one id
+        column = column.str.normalize("NFC")
     column = column.set(column.is_in(_NOTHING).fill_null(value=False), None)
     return column, column.is_null()
 
@@ -290,6 +314,14 @@ def _stars(column: pl.Series, text: bool, rules: Rules) -> Read:
 
 
 def _plays(column: pl.Series, text: bool, rules: Rules) -> Read:
+    """Read numbers of plays; `1,234` is 1234 in a column without a decimal comma."""
+    if _is_text(column.dtype) and rules.decimal is None:
+        column, _ = _texts(column, text)
+        for sign in (",", "."):
+            grouped = column.str.contains(rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$")
+            signed = column.str.contains(sign, literal=True)
+            if signed.any() and bool((grouped | ~signed).fill_null(value=True).all()):
+                column = column.str.replace_all(sign, "", literal=True)
     numbers, missing = _stars(column, text, rules)
     return numbers.set(numbers < 0, None), missing
 

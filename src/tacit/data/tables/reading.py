@@ -1,200 +1,28 @@
-"""From a table to `Ratings`, or to attributes and metadata; which column holds what, and why.
-
-By name     well-known headers, and names in several languages if the content fits them.
-By content  for what is left: times are dates or seconds of our days, ratings few numbers on a
-            common scale, and ids repeat. Two columns of ids without names are people, then items.
-"""
+"""From tables to `Ratings`, or to attributes of people and metadata of items."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tacit.data.columns import RatingScale
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings
-from tacit.data.tables import Role, Table, choose, find, missing, named, names_of, squeezed
-from tacit.data.tables.cleaning import ANSWERS, Rules, clean, ids_of, to_numbers
+from tacit.data.tables import Table, find
+from tacit.data.tables.cleaning import Rules, clean, ids_of
+from tacit.data.tables.guessing import Guess
+from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.sources import open_table
-from tacit.data.tables.times import is_date, ordered
-from tacit.errors import ConfigError, DataError
+from tacit.data.tables.times import ordered
+from tacit.errors import DataError
 
 REPEATS = "a person's item appears again: the later row counts"
-Asked = Mapping[Role, str | None]
-_SAMPLE = 2000
-_FITS = 0.5  # share of the filled cells
-_OLDEST, _NEWEST = 315_532_800, 4_102_444_800  # of seconds that look like times: 1980 to 2100
-_MOST_STARS = 101
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What the columns of a table hold. places: role to position. why: role to 'asked', 'name' or
-    'content'. events: the rows are events, whatever columns there are."""
-
-    table: Table
-    places: dict[Role, int]
-    why: dict[Role, str] = field(default_factory=dict)
-    events: bool = False
-
-    def checked(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> Guess:
-        """The same; DataError where a needed column is missing, ConfigError for a useless scale."""
-        if rules.scale is not None:
-            if self.events or self.why.get("plays") == "asked":
-                raise ConfigError(
-                    "Events and plays have no stars, so a scale has no meaning for them."
-                )
-            needed = (*needed, "rating")
-        for role in needed:
-            if role not in self.places:
-                raise missing(role, self.table.headers, None, self.table.path)
-        return self
-
-
-class _Look:
-    """What the first cells of a column look like."""
-
-    def __init__(self, column: pl.Series) -> None:
-        if column.dtype.is_nested() or isinstance(column.dtype, pl.Duration):
-            column = pl.Series([], dtype=pl.String)  # no text, no number: it plays no role
-        kind, cells = column.dtype, column.head(_SAMPLE).drop_nulls()
-        self._cells, texts = cells, cells.cast(pl.String, strict=False).str.strip_chars()
-        numbers = cells.cast(pl.Float64) if kind.is_numeric() else to_numbers(texts)
-        self.numbers = numbers.drop_nulls().drop_nans()
-        self.numeric = self._most(len(self.numbers))
-        lowered = texts.str.to_lowercase()
-        self.answers = kind == pl.Boolean or (
-            kind == pl.String and len(cells) > 0 and bool(lowered.is_in([*ANSWERS]).all())
-        )
-
-    def _most(self, hits: int) -> bool:
-        return len(self._cells) > 0 and hits >= _FITS * len(self._cells)
-
-    @cached_property
-    def dated(self) -> bool:
-        """Dates, or numbers that would be times of our days."""
-        kind = self._cells.dtype
-        if kind == pl.Date or isinstance(kind, pl.Datetime):
-            return True
-        if not self.numeric:
-            return kind == pl.String and self._most(sum(map(is_date, self._cells.to_list())))
-        size = self.numbers.abs()
-        spans = [(_OLDEST * unit, _NEWEST * unit) for unit in (1, 10**3, 10**6, 10**9)]
-        spans.append((19_800_101, 21_001_231))
-        return any(self._most(int(size.is_between(*span).sum())) for span in spans)
-
-    @property
-    def starred(self) -> bool:
-        """Few numbers, repeated, on a common scale."""
-        distinct = self.numbers.n_unique()
-        few = distinct <= _MOST_STARS and 2 * distinct <= len(self.numbers)
-        return few and self.numeric and not self.dated and not self.answers and self.scaled
-
-    @property
-    def scaled(self) -> bool:
-        """Numbers that are nearly all on a common scale."""
-        numbers = self.numbers.to_numpy()
-        return self.numeric and RatingScale.nearest(numbers)[1] <= 0.05 * len(numbers)
-
-    @property
-    def naming(self) -> bool:
-        """Ids: whole numbers, or short texts, some of them several times."""
-        kind = self._cells.dtype
-        if self.dated or self.answers or len(self._cells) == 0:
-            return False
-        if self.numeric:
-            return bool((self.numbers == self.numbers.round()).all())
-        return kind == pl.String and float(np.mean([len(x) for x in self._cells])) <= 40
-
-    def fits(self, role: Role) -> bool:
-        """Whether a name in use elsewhere may be believed."""
-        return self.dated if role == "time" else role not in ("rating", "plays") or self.numeric
-
-
-def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = True) -> Guess:
-    """Columns by what was asked, by name, and (contents) by what stands in them. What cannot be
-    guessed is left out; DataError where a column that was asked for is not there."""
-    headers = table.headers
-    looks = [_Look(column) for column in table.frame.get_columns()]
-    places: dict[Role, int] = {}
-    why: dict[Role, str] = {}
-
-    def take(role: Role, at: int | None, reason: str) -> None:
-        if at is not None and at not in places.values() and role not in places:
-            places[role], why[role] = at, reason
-
-    for role, name in asked.items():
-        if name is not None:
-            at = choose(role, headers, name, table.path)
-            if at in places.values():
-                raise DataError(
-                    "one column cannot be two things",
-                    path=table.path,
-                    column=name,
-                    fix="Name another column.",
-                )
-            take(role, at, "asked")
-    for role in asked:
-        take(role, find(role, headers, None), "name")
-    if table.header:
-        squeezes = [squeezed(header) for header in headers]
-        for role in asked:
-            for name in names_of(role, more=True):
-                for at, other in enumerate(squeezes):
-                    take(role, at if other == name and looks[at].fits(role) else None, "name")
-        for role in [role for role in asked if role in ("user", "item")]:
-            fitting = [at for at, header in enumerate(headers) if named(role, header)]
-            take(role, fitting[0] if len(fitting) == 1 else None, "name")
-    if contents:
-        _by_content(looks, places, take, asked, events=events, bare=not table.header)
-    # Stars come before numbers of plays, unless the latter are asked for by name. Without either
-    # the rows are events.
-    counted = asked.get("plays") is not None
-    if events or counted:
-        places.pop("rating", None)
-    if not counted and (events or "rating" in places):
-        places.pop("plays", None)
-    places = {role: places[role] for role in asked if role in places}
-    return Guess(table, places, {role: why[role] for role in places}, events)
-
-
-def _by_content(
-    looks: list[_Look],
-    places: Mapping[Role, int],
-    take: Callable[[Role, int | None, str], None],
-    asked: Asked,
-    *,
-    events: bool,
-    bare: bool,
-) -> None:
-    def free() -> list[int]:
-        return [at for at in range(len(looks)) if at not in places.values()]
-
-    if "time" in asked:
-        take("time", next((at for at in free() if looks[at].dated), None), "content")
-    left = [at for at in free() if not looks[at].dated]
-    naming = [at for at in left if looks[at].naming]
-    starred = [at for at in left if looks[at].starred]
-    if bare and len(naming) == 3 and looks[naming[2]].scaled:
-        starred = [naming[2]]  # person, item, stars: the order of all files without a header
-    lacking = [role for role in asked if role in ("user", "item") and role not in places]
-    for ids in ([at for at in naming if at not in starred], naming):
-        if len(ids) == len(lacking):
-            for role, at in zip(lacking, ids, strict=True):
-                take(role, at, "content")
-    if "rating" in asked and not events and "plays" not in places:
-        stars = [at for at in starred if at in free()]
-        take("rating", stars[0] if len(stars) == 1 else None, "content")
-    answers = [at for at in free() if looks[at].answers]
-    if "plays" in asked and "rating" not in places and len(answers) == 1:
-        take("plays", answers[0], "content")
+SUMMED = "a person's item appears again: its plays are added up"
 
 
 @dataclass(frozen=True)
@@ -217,7 +45,7 @@ def ratings_of(
     """Ratings of one or several tables of the same kind."""
     parts = [clean(each.table, each.places, rules) for each in tables]
     first, places = tables[0].table, tables[0].places
-    columns = _joined([part.columns for part in parts])
+    columns = _likes_of_plays(_joined([part.columns for part in parts]), rules)
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     if "domain" in columns:
@@ -250,8 +78,9 @@ def ratings_of(
     except DataError as error:
         raise error.with_place(path=error.path or first.path) from None
     dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
-    if repeats := len(columns["item"]) - len(made):
-        dropped[REPEATS] = repeats
+    kept = sum(len(part.columns["item"]) for part in parts)
+    if repeats := kept - len(made):
+        dropped[SUMMED if "plays" in places else REPEATS] = repeats
     timed = [each.table.frame[:, each.places["time"]] for each in tables if "time" in each.places]
     dates_given = not any(ordered(column, rules.dates) for column in timed)
     given = rules.scale is not None or "rating" not in places
@@ -263,11 +92,28 @@ def ratings_of(
     )
 
 
+def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
+    """Add up the plays of a person's item over its rows; from the fewest on it is a like."""
+    if "plays" not in columns:
+        return columns
+    frame = pl.DataFrame({role: pl.Series(column) for role, column in columns.items()})
+    latest = [pl.col(role).last() for role in columns if role not in ("user", "item", "plays")]
+    if "time" in columns:
+        frame = frame.sort("time", maintain_order=True)
+    summed = frame.group_by("user", "item", maintain_order=True).agg(pl.col("plays").sum(), *latest)
+    added: dict[str, Any] = {}
+    for role in [role for role in columns if role != "plays"]:
+        column = summed[role]
+        added[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
+    added["rating"] = (summed["plays"].to_numpy() >= rules.least_plays).astype(np.float64)
+    return added
+
+
 def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The columns below each other; times only where all have them."""
     if len(parts) == 1:
         return dict(parts[0])
-    if len({"rating" in part for part in parts}) == 2:
+    if len({"rating" in part or "plays" in part for part in parts}) == 2:
         raise DataError(
             "some of the files have ratings and some have none",
             fix="Import them apart, or all as events with --events.",
@@ -292,8 +138,8 @@ def table_of(
     headers = table.whole().headers
     number = None if asked is None else find(role, headers, asked)
     if number is None:
-        squeezes = [squeezed(header) for header in headers]
-        known = (squeezes.index(name) for name in names_of(role, more=True) if name in squeezes)
+        squeezes = [normalize_header(header) for header in headers]
+        known = (squeezes.index(name) for name in known_names(role) if name in squeezes)
         number = next(known, 0)
     if len(headers) < fewest:
         raise DataError("the file has no column beside the id", path=table.path, found=headers[0])

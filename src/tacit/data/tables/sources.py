@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Role, Table, named
+from tacit.data.tables import Table
+from tacit.data.tables.names import Role, is_compound_of
 from tacit.data.tables.text import text_table, unpacked
 from tacit.errors import DataError, MissingExtra
 
@@ -41,6 +45,21 @@ def open_table(
         raise DataError("this is a folder", path=path, expected="a file")
     if not path.exists():
         raise DataError("no such file", path=path)
+    if not path.is_file():  # a pipe gives its bytes once
+        with NamedTemporaryFile() as copy:
+            with path.open("rb") as stream:
+                shutil.copyfileobj(stream, copy)
+            copy.flush()
+            opened = open_table(
+                copy.name,
+                delimiter=delimiter,
+                headers=headers,
+                header=header,
+                asked=asked,
+                encoding=encoding,
+                table=table,
+            )
+        return replace(opened, path=path)
     with path.open("rb") as stream:
         head = stream.read(16)
     if head.startswith(b"SQLite format 3\0"):
@@ -80,11 +99,21 @@ def _json(path: Path, raw: bytes) -> Table:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError("the JSON lines are not UTF-8 text", path=path) from None
+    whole = _parsed(text)
+    if isinstance(whole, dict) and (nested := _people_of(whole)) is not None:
+        return Table(path, frame_of(nested))
     if text.lstrip().startswith("["):
-        if not isinstance(whole := _parsed(text), list):
+        if not isinstance(whole, list):
             expected = "a list of objects, or one a line"
             raise DataError("the JSON cannot be read", path=path, expected=expected)
         entries = dict(enumerate(whole, 1))
+    elif isinstance(whole, dict) and "\n" in text.strip():
+        raise DataError(
+            "the JSON is one object and no table",
+            path=path,
+            expected="a list of objects, one object a line, or {person: {item: stars}}",
+            fix="Was an error message saved in place of the data?",
+        )
     else:
         lines = enumerate(io.StringIO(text), 1)
         entries = {at: _parsed(line) for at, line in lines if line.strip()}
@@ -99,6 +128,22 @@ def _json(path: Path, raw: bytes) -> Table:
     names = dict.fromkeys(name for entry in rows.values() for name in entry)
     columns = {name: [entry.get(name) for entry in rows.values()] for name in names}
     return Table(path, frame_of(columns), lambda: rows, tuple(torn))
+
+
+def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
+    """Read {person: {item: stars}} as columns; None if it is something else."""
+    profiles = [profile for profile in whole.values() if isinstance(profile, dict)]
+    if not profiles or len(profiles) < len(whole):
+        return None
+    stars = [value for profile in profiles for value in profile.values()]
+    if not all(isinstance(value, int | float) for value in stars):
+        return None
+    columns: dict[str, list[Any]] = {"user": [], "item": [], "rating": []}
+    for person, profile in whole.items():
+        columns["user"] += [person] * len(profile)
+        columns["item"] += list(profile)
+        columns["rating"] += list(profile.values())
+    return columns
 
 
 def _parsed(text: str) -> Any:
@@ -164,7 +209,7 @@ def _queried(
         chosen = [
             name
             for name, columns in headers.items()
-            if all(any(named(role, each) for each in columns) for role in _PAIR)
+            if all(any(is_compound_of(role, each) for each in columns) for role in _PAIR)
         ]
     if len(chosen) == 1:
         return frame_of(ask(f"SELECT * FROM {places[chosen[0]]}"))

@@ -6,11 +6,14 @@ content are skipped. In one pass by polars; line by line where polars finds a ro
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import itertools
+import lzma
 import re
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +23,14 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import ALL_NAMES, Table, squeezed
+from tacit.data.tables import Table
+from tacit.data.tables.forms import (
+    has_blocks,
+    is_comment,
+    refuse_what_is_no_table,
+    unfold_blocks,
+)
+from tacit.data.tables.names import names_that_make_a_header, normalize_header
 from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
@@ -29,47 +39,118 @@ _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
 _FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
 _TYPED = re.compile(r":(?:token|float)(?:_seq)?$")
+_PACKED = {
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\0": ".xz",
+    b"BZh": ".bz2",
+    b"PK\x03\x04": ".zip",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+"""First bytes of packed files."""
+_ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n])')
+"""A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
+_FEWEST_ALIKE = 0.6
+"""Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
 """The cells of a row, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one file is written. `header_line` is 0 when there is none."""
+    """How one file is written.
+
+    Attributes:
+        delimiter: Between two cells.
+        headers: Names of the columns, their numbers where the file has none.
+        header_line: Last line above the rows; 0 if there is none.
+        quote: Around a cell.
+        has_names: Whether the file has names of its columns.
+    """
 
     delimiter: str
     headers: tuple[str, ...]
     header_line: int
     quote: str = '"'
+    has_names: bool = False
 
     def fits(self, cells: Record) -> bool:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
 
 
 def unpacked(path: Path) -> bytes:
-    """The bytes of a file; gzip and zstd are undone, whatever the file is called."""
+    """Read the bytes of a file; gzip, zstd, xz, bz2 and zip are undone, whatever it is called."""
     raw = path.read_bytes()
+    kind = next((kind for start, kind in _PACKED.items() if raw.startswith(start)), None)
+    if kind is None:
+        return raw
     try:
-        if raw[:2] == b"\x1f\x8b":
+        if kind == ".gz":
             return gzip.decompress(raw)
-        if raw[:4] == b"\x28\xb5\x2f\xfd":
-            return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        what = f"the .gz file cannot be unpacked ({error})"
-        raise DataError(what, path=path, fix="Fetch it again.") from None
-    except (pl.exceptions.PolarsError, OSError):
-        what = "the .zst file cannot be unpacked as UTF-8 text"
-        raise DataError(what, path=path, fix="Unpack it:  zstd -d") from None
-    return raw
+        if kind == ".xz":
+            return lzma.decompress(raw)
+        if kind == ".bz2":
+            return bz2.decompress(raw)
+        if kind == ".zip":
+            return _only_member(raw, path)
+        return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except zipfile.BadZipFile:
+        raise DataError(
+            "this is an Excel or zip file that cannot be opened",
+            path=path,
+            expected=_FORMS,
+            fix="Save the sheet as CSV, or unpack the archive first.",
+        ) from None
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"the {kind} file cannot be unpacked ({error})",
+            path=path,
+            fix="Fetch it again, or unpack it first.",
+        ) from None
+
+
+def _only_member(raw: bytes, path: Path) -> bytes:
+    """Unpack a zip archive of one file; an Excel workbook is refused by name."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        if "[Content_Types].xml" in names:
+            raise DataError(
+                "this is an Excel file",
+                path=path,
+                expected=_FORMS,
+                fix="Save the sheet as CSV first.",
+            )
+        if len(names) != 1:
+            raise DataError(
+                f"this zip archive holds {len(names)} files",
+                path=path,
+                expected="one file",
+                fix="Unpack it, and name the files.",
+            )
+        return archive.read(names[0])
 
 
 def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) -> Table:
-    """given: what `_dialect` takes."""
+    """Read a text table.
+
+    Args:
+        path: Where it is from, for messages.
+        raw: Its bytes, unpacked.
+        encoding: Name of its encoding; None: looked for.
+        given: What `_dialect` takes.
+    """
+    refuse_what_is_no_table(raw, path)
     data = _utf8(raw, path, encoding)
+    block_lines: list[int] | None = None
+    if given["headers"] is None and given["delimiter"] is None and has_blocks(data):
+        data, block_lines = unfold_blocks(data)
+        given["headers"] = _block_headers(data)
+    data = _ESCAPED_QUOTE.sub(b'""', data) if b'"' in data else data
     dialect = _dialect(path, data, **given)
 
     def lines() -> Iterator[int]:
-        return (at for at, cells in _records(data, dialect) if dialect.fits(cells))
+        for at, cells in _records(data, dialect):
+            if dialect.fits(cells):
+                yield at if block_lines is None else block_lines[at - 1]
 
     frame = fast_pass(data, dialect)
     torn: tuple[DataError, ...] = ()
@@ -80,18 +161,19 @@ def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) ->
             raise each.with_place(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
-    return Table(path, frame, lines, torn, text=True, header=dialect.header_line > 0)
+    has_names = dialect.has_names or block_lines is not None
+    return Table(path, frame, lines, torn, text=True, header=has_names)
+
+
+def _block_headers(data: bytes) -> tuple[str, ...]:
+    """Name the columns of unfolded blocks by their number."""
+    width = data.split(b"\n", 1)[0].count(b",") + 1
+    names = ("item", "user", "rating", "time")
+    return names[:width] + tuple(str(at) for at in range(5, width + 1))
 
 
 def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
     """The text in UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252."""
-    if raw[:4] == b"PK\x03\x04":
-        raise DataError(
-            "this is an Excel or zip file",
-            path=path,
-            expected=_FORMS,
-            fix="Save the sheet as CSV, or unpack the archive first.",
-        )
     if encoding is None:
         encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         if encoding == "utf-8" and b"\0" in raw[:65536]:
@@ -134,7 +216,8 @@ def _dialect(
         delimiter = delimiter or sample[0][1].rstrip("\r\n")[4:]
         above = sample.pop(0)[0]
     texts = [text for _, text in sample]
-    wanted = {squeezed(name) for name in asked if name} | ALL_NAMES
+    wanted = {normalize_header(name) for name in asked if name and not name.isdecimal()}
+    wanted |= names_that_make_a_header()
     if delimiter is not None:
         chosen = _checked(delimiter, path)
     else:
@@ -144,7 +227,7 @@ def _dialect(
     widths = [len(_split(text, chosen)) for text in texts]
     usual = max(set(widths), key=widths.count)
     while len(texts) > 1 and headers is None:  # comments and titles above the table
-        if not texts[0].startswith("#") and not widths[0] == 1 < usual:
+        if not is_comment(texts[0]) and not widths[0] == 1 < usual:
             break
         above = sample.pop(0)[0]
         del texts[0], widths[0]
@@ -153,12 +236,13 @@ def _dialect(
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
     if header is None:
-        known = any(squeezed(cell) in wanted for cell in first)
-        header = known or not any(map(LIKE_TIME.match, first))
+        below = [_split(text, chosen, quote) for text in texts[1:]]
+        header = _is_header(first, below, wanted)
     if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
+        _refuse_lists(path, widths, usual)
         return Dialect(chosen, tuple(numbers), above, quote)
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
@@ -170,7 +254,39 @@ def _dialect(
             column=min(repeated),
             fix="Rename one of them.",
         )
-    return Dialect(chosen, tuple(names), sample[0][0], quote)
+    return Dialect(chosen, tuple(names), sample[0][0], quote, has_names=True)
+
+
+def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bool:
+    """Tell whether the first row holds names of columns and no data.
+
+    A row with a number, a date, or a cell that stands twice in it or again in its column is data,
+    unless two of its cells are known names: one known word in a row of data makes no header.
+    """
+    known = {normalize_header(cell) for cell in first} & wanted
+    if len(known) >= 2:
+        return True
+    if any(LIKE_TIME.match(cell) for cell in first):
+        return False
+    filled = [cell for cell in first if cell]
+    if len(set(filled)) < len(filled):
+        return False
+    for at, cell in enumerate(first):
+        if cell and any(len(row) > at and row[at].strip() == cell for row in below):
+            return False
+    return True
+
+
+def _refuse_lists(path: Path, widths: list[int], usual: int) -> None:
+    """Raise DataError for lines of many lengths, each of which holds several items."""
+    if widths.count(usual) < _FEWEST_ALIKE * len(widths):
+        raise DataError(
+            "the rows have different lengths",
+            path=path,
+            found=f"{min(widths)} to {max(widths)} cells",
+            expected="one row a rating: a person, an item, and so on",
+            fix="A line that holds several items has to be written as several rows.",
+        )
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
@@ -266,7 +382,7 @@ def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
 def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, float, int]:
     """Better delimiters name more known headers, cut more lines alike, and into more cells."""
     cut = [_split(line, delimiter) for line in lines]
-    named = max(len({squeezed(cell) for cell in cells} & wanted) for cells in cut)
+    named = max(len({normalize_header(cell) for cell in cells} & wanted) for cells in cut)
     usual, times = Counter(map(len, cut)).most_common(1)[0]
     return named, times / len(lines) if usual > 1 else 0, usual
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
-_WHICH = "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...)"
+_WHICH = (
+    "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...), or leave "
+    "times out with --no-time"
+)
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
 LAST_SECOND = 253_402_300_799  # the end of the year 9999: beyond it lie milliseconds, not seconds
 
@@ -34,8 +37,37 @@ _FORMS = (
     re.compile(_YEAR_LAST),
     re.compile(_WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK),
     re.compile(_WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK),
+    re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})$"),
 )
-LIKE_TIME = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
+_YEAR_AFTER_CLOCK = re.compile(
+    r"^((?:[^\W\d]{2,}\.?,? +)?[^\W\d]{3,}\.? +\d{1,2}) +(\d{1,2}:\d{2}(?::\d{2})?)"
+    r"( +[A-Z]{1,4}| +[+-]\d{2}:?\d{2})? +(\d{4})$"
+)
+"""The form of C's ctime and of Twitter: Tue Apr 03 18:00:09 +0000 2012."""
+_ZONES = {
+    "EST": "-0500",
+    "EDT": "-0400",
+    "CST": "-0600",
+    "CDT": "-0500",
+    "MST": "-0700",
+    "MDT": "-0600",
+    "PST": "-0800",
+    "PDT": "-0700",
+    "BST": "+0100",
+    "CET": "+0100",
+    "CEST": "+0200",
+    "EET": "+0200",
+    "EEST": "+0300",
+    "MSK": "+0300",
+    "JST": "+0900",
+}
+_ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
+_FIRST_SERIAL, _LAST_SERIAL, _EPOCH_SERIAL = 20_000, 60_000, 25_569
+"""Days of a spreadsheet from 1954 to 2064, and 1970-01-01 among them."""
+LIKE_TIME = re.compile(
+    r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}(\b|T)|"
+    r"(\w{2,4},? +)?[^\W\d]{3,} +\d{1,2} +\d{1,2}:\d{2}"
+)
 """How a cell begins that is a number or a date, as no header does."""
 _MONTHS = {
     name: number
@@ -99,6 +131,9 @@ def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
         dates = column.cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
         if dates.null_count() == column.null_count():
             return dates.dt.epoch("s").cast(pl.Int64)
+    serials = some.is_between(_FIRST_SERIAL, _LAST_SERIAL)
+    if digits and len(some) and bool(serials.all()):
+        return ((column - _EPOCH_SERIAL) * 86_400).round().cast(pl.Int64)
     # Each by its own size: one person's times must not change how those of others are read.
     for _ in range(3):
         large = (column.abs() > LAST_SECOND).fill_null(value=False)
@@ -140,13 +175,26 @@ def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     raise DataError(what, expected="a day above 12 in at least one row", fix=f"{_WHICH}.")
 
 
+def _rearranged(text: str) -> str:
+    """Write the year before the clock, and a zone by its difference to UTC."""
+    late_year = _YEAR_AFTER_CLOCK.match(text)
+    if late_year is not None:
+        day, clock, zone, year = late_year.groups()
+        text = f"{day}, {year} {clock}{zone or ''}"
+    return _ZONE_NAME.sub(lambda match: " " + _ZONES[match[1]], text)
+
+
 def _moment(text: str, day_first: bool) -> int | None:
     """Seconds of one date; None if it is none."""
+    text = _rearranged(text)
     match = next((found for form in _FORMS if (found := form.match(text))), None)
     if match is None:
         return None
-    part = match.groupdict()
+    part: dict[str, Any] = dict.fromkeys(("hour", "minute", "second", "half", "zone"))
+    part |= match.groupdict()
     year, day = int(part["year"]), int(part["a"])
+    if match.re is _FORMS[-1]:  # a year and a month: its first day
+        part["b"], part["a"], day = "1", str(day), day
     month = int(part["b"]) if "b" in part else _MONTHS.get(part["name"].lower()[:3], 0)
     if "b" in part and not ("sign" in part and day_first):  # year first, or the month before it
         month, day = day, month

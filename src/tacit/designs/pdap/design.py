@@ -54,9 +54,9 @@ DESIGN = Design(
     served=(
         ServedSection(
             "vendors",
-            "serve:ServedVendor",
+            "serve.served_vendor:ServedVendor",
             "serve.visits:router",
-            "serve:make_demo",
+            "serve.demo:make_demo",
             counts_names=True,
         ),
     ),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, PureAccountant
 from tacit.designs.pdap import messages
 from tacit.designs.pdap.messages import MICRO, NO_NOISE, REQUEST_BYTES, Forward
-from tacit.designs.pdap.policy import Choice, Policy, checked_context
+from tacit.designs.pdap.policies.base import Choice, Policy, check_context
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
@@ -28,9 +28,13 @@ from tacit.randomness import Source
 
 @dataclass(frozen=True)
 class Agreement:
-    """How contexts are sent, as vendors agree on it. epsilon: nats, inf for the true cell.
-    features: d, or 0 to send none. slices: per feature; with noise, slices^features is at most
-    2^20."""
+    """How contexts are sent, as vendors agree on it.
+
+    Attributes:
+        features: d, or 0 to send none.
+        slices: per feature; with noise, slices^features is at most 2^20.
+        epsilon: nats of one context; inf sends the true cell.
+    """
 
     features: int
     slices: int
@@ -51,20 +55,23 @@ class Agreement:
 
     @property
     def answers(self) -> int:
+        """Cells that a message can name."""
         return int(self.slices**self.features)
 
     @property
-    def reported(self) -> bool:
+    def tells_cell(self) -> bool:
+        """Whether a message says anything about the context."""
         return self.features > 0 and self.slices > 1
 
     @property
     def micros(self) -> int:
-        """epsilon as messages state it, rounded up; 0 if nothing is sent."""
-        if not self.reported:
+        """Epsilon in millionths of a nat, rounded up, as messages state it; 0 if none is sent."""
+        if not self.tells_cell:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
+        """Whether a message is as was agreed."""
         stated = (len(forward.places), forward.slices, forward.epsilon)
         return stated == (self.features, self.slices, self.micros)
 
@@ -74,12 +81,18 @@ CLEAR = messages.MOST_SLICES
 
 
 class Forwarder:
-    """Randomises contexts, each visit's once; who limits a person's visits is the caller."""
+    """Randomises contexts, each visit's once; the caller limits a person's visits.
+
+    Attributes:
+        agreement: how contexts are sent.
+        response: the mechanism; None if nothing is sent, or the true cell.
+    """
 
     def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
+        """Prepare the mechanism of an agreement."""
         self.agreement = agreement
         self._source = randomness
-        noisy = agreement.reported and not math.isinf(agreement.epsilon)
+        noisy = agreement.tells_cell and not math.isinf(agreement.epsilon)
         # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
         spent = agreement.epsilon * (1 - 2**-40)
         self.response = KaryResponse(spent, agreement.answers) if noisy else None
@@ -87,22 +100,22 @@ class Forwarder:
 
     @property
     def event(self) -> Event | None:
-        """What one randomisation costs; None if nothing is sent, or if nothing protects it."""
+        """Cost of one randomisation; None if nothing is sent, or if nothing protects it."""
         return None if self.response is None else self.response.event
 
     @property
     def visit_epsilon(self) -> float:
         """Nats that a forwarded visit costs, at most."""
         if self.response is None:
-            return math.inf if self.agreement.reported else 0.0
+            return math.inf if self.agreement.tells_cell else 0.0
         return PureAccountant().add(self.response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64]) -> Forward:
-        """One message for this visit, for all receivers."""
+        """Write the message of one visit, for all receivers. context: (d,) in [0, 1]."""
         features, slices = self.agreement.features, self.agreement.slices
         places: tuple[int, ...] = ()
         if features:
-            given = checked_context(context, features).tolist()
+            given = check_context(context, features).tolist()
             places = tuple([min(int(feature * slices), slices - 1) for feature in given])
         if self.response is not None:
             grid = (slices,) * features
@@ -111,7 +124,7 @@ class Forwarder:
         return Forward(self._number(), self.agreement.micros, slices, places)
 
     def _number(self) -> bytes:
-        """16 random bytes; many are drawn at once."""
+        """Take the next 16 random bytes; many are drawn at once."""
         if not self._numbers:
             self._numbers = self._source.words(2 * 256).astype(">u8").tobytes()
         number, self._numbers = self._numbers[:REQUEST_BYTES], self._numbers[REQUEST_BYTES:]
@@ -119,16 +132,26 @@ class Forwarder:
 
 
 class Host:
-    """Shows others' users what one's own learner `home` says, and learns and reports no click: a
-    visit is learned once, by the vendor that forwarded it."""
+    """Serves forwarded users by the vendor's own learner, and learns and reports no click.
+
+    A visit is learned once, by the vendor that forwarded it.
+
+    Attributes:
+        home: the vendor's own learner.
+    """
 
     def __init__(self, home: Policy) -> None:
+        """Serve by this learner."""
         self.home = home
 
     def select(self, context: NDArray[np.float64]) -> Choice:
         """Choose an own video for a forwarded user."""
-        return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", None)
+        return Choice(int(self.home.serve_forwarded(context[None, :])[0]), "exploit", None)
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:
         """Choose as `select` does, which never explores."""
         return self.select(context)
+
+    def answer(self, choice: Choice, reward: float) -> float | None:
+        """Learn nothing and send nothing."""
+        return None

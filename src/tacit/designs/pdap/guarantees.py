@@ -10,7 +10,7 @@ from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
-from tacit.designs.pdap.trust import TrustSettings, release_for
+from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
@@ -186,9 +186,9 @@ def learned_about_neighbours(
     settings: TrustSettings, *, visits_per_person: int | None = None
 ) -> Guarantee:
     """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
-    if math.isinf(settings.epsilon) or not settings.looks:
+    if math.isinf(settings.epsilon) or not settings.watches:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
-    epsilon = PureAccountant().add(release_for(settings, settings.epsilon).event).epsilon()
+    epsilon = PureAccountant().add(neighbour_release(settings, settings.epsilon).event).epsilon()
     return _proved(
         epsilon,
         visits_per_person,
@@ -209,7 +209,7 @@ def learned_about_neighbours(
             "which arms were open at a visit, and when neighbours join or leave, is public",
             "a visit counts for the one whose offer is to be shown; each part once, in any epoch",
             f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
-            if settings.believed
+            if settings.uses_reports
             else "what a neighbour states about rewards is not used",
         ),
         not_covered=(

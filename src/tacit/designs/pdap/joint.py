@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from tacit.accounting import Event
 from tacit.designs.pdap import joint_sums
+from tacit.designs.pdap.grid import Grid, slices_for
 from tacit.designs.pdap.joint_sums import PARTS, EpochSums, Floats, Ints, Observation, SumNoise
-from tacit.designs.pdap.policy import Choice, Grid, Phase, Policy, checked_reward, slices_for
+from tacit.designs.pdap.policies.base import Choice, Phase, Policy, check_reward
 from tacit.designs.pdap.unanswered import Unanswered
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import check_epsilon, check_whole
@@ -99,14 +100,14 @@ class Joint(Policy):
     @property
     def _ranges(self) -> tuple[Floats, Floats]:
         """(arms,) the lowest reward of each, and the width of its range: 0 and 1 of own videos."""
-        (low, high), theirs = self.setting.neighbour_range, np.array(self.sides)
+        (low, high), theirs = self.setting.neighbour_range, np.array(self.is_neighbour)
         return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
             self._release()
         cell = self.grid.number(context)
-        allowed = self.allowed(arms)
+        allowed = self.allowed_arms(arms)
         parts = self._parts[cell, allowed]
         if arms is not None:
             self._planned = False
@@ -122,16 +123,16 @@ class Joint(Policy):
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose the arm believed best. It is not a visit: no time passes, nothing is released."""
-        allowed = self.allowed(arms)
+        allowed = self.allowed_arms(arms)
         cell = self.grid.number(context)
         return Choice(allowed[int(self._means[cell, allowed].argmax())], "exploit", cell)
 
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from a visit; each once, and not too late."""
-        number = checked_reward(reward)
-        cell = self.grid.checked(choice.cell)
+        number = check_reward(reward)
+        cell = self.grid.check_cell(choice.cell)
         learned = self._unanswered.end_one(choice.visit, self.arrivals)
-        if learned and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
+        if learned and choice.phase != "train" and 0 <= choice.arm < len(self.is_neighbour):
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
@@ -140,12 +141,12 @@ class Joint(Policy):
     ) -> Choice:
         """The arm believed best, for a visit whose choice came to nothing. Not a visit of its own:
         public time must not tell whose choice came to nothing. One of the two is answered."""
-        allowed = self.allowed(arms)
+        allowed = self.allowed_arms(arms)
         cell = self.grid.number(context)
         best = allowed[int(self._means[cell, allowed].argmax())]
         return Choice(best, "exploit", cell, visit=instead.visit)
 
-    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+    def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
         best = joint_sums.best_of(self._means, self.own)
         return np.asarray(best[[self.grid.number(context) for context in contexts]])
@@ -168,16 +169,16 @@ class Joint(Policy):
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
         return joint_sums.believed(self.seen, self._covariance, self, self._ranges)
 
-    def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def export_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from once; `exact` among them is
         private."""
-        exact, released = self._sums.kept()
+        exact, released = self._sums.export_state()
         seen = self.seen
         tables = [getattr(one, name) for name in ("likes", "visits", "counts") for one in seen]
         numbers = {
             "own": self.own.copy(),
             "neighbours": self.neighbours.copy(),
-            "sides": [int(side) for side in self.sides],
+            "sides": [int(side) for side in self.is_neighbour],
             "arrivals": self.arrivals,
             "length": self._length,
             "next": self._next,
@@ -200,7 +201,7 @@ class Joint(Policy):
         """Go on from what `kept` gave, of a Joint of the same setting."""
         self._sums.resume(arrays["exact"], numbers["released"])
         self.own, self.neighbours = list(numbers["own"]), list(numbers["neighbours"])
-        self.sides = [bool(side) for side in numbers["sides"]]
+        self.is_neighbour = [bool(side) for side in numbers["sides"]]
         noises = [noise for noise, _, _ in numbers["noises"]]
         self.seen = [Observation(*one) for one in zip(*arrays["seen"], noises, strict=True)]
         self.arrivals, self._length = numbers["arrivals"], numbers["length"]
@@ -232,7 +233,7 @@ class Joint(Policy):
 
     def _start_period(self) -> None:
         self._began = self.arrivals
-        self._sums = EpochSums(len(self.grid), len(self.sides), self.setting.noise)
+        self._sums = EpochSums(len(self.grid), len(self.is_neighbour), self.setting.noise)
         self._schedule(self.setting.first_epoch)
 
     def _schedule(self, length: int) -> None:
@@ -243,10 +244,10 @@ class Joint(Policy):
 
     def _replan(self) -> None:
         means, variances = self.estimates()
-        allowed = sorted(self.allowed())
+        allowed = sorted(self.allowed_arms())
         self._follow(means, joint_sums.plan(means, variances, allowed, self._source))
 
     def _follow(self, means: Floats, parts: Ints) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
         self._means, self._parts = means, parts
-        self._best = joint_sums.best_of(means, sorted(self.allowed()))
+        self._best = joint_sums.best_of(means, sorted(self.allowed_arms()))

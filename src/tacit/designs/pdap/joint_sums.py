@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.pdap.policy import Policy
+from tacit.designs.pdap.policies.base import Policy
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.checks import finite_floats
@@ -99,7 +99,7 @@ class EpochSums(MechanismRun):
         with self._lock:
             self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
 
-    def kept(self) -> tuple[Ints, int]:
+    def export_state(self) -> tuple[Ints, int]:
         """What was learned since the last release, exactly: (cells, arms, 2); and when that was."""
         with self._lock:
             return self._exact.copy(), self._released
@@ -165,7 +165,7 @@ def believed(
     """Means and variances (cells, arms), as of `posterior`. Before anything was seen, all own
     videos have one mean, that of all, a half at first; a neighbour that of one's own best
     videos."""
-    theirs = np.array(arms.sides)
+    theirs = np.array(arms.is_neighbour)
     likes = 50.0 + sum(float(one.likes[:, ~theirs].sum()) for one in seen)
     visits = 100.0 + sum(float(one.visits[:, ~theirs].sum()) for one in seen)
     pooled = float(np.clip(likes / max(visits, 100.0), 0.05, 0.95))

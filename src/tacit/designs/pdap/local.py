@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward
+from tacit.designs.pdap.grid import Grid
+from tacit.designs.pdap.policies.base import Choice, Policy, check_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.checks import check_epsilon
 from tacit.mechanisms.randomized_response import KaryResponse
@@ -32,19 +33,27 @@ from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below
 
-_PARTS = 1 << 20
-"""The chance to explore is a whole multiple of 1 / _PARTS."""
-_DRAWING = 0.5
+CHANCE_PARTS = 1 << 20
+"""The chance to explore is a whole multiple of 1 / CHANCE_PARTS."""
+DRAW_SHARE = 0.5
 """Share of epsilon for the draw; the rest is for the report."""
-_SLICES = 2
-"""Of each feature; few, for a report tells cells apart badly."""
-KNOWN = 10.0
+GRID_SLICES = 2
+"""Slices of each feature; few, for a report tells cells apart badly."""
+PRIOR_VISITS = 10.0
 """Visits after which a cell's mean counts as much as a half."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSetting:
-    """epsilon: of one visit, draw and report together. explore: chance of a uniform arm."""
+    """The choices of a local learner.
+
+    Attributes:
+        videos: own videos.
+        neighbours: other vendors.
+        dimension: features of a context.
+        epsilon: nats of one visit, draw and report together.
+        explore: chance of a uniform arm, below 1.
+    """
 
     videos: int
     neighbours: int
@@ -59,51 +68,64 @@ class ContextSetting:
 
     @property
     def draw_epsilon(self) -> float:
-        return self.epsilon * _DRAWING
+        """Nats of one draw."""
+        return self.epsilon * DRAW_SHARE
 
     @property
     def report_epsilon(self) -> float:
-        """A trifle less than is left, for rounding."""
-        return self.epsilon * (1 - _DRAWING) * (1 - 2**-40)
+        """Nats of one report: a trifle less than is left, for rounding."""
+        return self.epsilon * (1 - DRAW_SHARE) * (1 - 2**-40)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a device sends after a visit. answer: 2 * cell + liked, at random."""
+    """What a device sends after a visit.
+
+    Attributes:
+        arm: that was shown.
+        answer: 2 * cell + liked, by randomised response.
+    """
 
     arm: int
     answer: int
 
 
 class Context(Policy):
-    """`select` and `report` are the device's part, `learn` is the vendor's. explore: the chance of
-    a uniform arm, exactly. visits: contexts answered so far."""
+    """Local learner: `select` and `report` are the device's part, `learn` is the vendor's.
+
+    Attributes:
+        setting: its choices.
+        grid: the cells.
+        response: the mechanism of a report.
+        explore: the chance of a uniform arm, exactly.
+        visits: contexts answered so far.
+    """
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         super().__init__(setting.videos, setting.neighbours)
         self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
-        self.grid = Grid(setting.dimension, _SLICES)
+        self.grid = Grid(setting.dimension, GRID_SLICES)
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        self._answers = np.zeros((len(self.sides), 2 * len(self.grid)), dtype=np.int64)
-        self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
+        self._answers = np.zeros((len(self.is_neighbour), 2 * len(self.grid)), dtype=np.int64)
+        self.explore = Fraction(math.ceil(setting.explore * CHANCE_PARTS), CHANCE_PARTS)
         self._selections: dict[int, Selection] = {}
         self.visits = 0
         self._publish()
 
     @property
     def visit_epsilon(self) -> float:
-        """Of one visit, exactly: of the draw among all arms, and of the report."""
+        """Nats of one visit, exactly: of the draw among all arms, and of the report."""
         return self.draw_loss + PureAccountant().add(self.response.event).epsilon()
 
     @property
     def draw_loss(self) -> float:
-        """Of one draw among all arms, exactly."""
-        arms = len(self.allowed())
+        """Nats of one draw among all arms, exactly."""
+        arms = len(self.allowed_arms())
         return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 
     @property
     def event(self) -> Event:
-        """What one visit is charged; `visit_epsilon` may be a little less."""
+        """Event that one visit is charged; `visit_epsilon` may be a little less."""
         if math.isinf(self.epsilon):
             return NonPrivate()
         # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's
@@ -112,7 +134,7 @@ class Context(Policy):
         return compose(drawn, self.response.event)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """On the device: from the context and the published means of all cells."""
+        """Draw an arm on the device, from the context and the published means of all cells."""
         if self.visits >= self._next:
             self._publish()
         self.visits += 1
@@ -124,9 +146,10 @@ class Context(Policy):
 
     def _draw(self, context: NDArray[np.float64], arms: Sequence[int] | None) -> Choice:
         """One draw by the published means of the context's cell; with a chance, a uniform one."""
-        allowed = self.allowed(arms)
+        allowed = self.allowed_arms(arms)
         cell = self.grid.number(context)
-        explored = integers_below(self._source, _PARTS, 1)[0] < int(self.explore * _PARTS)
+        drawn = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
+        explored = drawn < int(self.explore * CHANCE_PARTS)
         uniform = int(integers_below(self._source, len(allowed), 1)[0])
         weights = self._weights(self._published[cell, allowed])
         place = uniform if explored else int(draw_rows(weights[None, :], self._source)[0])
@@ -134,44 +157,59 @@ class Context(Policy):
         chance = (1 - share) * int(weights[place]) / int(weights.sum()) + share / len(allowed)
         return Choice(allowed[place], "explore" if explored else "exploit", cell, chance)
 
-    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """For others' users, the own video that is best on average: no context is forwarded."""
+    def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Choose the own video that is best on average for each: no context is forwarded."""
         return np.full(len(contexts), self._best_on_average(self.own))
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """The arm best on average, for a visit whose draw came to nothing: a second draw from the
-        context would cost a second time. Who answers once, the device says."""
-        best = self._best_on_average(self.allowed(arms))
+        """Choose the arm best on average, for a visit whose draw came to nothing.
+
+        A second draw from the context would cost a second time. The device answers once.
+        """
+        best = self._best_on_average(self.allowed_arms(arms))
         return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """On the device: what it sends of this visit, and of a reward from 0 to 1. A fraction
-        becomes a like with that chance: its mean is kept."""
-        number = checked_reward(reward)
+        """Write on the device what it sends of this visit.
+
+        Args:
+            choice: of the visit.
+            reward: 0 to 1. A fraction becomes a like with that chance, which keeps its mean.
+
+        Raises:
+            DataError: The reward is out of range.
+        """
+        number = check_reward(reward)
         if not 0 <= number <= 1:
             raise DataError("the reward is out of range", expected="0 to 1")
-        liked = int(integers_below(self._source, _PARTS, 1)[0]) < round(number * _PARTS)
-        truth = 2 * self.grid.checked(choice.cell) + liked
+        drawn = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
+        liked = drawn < round(number * CHANCE_PARTS)
+        truth = 2 * self.grid.check_cell(choice.cell) + liked
         return Report(choice.arm, int(self.response([truth], self._source)[0]))
 
     def learn(self, report: Report) -> None:
+        """Count a report; DataError if it names no arm or no answer."""
         arms, answers = self._answers.shape
         if not (0 <= report.arm < arms and 0 <= report.answer < answers):
             raise DataError("a report names no arm or no answer of this policy")
         self._answers[report.arm, report.answer] += 1
 
     def update(self, choice: Choice, reward: float) -> None:
+        """Report a visit and count the report; a "train" choice is not reported."""
         if choice.phase != "train":
             self.learn(self.report(choice, reward))
 
     def means(self) -> NDArray[np.float64]:
-        """(cells, arms) as published, in [0, 1]; a half where hardly anything is known. Numbers of
-        answers are made unbiased first: each lie is equally likely."""
+        """Estimate (cells, arms) means in [0, 1]; a half where hardly anything is known.
+
+        Numbers of answers are made unbiased first: each lie is equally likely. Likes and dislikes
+        are (cells, arms); `pull` is how many visits a half counts for.
+        """
         reports = self._answers.sum(axis=1, keepdims=True)
         truth = float(self.response.truth)
         lie = float((1 - self.response.truth) / (self.response.categories - 1))
@@ -180,28 +218,29 @@ class Context(Policy):
         noise = (reports * lie).T / (truth - lie) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # An estimate is trusted as far as its visits stand out of the reports' noise.
-        pull = KNOWN + noise / np.maximum(visits, 1.0)
+        pull = PRIOR_VISITS + noise / np.maximum(visits, 1.0)
         return np.asarray(np.clip((likes + pull / 2) / (visits + pull), 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
+        """Add an arm of which nothing is known, and publish anew."""
         arm = super().add_arm(neighbour=neighbour)
         self._answers = np.pad(self._answers, ((0, 1), (0, 0)))
         self._publish()
         return arm
 
     def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Any arm, at random: it costs nothing, and is not reported."""
-        allowed = self.allowed(arms)
+        """Choose any arm at random, for a visit that costs nothing and is not reported."""
+        allowed = self.allowed_arms(arms)
         place = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[place], "train", self.grid.number(context), 1 / len(allowed))
 
     def _publish(self) -> None:
-        """Tables are published after 100 visits, and then each time these grew by a twentieth."""
+        """Publish the means: after 100 visits, and each time these grew by a twentieth."""
         self._published = self.means()
         self._next = self.visits + max(100, self.visits // 20)
 
     def _weights(self, means: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(arms,) of a draw that explores nothing."""
+        """(arms,) weights of a draw that explores nothing."""
         if math.isinf(self.epsilon):
             return np.asarray(np.arange(len(means)) == means.argmax(), dtype=np.int64)
         if (arms := len(means)) not in self._selections:
@@ -215,20 +254,25 @@ class Context(Policy):
 
 
 class Device:
-    """Meters one person's visits: each spends before anything is drawn, until nothing is left. Then
-    arms are uniform and nothing is reported, which costs nothing; when that is depends on the
-    number of visits alone. lifetime_epsilon: what they spend in their life."""
+    """Meters one person's visits: each spends before anything is drawn, until nothing is left.
+
+    Then arms are uniform and nothing is reported, which costs nothing. When that is depends on the
+    number of visits alone.
+    """
 
     def __init__(self, policy: Context, *, lifetime_epsilon: float) -> None:
+        """Start with nothing spent. lifetime_epsilon: nats that the person may spend in all."""
         self._policy = policy
         self._budget = PrivacyFilter(PureAccountant, epsilon=lifetime_epsilon)
         self._open: dict[int, Choice] = {}
 
     @property
     def spent(self) -> float:
+        """Nats spent so far."""
         return self._budget.spent_epsilon
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Choose an arm by the policy while the budget lasts, and any arm afterwards."""
         if not self._budget.affords(self._policy.event):
             return self._policy.uniform(context, arms)
         self._budget.spend(self._policy.event)
@@ -237,7 +281,11 @@ class Device:
         return choice
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Report a visit that was paid for, once."""
+        """Report a visit that was paid for.
+
+        Raises:
+            PrivacyError: It was reported before, or was not made on this device.
+        """
         if choice.phase == "train":
             return
         if self._open.get(id(choice)) is not choice:

@@ -1,4 +1,4 @@
-"""The sound P-DAP with the words of bandit libraries: fit, partial_fit, predict."""
+"""The class that a user meets: the sound learner as a bandit with fit, partial_fit and predict."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.policy import checked_context
+from tacit.designs.pdap.policies.base import check_context
 from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.randomness import secure
 
 
 class PDap:
-    """arms: names of the videos, hashable, in their order. ConfigError for bad settings.
+    """A contextual bandit that releases each visit once, with noise.
 
-    epsilon: nats of one visit, of a log as well. dimension: features of a context, each in [0, 1].
-    horizon: visits of one period of learning. Rewards lie in [0, 1].
+    Attributes:
+        epsilon: nats of one visit, of a log as well.
+        dimension: features of a context, each in [0, 1].
+        horizon: visits of one period of learning.
     """
 
     def __init__(
@@ -31,6 +33,17 @@ class PDap:
         dimension: int = 2,
         horizon: int = 200_000,
     ) -> None:
+        """Take arms and settings; nothing is learned before `fit`.
+
+        Args:
+            arms: names of the videos, hashable, in their order.
+            epsilon: nats of one visit.
+            dimension: features of a context.
+            horizon: visits of one period of learning.
+
+        Raises:
+            ConfigError: Bad settings, no arm, or an arm named twice.
+        """
         if not arms or len(set(arms)) < len(arms):
             raise ConfigError("A bandit has one or more arms, each named once.")
         self.epsilon, self.dimension, self.horizon = epsilon, dimension, horizon
@@ -42,6 +55,7 @@ class PDap:
 
     @property
     def arms(self) -> list[Hashable]:
+        """Names of the arms that may be predicted."""
         return list(self._numbers)
 
     @property
@@ -52,8 +66,19 @@ class PDap:
         return self._policy
 
     def fit(self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike) -> PDap:
-        """Start anew and learn from a log, as if this policy had made its decisions: (n,) arms;
-        rewards: (n,); contexts: (n, d)."""
+        """Start anew and learn from a log, as if this policy had made its decisions.
+
+        Args:
+            decisions: (n,) arms that were shown.
+            rewards: (n,) in [0, 1].
+            contexts: (n, d) in [0, 1].
+
+        Returns:
+            This bandit.
+
+        Raises:
+            DataError: The log is not of this form.
+        """
         setting = replace(self._setting, videos=len(self._numbers))
         self._policy = Joint(setting, randomness=secure())
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
@@ -62,7 +87,13 @@ class PDap:
     def partial_fit(
         self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike
     ) -> PDap:
-        """Go on learning. All of the log is checked before any of it is learned."""
+        """Go on learning from a log, all of which is checked before any of it is learned.
+
+        Args and errors are those of `fit`.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+        """
         policy = self.policy
         numbers = _numbers(rewards, "rewards")
         if numbers.ndim != 1:
@@ -80,17 +111,25 @@ class PDap:
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:
-        """An arm for each row. A visit each: its outcome may be passed to partial_fit."""
+        """Choose an arm for each of (n, d) contexts.
+
+        Each is a visit: its outcome may be passed to `partial_fit`.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+        """
         names = {number: arm for arm, number in self._numbers.items()}
         return [names[self.policy.select(context).arm] for context in self._rows(contexts)]
 
     def add_arm(self, arm: Hashable) -> None:
+        """Add an arm of which nothing is known; ConfigError if there is one of this name."""
         if arm in self._numbers:
             raise ConfigError(f"There is an arm {arm!r} already.")
         joined = len(self._numbers) if self._policy is None else self._policy.add_arm()
         self._numbers[arm] = joined
 
     def remove_arm(self, arm: Hashable) -> None:
+        """Never predict this arm again; ConfigError if there is none of this name."""
         if arm not in self._numbers:
             raise ConfigError(f"There is no arm {arm!r}: it never joined, or has left.")
         if self._policy is not None:
@@ -98,16 +137,16 @@ class PDap:
         del self._numbers[arm]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Of the learner, for one visit."""
+        """The card of the learner, for one visit."""
         return (guarantees.joint(self._setting),)
 
     def _rows(self, contexts: ArrayLike) -> NDArray[np.float64]:
-        """(n, d) in [0, 1]; no rows at all may come without their d."""
+        """Read contexts as (n, d) in [0, 1]; no rows at all may come without their d."""
         rows = _numbers(contexts, "contexts")
         if rows.ndim != 2 and rows.shape != (0,):
             raise DataError("contexts are no table", found=rows.shape, expected="(n, d)")
         for row in rows:
-            checked_context(row, self.dimension)
+            check_context(row, self.dimension)
         return rows
 
     def __repr__(self) -> str:
@@ -116,6 +155,7 @@ class PDap:
 
 
 def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Read numbers; DataError naming `what` they are."""
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

@@ -15,8 +15,8 @@ _TABLE_II = (
     " --seeds 4 --test 5000,10000,20000,50000 --json"
 )
 _TABLE_III = (
-    f"{_SIMULATE} --arrivals 50000 --lipschitz 0.1 --policies cap,dup,dap,p-dap"
-    " --epsilon 0.01,0.1,1 --gamma 0 --seeds 4 --test 5000,10000,20000,50000 --json"
+    f"{_SIMULATE} --arrivals 50000 --lipschitz 0.1 --policies dap,p-dap --epsilon 0.01,0.1,1"
+    " --gamma 0 --seeds 3 --test 5000,10000,20000,50000 --json"
 )
 _TABLE_IV = (
     f"{_SIMULATE} --arrivals 50000 --lipschitz 0.1 --policies p-dap,gp-dap --epsilon 0.01"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.published import Reading
+from tacit.designs.pdap.policies.forwarded_users import Reading
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.settings import Setting
 
 
 def regret_bound(

@@ -1,8 +1,8 @@
-"""Which visits wait for an answer: each is learned once, or never.
+"""Visits that wait for an answer.
 
-Answers  Each visit is charged for entering the sums once.
-Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
-         is not learned: by then a first one and a second one cannot be distinguished.
+Answers  Each visit is learned once, or never: it is charged for entering the sums once.
+Memory   A byte for each of the last `VISITS_REMEMBERED` visits. An answer that comes after as many
+         more visits is not learned: by then a first one and a second one cannot be distinguished.
 Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
          is learned, and nothing else.
 """
@@ -14,37 +14,41 @@ from numpy.typing import NDArray
 
 from tacit.errors import PrivacyError
 
-KEPT = 1 << 16
-"""Visits whose answers may still come."""
+VISITS_REMEMBERED = 1 << 16
+"""An answer to a visit that is longer ago than so many visits is not learned."""
 
 
 class Unanswered:
-    """The last visits of one learner, numbered from 0 by its `arrivals`."""
+    """Whether each of the last visits waits. Visits are numbered from 0, by `arrivals`."""
 
     def __init__(self) -> None:
-        self._waits = np.zeros(KEPT, dtype=np.bool_)
+        self._waits = np.zeros(VISITS_REMEMBERED, dtype=np.bool_)
 
     @property
     def waiting(self) -> NDArray[np.bool_]:
-        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
+        """(VISITS_REMEMBERED,) whether a visit waits, by its number modulo that; a copy."""
         return self._waits.copy()
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
-        """Go on from a copy that `waiting` gave."""
+        """Go on from what `waiting` was."""
         self._waits = waiting.copy()
 
     def begin_one(self, number: int) -> None:
-        """Note that this visit waits for its answer."""
-        self._waits[number % KEPT] = True
+        """Let this visit wait for its answer."""
+        self._waits[number % VISITS_REMEMBERED] = True
 
     def end_one(self, number: int | None, arrivals: int) -> bool:
         """Take the answer of a visit.
 
+        Args:
+            number: of the visit.
+            arrivals: visits so far.
+
         Returns:
-            Whether it is learned: not if it comes too late.
+            Whether the answer is learned; False if it comes too late.
 
         Raises:
-            PrivacyError: the visit is none of this learner's, or was answered already.
+            PrivacyError: It was answered before, or is no visit of this learner.
         """
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(
@@ -52,12 +56,12 @@ class Unanswered:
                 "learner that gave it, and settle needs to know whose place it takes. Nothing was "
                 "learned."
             )
-        if number < arrivals - KEPT:
+        if number < arrivals - VISITS_REMEMBERED:
             return False
-        if not self._waits[number % KEPT]:
+        if not self._waits[number % VISITS_REMEMBERED]:
             raise PrivacyError(
                 "This visit was answered already: learned again, it would be charged twice. "
                 "Nothing was learned."
             )
-        self._waits[number % KEPT] = False
+        self._waits[number % VISITS_REMEMBERED] = False
         return True

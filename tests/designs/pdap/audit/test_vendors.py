@@ -13,7 +13,7 @@ from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import PARTS
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import Offer
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.laplace import LaplaceRelease
@@ -41,7 +41,7 @@ def _nothing_drawn(monkeypatch):
 def learner() -> Joint:
     told = JointSetting(**WORLD, horizon=1000, slices=2)
     home = Joint(told, randomness=secure())
-    numbers, arrays = home.kept()
+    numbers, arrays = home.export_state()
     numbers["noises"], arrays["seen"] = [[0.0] * 3], np.array([[LIKES], [VISITS], [VISITS]])
     home.resume(numbers, arrays)
     means, variances = home.estimates()
@@ -62,10 +62,10 @@ def test_a_silent_neighbour_does_not_move_public_time(context):
     home = learner()
     shop = vendor(home)
     visit = shop.choose(context)
-    if visit.waits():
+    if visit.is_waiting():
         assert context is NEIGHBOUR_SIDE
-        assert shop.offered(visit, None) == "own"
-    shop.clicked(visit, 1.0)
+        assert shop.receive_offer(visit, None) == "own"
+    shop.observe_click(visit, 1.0)
     assert home.arrivals == 1
 
 
@@ -94,10 +94,10 @@ def forwarded(first, trust_settings):
     home = learner()
     shop = vendor(home, trust_settings)
     visit = shop.choose(first)
-    if visit.waits():
-        shop.offered(visit, Offer(visit.request, "theirs").encode())
-    shop.clicked(visit, 1.0)
-    return [shop.choose(NEIGHBOUR_SIDE).waits() for _ in range(12)]
+    if visit.is_waiting():
+        shop.receive_offer(visit, Offer(visit.request, "theirs").encode())
+    shop.observe_click(visit, 1.0)
+    return [shop.choose(NEIGHBOUR_SIDE).is_waiting() for _ in range(12)]
 
 
 @pytest.mark.parametrize("rules", [{"proof": 1}, {"failures": 1, "pause": 4}])
@@ -126,7 +126,7 @@ def test_trust_without_noise_is_found_by_the_same_test():
 
 def test_blind_trust_looks_at_nobody_and_costs_nothing():
     """With all rules off that need to know what happened, a vendor's visits cost what they did."""
-    blind = TrustSettings(believed=False, share=1.0, failures=NEVER)
+    blind = TrustSettings(uses_reports=False, share=1.0, failures=NEVER)
     shop = vendor(learner(), blind)
     assert shop.caution_epsilon == 0.0
     assert forwarded(OWN_SIDE, blind) == forwarded(NEIGHBOUR_SIDE, blind)

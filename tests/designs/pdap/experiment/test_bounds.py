@@ -12,7 +12,7 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment.bounds import bounds_of, draw_loss
 from tacit.designs.pdap.experiment.run import simulate
 from tacit.designs.pdap.experiment.world import World
-from tacit.designs.pdap.published import PDap
+from tacit.designs.pdap.policies.p_dap import PDap
 from tacit.designs.pdap.regret_bounds import regret_bound, regret_bound_as_printed
 
 WORLD = World(vendors=3, videos=2, dimensions=1, arrivals=200, lipschitz=0.5, gamma=8.0)

@@ -9,9 +9,9 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.experiment.network import make
 from tacit.designs.pdap.experiment.world import World
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
 WORLD = World(vendors=3, videos=2, dimensions=1, arrivals=120, lipschitz=2.0, gamma=0.0)

@@ -11,11 +11,11 @@ import pytest
 
 from tacit import randomness
 from tacit.data import clicks
-from tacit.designs.pdap.control import Cell
 from tacit.designs.pdap.experiment.network import NAMES, make
 from tacit.designs.pdap.experiment.run import CellRegrets, Run, checkpoints, simulate
 from tacit.designs.pdap.experiment.world import World
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.cells import Cell
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
 
@@ -181,7 +181,7 @@ def test_what_is_spent_is_learning_and_forwarding():
 def test_a_click_that_only_the_device_reports_is_told_to_no_neighbour(name, monkeypatch):
     """What crosses besides the device's report would be spent, and is not counted: nothing does."""
     reported = []
-    monkeypatch.setattr(Vendor, "guest_clicked", lambda *given: reported.append(given))
+    monkeypatch.setattr(Vendor, "observe_guest_click", lambda *given: reported.append(given))
     assert rows_of(name, SMALL)[-1].forwarded > 0
     assert reported == []
 

@@ -35,7 +35,7 @@ from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
 from tacit.designs.pdap.local import Context, ContextSetting, Device, Report
 from tacit.designs.pdap.messages import Forward
-from tacit.designs.pdap.policy import Choice, Policy
+from tacit.designs.pdap.policies.base import Choice, Policy
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.unanswered import Unanswered
 from tacit.designs.pdap.vendor import Vendor
@@ -79,7 +79,7 @@ def shown_law(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fracti
     """Of the arm that a device asks for."""
     policy = make(FixedWords(rest=_NOT_EXPLORED))
     drawn = distribution(lambda: policy.select(context).arm)
-    explored, arms = policy.explore, len(policy.allowed())
+    explored, arms = policy.explore, len(policy.allowed_arms())
     return {
         arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / arms for arm in range(arms)
     }
@@ -107,7 +107,7 @@ def lived_law(
     """Of all that leaves a device in `COMES` visits, `VISITS` of which its limit pays for. Which
     ones is asked of the shipped device; metered False forgets to ask."""
     one, policy = visit_law(make, context, reward), make(secure())
-    arms = len(policy.allowed())
+    arms = len(policy.allowed_arms())
     free: Distribution = {(arm, None): Fraction(1, arms) for arm in range(arms)}
     device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
     lives: dict[Any, Fraction] = {(): Fraction(1)}
@@ -237,7 +237,7 @@ def no_noise_on_likes(noise: SumNoise, shape: tuple[int, ...]) -> NDArray[np.int
 
 def exploring_by_exact_counts(policy: Joint, context: Any, arms: Any = None) -> Any:
     """An arm that was never tried in this cell, whatever the noisy sums say, is tried."""
-    exact_counts = policy.kept()[1]["exact"][policy.grid.number(context)].sum(axis=1)
+    exact_counts = policy.export_state()[1]["exact"][policy.grid.number(context)].sum(axis=1)
     if arms is None and (exact_counts == 0).any():
         arms = [int((exact_counts == 0).argmax())]
     return _shipped_select(policy, context, arms)

@@ -17,10 +17,11 @@ from tacit.auditing.output_distributions import weighted_choice_check
 from tacit.auditing.pairs import check_pair as on_the_bench
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.published import ForwardedUsers, PDap, Reading
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers, Reading
+from tacit.designs.pdap.policies.p_dap import PDap
 from tacit.designs.pdap.published_guarantees import DEEP_CASES
+from tacit.designs.pdap.settings import Setting
 from tacit.randomness import secure
 
 PRIME = 0.1
@@ -204,7 +205,7 @@ def _geometric_tree(level: int) -> Check:
         world = setting(**_DEEP, videos=1, neighbours=1, deepest=level)
         policy = ForwardedUsers(world, epsilon=GEOMETRIC, geometric=True)
         while (cell := policy.partition.find(LEFT)[0]).level < level:
-            policy.partition.arrived(cell)
+            policy.partition.count_arrival(cell)
         policy.select(LEFT)
         choice = Choice(0, "exploit", cell)
         return [policy.answer(choice, reward) for reward in rewards]

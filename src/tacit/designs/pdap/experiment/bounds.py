@@ -19,7 +19,8 @@ from tacit.designs.pdap import regret_bounds, theory
 from tacit.designs.pdap.experiment.run import LevelRegret, Row
 from tacit.designs.pdap.experiment.summary import Column, columns_of
 from tacit.designs.pdap.experiment.world import SIGMA, World
-from tacit.designs.pdap.published import GPDap, PDap
+from tacit.designs.pdap.policies.gp_dap import GPDap
+from tacit.designs.pdap.policies.p_dap import PDap
 from tacit.mechanisms.counter import TreeCounter
 from tacit.randomness import secure
 

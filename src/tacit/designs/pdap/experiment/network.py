@@ -26,8 +26,13 @@ from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
-from tacit.designs.pdap.policy import Uniform
-from tacit.designs.pdap.published import Cap, Dap, Dup, ForwardedUsers, GPDap, PDap
+from tacit.designs.pdap.policies.cap import Cap
+from tacit.designs.pdap.policies.dap import Dap
+from tacit.designs.pdap.policies.dup import Dup
+from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.policies.gp_dap import GPDap
+from tacit.designs.pdap.policies.p_dap import PDap
+from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
@@ -70,7 +75,7 @@ class Network:
         visit = vendor.choose(context)
         answers = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
         if visit.peer is not None:
-            vendor.offered(visit, answers[visit.peer])
+            vendor.receive_offer(visit, answers[visit.peer])
         assert visit.video is not None
         reward = click(visit.video)
         if vendor.learning:
@@ -84,7 +89,7 @@ class Network:
 
     def _report_click(self, home: str, visit: Visit, reward: float) -> None:
         if self.seen or visit.peer is None:
-            self.vendors[home].clicked(visit, reward)
+            self.vendors[home].observe_click(visit, reward)
         else:
             self.report(home, visit, reward)
 
@@ -95,9 +100,9 @@ class Network:
     def report(self, home: str, visit: Visit, reward: float) -> None:
         """The neighbour whose offer was shown reports to `home` what came of it."""
         peer = visit.peer or ""
-        data = self.vendors[peer].guest_clicked(home, visit.request, reward)
+        data = self.vendors[peer].observe_guest_click(home, visit.request, reward)
         if data is not None:
-            self.vendors[home].rewarded(peer, data)
+            self.vendors[home].receive_reward(peer, data)
 
 
 def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
@@ -126,7 +131,7 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
     home: Dap
     if name in ("dup", "dap"):
         home = Dup(setting) if name == "dup" else Dap(setting)
-        forwarded_users = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
+        forwarded_users = ForwardedUsers(setting, epsilon=math.inf, uniform=name == "dup")
     else:
         kind = GPDap if name == "gp-dap" else PDap
         gamma = world.gamma_at(epsilon)
@@ -171,7 +176,7 @@ def _hosting(
         peers=_others(world, vendor),
         forwarder=forwarder,
         # No neighbour reports rewards.
-        trust_settings=TrustSettings(believed=False, share=1.0, failures=NEVER),
+        trust_settings=TrustSettings(uses_reports=False, share=1.0, failures=NEVER),
         asks_all=features > 0,
     )
     return made, learning + forwarder.visit_epsilon + made.caution_epsilon

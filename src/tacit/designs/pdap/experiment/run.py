@@ -23,9 +23,9 @@ import numpy as np
 
 from tacit import randomness
 from tacit.data.clicks import LOW, Clicks
-from tacit.designs.pdap.control import Cell
 from tacit.designs.pdap.experiment.network import WITH_EPSILON, Network, make
 from tacit.designs.pdap.experiment.world import World
+from tacit.designs.pdap.policies.cells import Cell
 from tacit.designs.pdap.vendor import Visit
 from tacit.errors import ConfigError
 

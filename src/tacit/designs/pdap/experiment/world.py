@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tacit.data import clicks
 from tacit.design import option
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.experiment.sparse_contexts import reduced_contexts
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
 NOISE_READINGS = {

@@ -12,11 +12,11 @@ from typing import Any, Self
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
+from tacit.designs.pdap.grid import slices_for
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
-from tacit.designs.pdap.policy import slices_for
 from tacit.designs.pdap.serve.neighbours import PeerLines
-from tacit.designs.pdap.trust import TrustSettings, release_for
+from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost
@@ -122,7 +122,7 @@ class VendorSettings:
     def trust_settings(self) -> TrustSettings:
         """No neighbour reports rewards, so none has to be believed."""
         return TrustSettings(
-            believed=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
+            uses_reports=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
         )
 
     @cached_property
@@ -145,7 +145,7 @@ class VendorSettings:
     def costs(self) -> tuple[Cost, Cost]:
         """Of one visit: learned; and also sent to neighbours, which are watched."""
         learned, asked = (PureAccountant().add(self.joint.noise.event) for _ in range(2))
-        asked.add(release_for(self.trust_settings, self.trust_settings.epsilon).event)
+        asked.add(neighbour_release(self.trust_settings, self.trust_settings.epsilon).event)
         if (event := Forwarder(self.agreement, randomness=randomness.secure()).event) is not None:
             asked.add(event)
         return Cost.pure(learned.epsilon()), Cost.pure(asked.epsilon())
@@ -173,7 +173,7 @@ class VendorSettings:
             agreement=self.agreement,
             trust_settings=self.trust_settings,
             asks_all=True,
-            keeps=0,
+            remembers=0,
         )
 
     @property

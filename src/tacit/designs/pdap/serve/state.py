@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tacit.designs.pdap.forwarding import Host
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import REQUEST_BYTES
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
@@ -89,13 +89,13 @@ class VendorState:
     def encode(self, settings: str) -> bytes:
         """All but who waits for a word. settings: what must be unchanged to continue from here."""
         self._home.add_up_oldest(MOST_SEEN)
-        numbers, arrays = self._home.kept()
+        numbers, arrays = self._home.export_state()
         videos, peers = self.vendor.arms
         numbers |= {
             "visits": self.vendor.visits,
             "videos": list(videos.items()),
             "peers": list(peers.items()),
-            "known": {name: self.vendor.known(name).kept() for name in peers.values()},
+            "known": {name: self.vendor.trust_in(name).export_state() for name in peers.values()},
             "version": VERSION,
             "settings": settings,
             "since": self.since,
@@ -115,7 +115,7 @@ class VendorState:
         state._home.resume(numbers, arrays)
         vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
         for name, peer_state in numbers["known"].items():
-            vendor.known(name).resume(peer_state)
+            vendor.trust_in(name).resume(peer_state)
         return state
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
@@ -138,26 +138,27 @@ class VendorState:
             self._note(visit)
         return visit
 
-    def unlearned(self, context: NDArray[np.float64]) -> Visit:
-        """An own video for a user from whom nothing more is learned; not counted as a visit."""
-        return Visit(context, Choice(0, "exploit", 0, visit=0), self.vendor.unlearned(context))
+    def choose_without_learning(self, context: NDArray[np.float64]) -> Visit:
+        """Choose an own video for a user from whom nothing is learned; not counted as a visit."""
+        video = self.vendor.choose_without_learning(context)
+        return Visit(context, Choice(0, "exploit", 0, visit=0), video)
 
     def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
         """Of a visit whose neighbour was to be shown. answer: None: there is none. A visit whose
         row was given to another meanwhile gets an own video, and is not learned."""
         visit = self._visit(number, context)
         if visit is None or visit.peer is None:
-            return self.unlearned(context)
-        self.vendor.offered(visit, answer)
+            return self.choose_without_learning(context)
+        self.vendor.receive_offer(visit, answer)
         self._note(visit)
         return visit
 
-    def clicked(self, ticket: Ticket, reward: float) -> None:
+    def observe_click(self, ticket: Ticket, reward: float) -> None:
         """What came of a visit; the first time counts. Whether it teaches anything is the learner's
         to say: each visit once, and not too late."""
         visit = self._visit(ticket.number)
         if visit is not None and visit.video is not None:
-            self.vendor.clicked(visit, reward)
+            self.vendor.observe_click(visit, reward)
             self._note(visit)
         elif ticket.number > 0 and any(ticket.arm in names for names in self.vendor.arms):
             choice = Choice(ticket.arm, "explore", ticket.cell, None, ticket.turn)
@@ -177,7 +178,7 @@ class VendorState:
             -1 if visit.peer is None else self.names.index(visit.peer),
             0 if visit.click is None else 1 + int(visit.click),
             visit.learned,
-            visit.came,
+            visit.offer_known,
             visit.video is not None,
             np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8),
         )
@@ -199,7 +200,7 @@ class VendorState:
             click=None if row["click"] == 0 else float(row["click"] - 1),
             learned=bool(row["learned"]),
             number=number,
-            came=bool(row["came"]),
+            offer_known=bool(row["came"]),
         )
 
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
-from tacit.designs.pdap.serve import ServedVendor
+from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
 from tacit.designs.pdap.serve.signatures import NotSigned
 from tacit.designs.pdap.serve.state import Ticket, VendorState
@@ -126,7 +126,7 @@ class Received(Body):
 def vendors(service: CurrentService) -> dict[str, Any]:
     """The vendors that are served here."""
     served = service.deployment.find_all(ServedVendor).values()
-    return {"vendors": [vendor.described() for vendor in served]}
+    return {"vendors": [vendor.describe() for vendor in served]}
 
 
 @router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
@@ -160,7 +160,7 @@ async def visit_reward(
     ticket = ticket_of(service, vendor, caller, visit)
 
     def take(state: VendorState) -> Reply:
-        state.clicked(ticket, float(body.clicked))
+        state.observe_click(ticket, float(body.clicked))
         return reply({"received": True})  # whether it was used depends on what others did
 
     payload = f"{ticket} {int(body.clicked)}".encode()
@@ -267,14 +267,14 @@ class Visitor:
             asks = {"number": begun.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
-        def unlearned(state: VendorState) -> Reply:
-            return reply(self._shown(state.unlearned(self.context)))
+        def choose_without_learning(state: VendorState) -> Reply:
+            return reply(self._shown(state.choose_without_learning(self.context)))
 
         charges = self.vendor.charges(self.caller.name, asks=bool(reached))
         try:
             return await self._step(VISIT, learned, charges=charges)
         except BudgetExhausted:
-            return await self._step(f"{VISIT}/unlearned", unlearned)
+            return await self._step(f"{VISIT}/unlearned", choose_without_learning)
 
     def _ask(self, asks: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
         """Step 2, of those that are neighbours still."""

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.published import Dap, GPDap, PDap
+from tacit.designs.pdap.policies.dap import Dap
+from tacit.designs.pdap.policies.gp_dap import GPDap
+from tacit.designs.pdap.policies.p_dap import PDap
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 

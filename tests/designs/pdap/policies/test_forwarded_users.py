@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.published import ForwardedUsers
+from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError, DataError
 
 HERE = np.array([0.2])
@@ -121,7 +121,7 @@ def test_full_tree_is_followed_by_another():
 
 def test_dup_serves_on_its_grid():
     """DUP's guests are in cells that never split."""
-    policy = ForwardedUsers(setting(horizon=10_000), epsilon=math.inf, equal=True)
+    policy = ForwardedUsers(setting(horizon=10_000), epsilon=math.inf, uniform=True)
     cells = {policy.select(np.array([x])).cell for x in np.linspace(0, 1, 500)}
     assert len(cells) == 10
     assert serve(policy, [1])[0][2] == 1

@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap.control import Setting, uniform_cells
-from tacit.designs.pdap.published import Dup, equal_cells
+from tacit.designs.pdap.policies.cells import Cell
+from tacit.designs.pdap.policies.controls import controls_of_a_grid
+from tacit.designs.pdap.policies.dup import Dup, uniform_partition
+from tacit.designs.pdap.settings import Setting
 
 
 def setting(**changes) -> Setting:
@@ -21,12 +23,13 @@ def setting(**changes) -> Setting:
 )
 def test_slices_come_from_the_horizon(horizon, dimension, count):
     """ceil(T^(1 / (3 + d))) in each dimension."""
-    assert equal_cells(setting(horizon=horizon, dimension=dimension)).slices == count
+    assert uniform_partition(setting(horizon=horizon, dimension=dimension)).slices == count
 
 
 def test_cells_are_those_of_the_grid():
     """Two slices in two dimensions: four cells and the whole, whatever comes."""
     policy = Dup(setting())
+    assert policy.select(np.array([0.1, 0.9])).cell == Cell(1, (0, 1))
     for context in np.random.default_rng(0).random((300, 2)):
         policy.update(policy.select(context), 1)
     assert len(policy.partition) == 1 + 4
@@ -57,7 +60,7 @@ def test_phases_follow_each_other():
 
 def test_control_functions():
     """D1 = D3 = t^(2 / (3 + d)) ln t, and K times that to train; at any level."""
-    controls = uniform_cells(setting(videos=20))
+    controls = controls_of_a_grid(setting(videos=20))
     expected = 1000**0.4 * math.log(1000)
     assert controls.own(0, 1000) == controls.neighbour(5, 1000) == pytest.approx(expected)
     assert controls.trained(1, 1000) == pytest.approx(20 * expected)

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.pdap.control import Cell, Setting, Visits
-from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.published import Cap, Dap
+from tacit.designs.pdap.policies.base import Choice
+from tacit.designs.pdap.policies.cap import Cap
+from tacit.designs.pdap.policies.cells import Cell, CellStatistics
+from tacit.designs.pdap.policies.dap import Dap
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError, DataError
 
 HERE = np.array([0.2])
@@ -66,7 +68,7 @@ def test_smaller_cells_are_explored_longer():
 
 def test_ties_go_to_the_least_explored():
     """Of equal means the less explored one is taken, then the first."""
-    visits = Visits()
+    visits = CellStatistics()
     for arm, reward in ((0, 1), (0, 1), (1, 1), (2, 1), (2, 1)):
         visits.learn(arm, reward)
     assert visits.best([0, 1, 2]) == 1
@@ -145,7 +147,7 @@ def test_late_answer_is_not_learned():
     policy.update(early, 1)
     policy.update(late, 1)
     assert policy.arrivals == 2
-    assert policy.partition.visits(early.cell) is None
+    assert policy.partition.statistics(early.cell) is None
 
 
 def test_cap_keeps_to_itself():

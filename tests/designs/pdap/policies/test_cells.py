@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.pdap.control import Cell, Partition, Setting
+from tacit.designs.pdap.policies.cells import Cell, Partition
+from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
 features = st.floats(0, 1)
@@ -24,7 +25,7 @@ def adaptive(dimension: int, **changes) -> Partition:
 
 def visit(partition: Partition, context: list[float]) -> Cell:
     cell, _ = partition.find(np.array(context))
-    partition.arrived(cell)
+    partition.count_arrival(cell)
     return cell
 
 
@@ -78,7 +79,7 @@ def test_a_context_has_one_cell_in_use(contexts):
         cell = visit(partition, list(context))
         seen[cell] = seen.get(cell, 0) + 1
     for cell, count in seen.items():
-        visits = partition.visits(cell)
+        visits = partition.statistics(cell)
         assert count == partition.thresholds[cell.level] if visits is None else visits.arrivals
 
 
@@ -92,8 +93,8 @@ def test_split_cell_takes_no_more():
     """A late answer finds nothing in a cell that was split, and is not counted."""
     partition = adaptive(1, split_after=1)
     cell = visit(partition, [0.3])
-    assert partition.visits(cell) is None
-    partition.arrived(cell)
+    assert partition.statistics(cell) is None
+    partition.count_arrival(cell)
     assert len(partition) == 1
 
 

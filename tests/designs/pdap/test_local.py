@@ -15,7 +15,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import TableDevice
 from tacit.designs.pdap.local import (
-    KNOWN,
+    PRIOR_VISITS,
     Context,
     ContextSetting,
     Device,
@@ -201,7 +201,7 @@ def test_without_noise_it_is_greedy_on_exact_means():
         reward = float(generator.random() < (choice.arm + 1) / 5)
         policy.update(choice, reward)
         sums[cell, choice.arm] += (reward, 1)
-    exact = (sums[..., 0] + KNOWN / 2) / (sums[..., 1] + KNOWN)
+    exact = (sums[..., 0] + PRIOR_VISITS / 2) / (sums[..., 1] + PRIOR_VISITS)
     assert np.allclose(policy.means(), exact)
 
 

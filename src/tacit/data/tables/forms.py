@@ -1,0 +1,65 @@
+"""Forms of text that are no table of rows: read as one where they can be, refused by name else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tacit.errors import DataError
+
+BLOCK = re.compile(rb"^\s*(\d+):\s*$")
+"""The line above the ratings of one item, as in the Netflix Prize data."""
+_COMMENT_MARKS = ("#", "%")
+
+
+def refuse_what_is_no_table(raw: bytes, path: object) -> None:
+    """Raise DataError for a file that stands in for the data: a pointer, a web page."""
+    start = raw[:512].lstrip().lower()
+    if start.startswith(b"version https://git-lfs"):
+        raise DataError(
+            "this is a pointer of Git LFS in place of the file",
+            path=path,
+            fix="Fetch the file itself:  git lfs pull",
+        )
+    if start.startswith((b"<!doctype html", b"<html", b"<?xml")):
+        raise DataError(
+            "this is a web page or XML in place of the file",
+            path=path,
+            expected="CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB",
+            fix="Was an error page saved in place of the download? Fetch it again.",
+        )
+
+
+def is_comment(line: str) -> bool:
+    """Tell whether a line above the table is a comment, as in KONECT or MatrixMarket files."""
+    return line.lstrip().startswith(_COMMENT_MARKS)
+
+
+def has_blocks(data: bytes) -> bool:
+    """Tell whether the text has a line such as `7:` above the rows of item 7."""
+    first = next((line for line in data.splitlines()[:5] if line.strip()), b"")
+    return BLOCK.match(first) is not None
+
+
+def unfold_blocks(data: bytes) -> tuple[bytes, list[int]]:
+    """Write the number of each block before each of its rows.
+
+    Returns:
+        The text, and the line in the file of each of its rows.
+    """
+    rows = []
+    lines = []
+    for number, item, row in _rows_of_blocks(data):
+        rows.append(item + b"," + row)
+        lines.append(number)
+    return b"\n".join(rows) + b"\n", lines
+
+
+def _rows_of_blocks(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    item = b""
+    for number, line in enumerate(data.splitlines(), 1):
+        block = BLOCK.match(line)
+        if block is not None:
+            item = block[1]
+        elif line.strip():
+            yield number, item, line.strip()

@@ -1,0 +1,72 @@
+"""Cells of equal size, which no visitor can influence: the space of contexts of sound learners."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.designs.pdap.policies.base import check_context
+from tacit.errors import ConfigError
+
+MOST_CELLS = 400
+VISITS_PER_CELL = 200
+"""Visits that each (cell, arm) is to have on average over the horizon."""
+LEAST_SLICES = 3
+"""Slices of a dimension even with fewer visits, while they make at most `FEW_CELLS` cells, which
+learn from one another."""
+FEW_CELLS = 27
+
+
+def slices_for(horizon: int, dimension: int, arms: int) -> int:
+    """Choose slices per dimension: as many as leave each (cell, arm) `VISITS_PER_CELL` visits.
+
+    It is 1 where there are too few visits, and too many dimensions, to tell cells apart.
+    """
+    most_cells = min(horizon / (VISITS_PER_CELL * arms), MOST_CELLS)
+    slices = LEAST_SLICES if LEAST_SLICES**dimension <= FEW_CELLS else 1
+    while (slices + 1) ** dimension <= most_cells:
+        slices += 1
+    return slices
+
+
+class Grid:
+    """Cells numbered from 0, the last feature first.
+
+    Attributes:
+        dimension: d, features of a context.
+        slices: per dimension.
+        centres: (cells, d), the middle of each cell.
+    """
+
+    def __init__(self, dimension: int, slices: int) -> None:
+        if dimension < 1 or slices < 1 or slices**dimension > MOST_CELLS:
+            raise ConfigError(
+                f"A grid has 1 to {MOST_CELLS} cells, slices to the power of the dimension; got "
+                f"{slices} slices in {dimension} dimensions. Reduce the contexts first."
+            )
+        self.dimension = dimension
+        self.slices = slices
+        places = itertools.product(range(slices), repeat=dimension)
+        self.centres = (np.array(list(places)) + 0.5) / slices
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def number(self, context: ArrayLike) -> int:
+        """The number of the cell that holds this context."""
+        number = 0
+        for feature in check_context(context, self.dimension).tolist():
+            number = number * self.slices + min(int(feature * self.slices), self.slices - 1)
+        return number
+
+    def check_cell(self, cell: object) -> int:
+        """Return the number of a choice's cell.
+
+        Raises:
+            ConfigError: The choice was made on another grid.
+        """
+        if type(cell) is not int or not 0 <= cell < len(self):
+            raise ConfigError("This choice was made on another grid: its cell is none of this one.")
+        return cell

@@ -1,0 +1,25 @@
+"""CAP: one centralised learner in cells that split, without neighbours.
+
+Source  Xu, Deng, Demiryurek, Shahabi, van der Schaar: Mining the situation: spatiotemporal traffic
+        prediction with big data (2015), reference [33] of the P-DAP paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.designs.pdap.policies.controls import controls_by_level
+from tacit.designs.pdap.policies.dap import Dap
+from tacit.designs.pdap.settings import Setting
+
+
+class Cap(Dap):
+    """DAP with own videos only, each tried by ln t where DAP's G1 has ln T.
+
+    The paper's is one learner with the videos and visitors of all vendors. A vendor that learns
+    alone has one for its own videos and visitors ("solo").
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        controls = controls_by_level(setting)
+        super().__init__(setting, neighbours=0, controls=replace(controls, own=controls.served))
