@@ -20,6 +20,7 @@ LIST_LENGTH = 10
 RATED = 50
 """Items a person is taken to have rated, at most half of the catalogue."""
 CLUSTERS = 2
+SEED = 0
 
 
 class OnDevices:
@@ -39,7 +40,7 @@ class OnDevices:
         )
         campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
         with simulation():
-            counts = item_counts(server_of_reports(campaign, likes, replay("crowd 0")))
+            counts = item_counts(server_of_reports(campaign, likes, replay(f"crowd {SEED}")))
         found = score_clusters(counts, CLUSTERS)
         self.lists_ = lists_on_devices(publish(campaign, found), seen, likes, n=LIST_LENGTH)
         self.ratings_ = ratings
