@@ -7,43 +7,72 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import tacit
+
 PACKAGE = Path(__file__).resolve().parents[1] / "src"
 SHAPE = re.compile(
     r"\([\w ()]+,[\w ,]*\)|arrays of|scalar|shape|matrix|column|one (for each|per) |as long as"
 )
 ERROR = re.compile(r"Error|Refused|Unavailable|Unknown|MissingExtra|[Rr]efuse")
-LAZY = re.compile(r'"(\w+)": "(tacit[\w.]+)"')
 Definition = ast.FunctionDef | ast.ClassDef
 
 
 def exported() -> set[tuple[str, str]]:
-    """Module and name of what an `__init__` exports: lazily, by `__all__`, or, where it has no code
-    of its own, by importing it."""
+    """Module that defines it, and name, of everything that a package's `__init__` exports."""
+    sources = {module_of(file): ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py")}
     found = set()
     for file in PACKAGE.rglob("__init__.py"):
-        text = file.read_text()
-        found |= {(module, name) for name, module in LAZY.findall(text)}
-        tree = ast.parse(text)
-        named = {
-            one
-            for node in tree.body
-            if ast.unparse(node).startswith("__all__")
-            for one in listed(node)
-        }
-        own = {node.name for node in tree.body if isinstance(node, Definition)}
-        here = ".".join(file.parent.relative_to(PACKAGE).parts)
-        found |= {(here, name) for name in own & named}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = {one.name for one in node.names}
-                found |= {(node.module, name) for name in (names & named if own else names)}
+        package = module_of(file)
+        for name in exported_names(sources[package]):
+            home = home_of(package, name, sources)
+            if home is not None:
+                found.add((home, name))
     return found
 
 
-def listed(node: ast.AST) -> Iterator[str]:
-    for one in ast.walk(node):
-        if isinstance(one, ast.Constant) and isinstance(one.value, str):
-            yield one.value
+def module_of(file: Path) -> str:
+    """Dotted name of a file of the package."""
+    dotted = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
+    return dotted.removesuffix(".__init__")
+
+
+def exported_names(tree: ast.Module) -> set[str]:
+    """Names that an `__init__` exports: by `import N as N`, by `__all__`, or, where it has no code
+    of its own, by importing them."""
+    own = {node.name for node in tree.body if isinstance(node, Definition)}
+    own = {name for name in own if not name.startswith("_")}
+    listed = set()
+    for node in tree.body:
+        if ast.unparse(node).startswith("__all__"):
+            listed |= set(ast.literal_eval(ast.unparse(node.value))) if is_list(node) else set()
+    exported = own & listed
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit"):
+            for alias in node.names:
+                if alias.asname == alias.name or alias.name in listed or not own:
+                    exported.add(alias.name)
+    return {name for name in exported if not name.startswith("_")}
+
+
+def is_list(node: ast.stmt) -> bool:
+    """Whether a statement assigns a list of literals."""
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.List)
+
+
+def home_of(module: str, name: str, sources: Mapping[str, ast.Module]) -> str | None:
+    """Module that defines a name, followed through imports; None for a constant or a module."""
+    while module in sources:
+        tree = sources[module]
+        if any(isinstance(node, Definition) and node.name == name for node in tree.body):
+            return module
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        sources_of_name = [
+            node.module for node in imports if name in {alias.name for alias in node.names}
+        ]
+        if not sources_of_name or sources_of_name[0] in (None, module):
+            return None
+        module = sources_of_name[0]
+    return None
 
 
 def arrays(files: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
@@ -83,6 +112,13 @@ def faults(tree: ast.Module, names: set[str], array: re.Pattern[str]) -> Iterato
         named = [text for one in raised if (text := ast.unparse(one).split("(")[0])[0].isupper()]
         if {*named} - {"NotImplementedError", "AssertionError"} and not ERROR.search(about):
             yield f"{function.name}: raises {sorted({*named})}, and names no error"
+
+
+def test_every_exported_name_is_seen():
+    """The checks below see each of the names that `import tacit` offers."""
+    seen = {name for _, name in exported()}
+    assert len(tacit.__all__) >= 29
+    assert {*tacit.__all__} - {"__version__"} - seen == set()
 
 
 def test_arrays_have_a_shape_and_errors_a_name():

@@ -51,7 +51,7 @@ class TestStandardSchemeFromFarAway(RecommenderConformance):
 
     def test_model_file_gives_the_same_lists(self, tmp_path):
         """Saved and loaded, the two halves exchange the same messages."""
-        model, history = self.fitted(), self.history()
+        model, history = self.fitted_model(), self.history()
         model.save(tmp_path / "model")
         loaded = load_model(tmp_path / "model")
         made = loaded.recommend(history=history, attributes={"gender": "F"})

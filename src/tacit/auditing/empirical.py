@@ -136,7 +136,8 @@ def audit(
 
 def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Floats, Floats]:
     """Lower and upper limits of chances, by how often each event happened; each of them fails with
-    a chance of at most `level`."""
+    a chance of at most `level`.
+    """
     low = special.betaincinv(np.maximum(times, 1), trials - times + 1, level)
     high = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
     return np.where(times > 0, low, 0.0), np.where(times < trials, high, 1.0)
@@ -173,7 +174,8 @@ def assured_bound(
     alpha: float,
 ) -> float:
     """The largest x with P(gain(K) - cost(J) < x) <= alpha, 0 or more; K and J are independent
-    binomials with these chances, and neither function falls."""
+    binomials with these chances, and neither function falls.
+    """
     (low_k, high_k), (low_j, high_j) = (
         (int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL)))
         for law in (stats.binom(samples, chance) for chance in chances)

@@ -108,7 +108,8 @@ def delta_of_mu(mu: float, epsilon: float) -> float:
 
 def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:
     """Lower bounds of mu from how often each neighbour was above a threshold, the better of the two
-    directions; 0 or more."""
+    directions; 0 or more.
+    """
     directions = [
         -special.ndtri(clopper_pearson(one, trials, level)[1])
         - special.ndtri(clopper_pearson(trials - other, trials, level)[1])

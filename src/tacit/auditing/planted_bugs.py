@@ -282,7 +282,8 @@ def laplace_without_rounding(bug: bool) -> Pair:
 @_on_the_bench("sampler that draws 0.9 of the scale it is asked for", epsilon=4.0, samples=60_000)
 def sampler_of_90_percent(bug: bool) -> Pair:
     """The mechanism asks for the right noise. Half of its sensitivity is used up on this pair, so
-    that the loss stays below the claim."""
+    that the loss stays below the claim.
+    """
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
 

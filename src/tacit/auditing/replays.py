@@ -45,7 +45,8 @@ class Transcript:
 @dataclass(frozen=True, eq=False)
 class ReplayComparison:
     """steps: from the first run's values to the second's, draw by draw. moves: their lengths in
-    sigmas. differences: what differs without noise, in words; empty if nothing does."""
+    sigmas. differences: what differs without noise, in words; empty if nothing does.
+    """
 
     steps: tuple[NDArray[np.int64], ...]
     moves: tuple[float, ...]

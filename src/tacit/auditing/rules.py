@@ -45,7 +45,8 @@ class PrivateValue:
 @dataclass(frozen=True)
 class LaplaceNoise(_Described):
     """Laplace noise on private numbers. distance: L1, of neighbours. scale_is_public: not from
-    the data."""
+    the data.
+    """
 
     distance: float
     scale: float

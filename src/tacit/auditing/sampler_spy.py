@@ -60,7 +60,8 @@ def draw_as_shipped(asked: SamplerCall) -> NDArray[np.int64]:
 @contextmanager
 def intercept_samplers(answer: Answer = lambda asked: asked.values) -> Iterator[list[SamplerCall]]:
     """Inside, every draw of a mechanism comes from `answer`, by default without noise, and stands
-    in the list yielded."""
+    in the list yielded.
+    """
     calls: list[SamplerCall] = []
 
     def standing_in(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:

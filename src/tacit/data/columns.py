@@ -37,7 +37,11 @@ class RatingScale:
 
     @classmethod
     def parse(cls, text: str) -> RatingScale:
-        """`"1:5:1"` is one to five stars; `"0:10:0"` any number from 0 to 10."""
+        """Read a scale: `"1:5:1"` is one to five stars; `"0:10:0"` any number from 0 to 10.
+
+        Raises:
+            DataError: The text is not MIN:MAX:STEP.
+        """
         try:
             minimum, maximum, step = (float(part) for part in text.split(":"))
         except ValueError:
@@ -47,7 +51,11 @@ class RatingScale:
 
     @classmethod
     def detect(cls, values: NDArray[np.float64]) -> RatingScale:
-        """The first common scale that holds every value; it is read off the ratings, not public."""
+        """Find the first common scale that holds every value (ratings,); it is not public.
+
+        Raises:
+            DataError: No common scale holds all of them.
+        """
         scale, odd = cls.nearest(values)
         if odd:
             held = scale.holds(values)
@@ -56,7 +64,7 @@ class RatingScale:
 
     @classmethod
     def nearest(cls, values: NDArray[np.float64]) -> tuple[RatingScale, int]:
-        """Find the common scale that the values lie on.
+        """Find the common scale that the values (ratings,) lie on.
 
         The first scale that holds 95 % of the values wins, so that a single cell decides nothing
         for the others. Half stars are believed from 1 % of the values on.
@@ -83,7 +91,7 @@ class RatingScale:
 
     @classmethod
     def code_of_no_rating(cls, values: NDArray[np.float64]) -> float | None:
-        """Find a number beside a common scale that may mean "no rating".
+        """Find a number beside a common scale that may mean "no rating" among values (ratings,).
 
         Returns:
             0, -1 or 99 where more than 5 % of the values are it and the others lie on a common
@@ -132,7 +140,7 @@ class RatingScale:
         return round(self.span / self.step) + 1 if self.step else 0
 
     def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which values lie on the scale."""
+        """Say for each value whether it lies on the scale; same shape as `values`."""
         inside = np.isfinite(values) & (values >= self.minimum) & (values <= self.maximum)
         if not self.step:
             return inside
@@ -140,7 +148,11 @@ class RatingScale:
         return np.asarray(inside & (np.abs(steps - np.round(steps)) < 1e-6))
 
     def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Stars to 0, 1, ..., levels - 1; a value off the scale is an error."""
+        """Turn stars into 0, 1, ..., levels - 1; same shape as `values`.
+
+        Raises:
+            DataError: The scale is continuous, or a value lies off it.
+        """
         if not self.discrete:
             raise DataError("a continuous scale has no levels", found=str(self))
         if not self.holds(values).all():

@@ -74,6 +74,9 @@ class Ratings:
         Where a person rated an item twice, the later one counts, by time, else by row. Ids are all
         integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
         metadata map an id to a value; ids without a rating are left out.
+
+        Raises:
+            DataError: Columns have other lengths, or a value is no id, no rating or no time.
         """
         user_ids, user_numbers = number_ids(users, "user")
         item_ids, item_numbers = number_ids(items, "item")

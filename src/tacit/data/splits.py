@@ -81,6 +81,9 @@ def k_fold_users(
     share of each label to within one person.
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
     same time and later.
+
+    Raises:
+        ConfigError: There are fewer people than folds, or fewer folds than two.
     """
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:

@@ -300,6 +300,9 @@ def load(path: str | Path, **options: Any) -> Ratings:
 
     An option that is None is not given. Without `items`, the file NAME-items next to the ratings
     has the item metadata, if it is there.
+
+    Raises:
+        DataError: The path is none of these, or what it holds is no table of ratings.
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}

@@ -168,8 +168,10 @@ class CheckpointWriter:
         self._store(replayed, known.sequence, least)
 
     def _replay_log(self, known: Head, until: float | None) -> LogState | None:
-        """Nearly up to the end of the log, or to a problem; None if there was no time. Spenders at
-        full speed always add a few entries: the last are read in the writer's transaction."""
+        """Replay nearly up to the end of the log, or to a problem; None if there was no time.
+
+        Spenders at full speed always add a few entries: the last are read in the write transaction.
+        """
         with self._read() as connection:
             replayed = newest_checkpoint(connection, known) or LogState(passes=known)
         while True:

@@ -1,5 +1,7 @@
-"""Opening a ledger: make it if it is new, replay what was added since its newest checkpoint if it
-is not, and refuse it when in doubt.
+"""Opening a ledger, new or old.
+
+A new one is made. Of an old one, what was added since its newest checkpoint is replayed, and it is
+refused when in doubt.
 """
 
 from __future__ import annotations

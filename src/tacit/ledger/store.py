@@ -326,7 +326,6 @@ class Ledger:
 
 def _without_state(draw: Draw) -> StatefulDraw:
     """Make a stateful function from one that draws without a state."""
-
     return lambda source, _before: (draw(source), None)
 
 

@@ -89,8 +89,10 @@ class GaussianRelease:
 
     @property
     def _distance(self) -> float:
-        """L2 distance after rounding, in steps: ceil(d / step) in one entry, d / step + sqrt(m)
-        in m entries."""
+        """L2 distance after rounding, in steps.
+
+        ceil(d / step) in one entry, d / step + sqrt(m) in m entries.
+        """
         if self.changes == 1:
             return float_above(Fraction(self.grid.distance(self.sensitivity)))
         return self.sensitivity / self.resolution + math.sqrt(self.changes)

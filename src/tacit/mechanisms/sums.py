@@ -192,8 +192,10 @@ class SumRelease:
         return steps
 
     def _squares(self, steps: Ints, owner: Ints) -> Ints:
-        """Return each person's sum of squares, exact: floats hold integers below 2^53, and a
-        person's sum is near 2^40 at most."""
+        """Return each person's sum of squares, exact.
+
+        Floats hold integers below 2^53, and a person's sum is near 2^40 at most.
+        """
         return np.bincount(owner, (steps**2).sum(axis=1)).astype(np.int64)
 
     def _check_block(self, block: Contributions, last_person: int) -> int:

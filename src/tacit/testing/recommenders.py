@@ -1,11 +1,4 @@
-"""What holds for every recommender. A new one is checked in three lines:
-
-    class TestMine(RecommenderConformance):
-        def make(self):
-            return Mine()
-
-Run by pytest, which this file does not import. One claim per test, stated in its docstring.
-"""
+"""The suite for recommenders."""
 
 from __future__ import annotations
 
@@ -31,12 +24,10 @@ UNKNOWN = 10**9
 
 
 class RecommenderConformance:
-    """Subclass it and write `make`.
-
-    keeps_people: whether a fitted model knows the people it was fitted to by their ids.
-    """
+    """Subclass it and write `make`."""
 
     keeps_people: ClassVar[bool] = True
+    """Whether a fitted model knows the people it was fitted to by their ids."""
 
     def make(self) -> Any:
         """A recommender with its settings, not fitted yet."""
@@ -44,14 +35,15 @@ class RecommenderConformance:
 
     def data(self, seed: int = 1) -> Ratings:
         """Ratings that suit the recommender: integer ids, and at least 20 ratings a person."""
-        return _generated(seed)
+        return _make_ratings(seed)
 
     def catalogue(self) -> list[Any]:
         """Ids of the items it recommends; those of one domain, where it serves one."""
         items: list[Any] = self.data().item_ids.tolist()
         return items
 
-    def fitted(self) -> Any:
+    def fitted_model(self) -> Any:
+        """Fit the recommender to the data."""
         return self.make().fit(self.data())
 
     def history(self) -> dict[Any, float]:
@@ -67,10 +59,10 @@ class RecommenderConformance:
     def test_fit_starts_afresh(self) -> None:
         """Fitting to other data first leaves no trace."""
         again = self.make().fit(self.data(seed=2)).fit(self.data())
-        self._agree(again, self.fitted())
+        self._agree(again, self.fitted_model())
 
     def test_order_of_rows_says_nothing(self) -> None:
-        """The same ratings in another order give the same lists."""
+        """Lists do not depend on the order of rows."""
         ratings = self.data()
         order = np.random.default_rng(3).permutation(len(ratings))
         shuffled = Ratings.from_arrays(
@@ -87,48 +79,48 @@ class RecommenderConformance:
                 for name, column in ratings.item_metadata.items()
             },
         )
-        self._agree(self.make().fit(shuffled), self.fitted())
+        self._agree(self.make().fit(shuffled), self.fitted_model())
 
     def test_seen_items_are_left_out(self) -> None:
         """Nothing from the history comes back."""
         history = self.history()
-        made = self.fitted().recommend(history=history, n=UNKNOWN)
+        made = self.fitted_model().recommend(history=history, n=UNKNOWN)
         assert not set(history) & set(made.item_ids), "an item from the history was recommended"
 
     def test_list_has_n_entries(self) -> None:
-        """n entries where there are as many items to choose from."""
-        model = self.fitted()
+        """A list has n entries where there are as many items to choose from."""
+        model = self.fitted_model()
         lengths = [len(model.recommend(history=self.history(), n=n)) for n in (1, 2, 7)]
         assert lengths == [1, 2, 7], f"lists of 1, 2 and 7 have {lengths} entries"
 
     def test_list_ends_with_the_catalogue(self) -> None:
         """Asked for more than there is, the list holds every unseen item once."""
         history = self.history()
-        made = self.fitted().recommend(history=history, n=UNKNOWN)
+        made = self.fitted_model().recommend(history=history, n=UNKNOWN)
         unseen = set(self.catalogue()) - set(history)
         assert sorted(made.item_ids) == sorted(unseen), "the list is not every unseen item, once"
 
     def test_ranks_count_from_one(self) -> None:
         """Ranks are 1, 2, 3, ... in the order of the list."""
-        made = self.fitted().recommend(history=self.history(), n=9)
+        made = self.fitted_model().recommend(history=self.history(), n=9)
         assert [row.rank for row in made] == list(range(1, 10)), "ranks do not count from 1"
 
     def test_scores_never_rise(self) -> None:
         """A better rank never has a lower score."""
-        scores = [row.score for row in self.fitted().recommend(history=self.history(), n=20)]
+        scores = [row.score for row in self.fitted_model().recommend(history=self.history(), n=20)]
         assert all(np.isfinite(scores)), "a score is not a finite number"
         assert scores == sorted(scores, reverse=True), "a lower rank has a higher score"
 
     def test_excluded_items_are_left_out(self) -> None:
         """`exclude` drops those items alone, and the rest keeps its order."""
-        model = self.fitted()
+        model = self.fitted_model()
         plain = model.recommend(history=self.history(), n=UNKNOWN).item_ids
         made = model.recommend(history=self.history(), n=UNKNOWN, exclude=plain[:3]).item_ids
         assert made == plain[3:], "exclude changed more than the items it names"
 
     def test_candidates_are_all_there_is(self) -> None:
         """`candidates` keeps those items alone, in the order of the plain list."""
-        model = self.fitted()
+        model = self.fitted_model()
         plain = model.recommend(history=self.history(), n=UNKNOWN).item_ids
         chosen = plain[1:8:2]
         made = model.recommend(history=self.history(), candidates=chosen).item_ids
@@ -136,7 +128,7 @@ class RecommenderConformance:
 
     def test_unknown_ids_are_ignored(self) -> None:
         """Unknown items in the history, `exclude` or `candidates` change nothing."""
-        model, history = self.fitted(), self.history()
+        model, history = self.fitted_model(), self.history()
         items = self.catalogue()
         plain = model.recommend(history=history)
         _same_lists(model.recommend(history={**history, UNKNOWN: 3.0}), plain)
@@ -145,7 +137,7 @@ class RecommenderConformance:
 
     def test_unknown_person_gets_the_list_of_a_newcomer(self) -> None:
         """An unknown id is no error: the list is that of an empty history."""
-        model = self.fitted()
+        model = self.fitted_model()
         made = model.recommend(UNKNOWN)
         assert len(made) == 10, "an unknown person gets no full list"
         _same_lists(made, model.recommend(history={}))
@@ -153,31 +145,33 @@ class RecommenderConformance:
     def test_unknown_item_has_no_prediction(self) -> None:
         """`predict` says NaN for an unknown item, and a number for a known one."""
         known = self.catalogue()[0]
-        predicted = self.fitted().predict([UNKNOWN, known], history=self.history())
+        predicted = self.fitted_model().predict([UNKNOWN, known], history=self.history())
         assert math.isnan(predicted[0]), "an unknown item has a prediction"
         assert math.isfinite(predicted[1]), "a known item has none"
 
-    def test_person_is_her_history(self) -> None:
-        """A known person's list is that of their ratings; where people are not kept, a "
-        "newcomer's."""
-        model, ratings = self.fitted(), self.data()
+    def test_person_is_their_history(self) -> None:
+        """A known person's list is that of their ratings.
+
+        Where the model does not know people, it is a newcomer's.
+        """
+        model, ratings = self.fitted_model(), self.data()
         user = ratings.user_ids[0].item()
         history = ratings.history(user) if self.keeps_people else {}
         _same_lists(model.recommend(user), model.recommend(history=history))
 
     def test_list_names_the_person(self) -> None:
         """Every row carries the id that was asked for."""
-        made = self.fitted().recommend(UNKNOWN)
+        made = self.fitted_model().recommend(UNKNOWN)
         assert {row.user_id for row in made} == {UNKNOWN}, "a row names another person"
 
     def test_model_file_gives_the_same_lists(self, tmp_path: Path) -> None:
         """Saved and loaded, the model answers a history with the same scores to the last bit."""
-        model = self.fitted()
+        model = self.fitted_model()
         model.save(tmp_path / "model")
         self._agree(load_model(tmp_path / "model"), model)
 
     def test_not_fitted(self, tmp_path: Path) -> None:
-        """Before `fit`, every use is refused in words."""
+        """Every use before `fit` is refused in words."""
         uses: list[Callable[[Any], Any]] = [
             lambda model: model.recommend(history={}),
             lambda model: model.recommend(UNKNOWN),
@@ -185,31 +179,33 @@ class RecommenderConformance:
             lambda model: model.save(tmp_path / "model"),
         ]
         for use in uses:
-            with _refused(NotFittedError):
+            with _raises(NotFittedError):
                 use(self.make())
 
     def test_odd_stars_are_refused(self) -> None:
         """A history with a star that is no finite number is refused."""
-        model, item = self.fitted(), self.catalogue()[0]
+        model, item = self.fitted_model(), self.catalogue()[0]
         for stars in (math.nan, math.inf, "4"):
-            with _refused(DataError):
+            with _raises(DataError):
                 model.recommend(history={item: stars})
 
     def test_empty_lists_are_refused(self) -> None:
         """A list of no or fewer entries is a mistake."""
-        model = self.fitted()
+        model = self.fitted_model()
         for n in (0, -1):
-            with _refused(ConfigError):
+            with _raises(ConfigError):
                 model.recommend(history={}, n=n)
 
     def test_guarantees_are_cards(self) -> None:
         """`guarantees` gives cards that are plain values, ready for JSON."""
-        for card in self.fitted().guarantees():
+        cards = self.fitted_model().guarantees()
+        assert isinstance(cards, tuple), "cards are a tuple, empty where nothing is promised"
+        for card in cards:
             assert isinstance(card, Guarantee), "a guarantee is a tacit.privacy.Guarantee"
             json.dumps(card.to_dict(), allow_nan=False)
 
     def _agree(self, first: Any, second: Any) -> None:
-        """Same lists and predictions for a history and for a newcomer."""
+        """Compare lists and predictions of two models for a history and for a newcomer."""
         items = self.catalogue()
         for history in (self.history(), {}):
             one, other = (model.recommend(history=history, n=20) for model in (first, second))
@@ -220,7 +216,7 @@ class RecommenderConformance:
 
 
 @cache
-def _generated(seed: int) -> Ratings:
+def _make_ratings(seed: int) -> Ratings:
     return generate(users=70, items=50, ratings=1600, seed=seed)
 
 
@@ -230,7 +226,8 @@ def _same_lists(first: Recommendations, second: Recommendations) -> None:
 
 
 @contextmanager
-def _refused(error: type[TacitError]) -> Iterator[None]:
+def _raises(error: type[TacitError]) -> Iterator[None]:
+    """Expect an error with a sentence."""
     try:
         yield
     except error as raised:

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit import StandardScheme, load_model
+from tacit import StandardScheme, container, load_model
 from tacit import generate as generated
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import State
 from tacit.errors import ModelFileError
-from tacit.recommenders import inputs
 
 SMALL = {"factors": 3, "service_sees_items": False}
 
@@ -60,7 +59,7 @@ def test_model_file_holds_no_person(tmp_path):
     content = (tmp_path / "model").read_bytes()
     assert b"canary" not in content
     assert content.count(b"value-1") == 1  # the name of a value, not somebody's
-    header, arrays = inputs.container.read(tmp_path / "model")
+    header, arrays = container.read(tmp_path / "model")
     assert [name for name, array in arrays.items() if 60 in array.shape] == ["hashes"]
     assert not any(len(v) == 60 for v in header.values() if isinstance(v, list))
 
@@ -84,8 +83,8 @@ def test_model_file_holds_no_person(tmp_path):
 def test_model_file_with_another_header(ratings, tmp_path, key, value):
     """A whole file whose header does not fit its arrays is refused as a model file."""
     StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
-    header, arrays = inputs.container.read(tmp_path / "model")
-    inputs.container.write(tmp_path / "model", header | {key: value}, arrays)
+    header, arrays = container.read(tmp_path / "model")
+    container.write(tmp_path / "model", header | {key: value}, arrays)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "model")
 
@@ -94,13 +93,13 @@ def test_model_file_with_another_header(ratings, tmp_path, key, value):
 def test_model_file_with_another_array(ratings, tmp_path, name):
     """A whole file in which an array is missing or too short is refused as a model file."""
     StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
-    header, arrays = inputs.container.read(tmp_path / "model")
+    header, arrays = container.read(tmp_path / "model")
     for changed in (
         {key: array for key, array in arrays.items() if key != name},
         arrays | {name: arrays[name][..., None]},
         arrays | {name: arrays[name][:1]},
     ):
-        inputs.container.write(tmp_path / "other", header, changed)
+        container.write(tmp_path / "other", header, changed)
         with pytest.raises(ModelFileError):
             load_model(tmp_path / "other")
 
@@ -108,8 +107,8 @@ def test_model_file_with_another_array(ratings, tmp_path, name):
 def test_a_model_file_of_another_format(ratings, tmp_path):
     """A file of another format is refused in one sentence that says what to do."""
     StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
-    header, arrays = inputs.container.read(tmp_path / "model")
+    header, arrays = container.read(tmp_path / "model")
     del header["format"]
-    inputs.container.write(tmp_path / "model", header, arrays)
+    container.write(tmp_path / "model", header, arrays)
     with pytest.raises(ModelFileError, match=r"its format is None.*Fit it again\."):
         load_model(tmp_path / "model")

@@ -44,4 +44,4 @@ class TestUserBased(XMapConformance):
     def test_model_file_gives_the_same_lists(self, tmp_path):
         """There is no such file: it would hold people, so saving is refused."""
         with pytest.raises(PrivacyError):
-            self.fitted().save(tmp_path / "model")
+            self.fitted_model().save(tmp_path / "model")

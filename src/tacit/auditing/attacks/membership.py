@@ -65,7 +65,8 @@ class FromLists:
 @dataclass(frozen=True)
 class FromPredictions:
     """An account that holds ONE of the target's ratings sees how far predictions of the others
-    move towards what they gave."""
+    move towards what they gave.
+    """
 
     name: str = "predictions"
 
@@ -134,7 +135,8 @@ Verdict = Literal["violation", "no violation found", "weak audit", "no claim"]
 @dataclass(frozen=True)
 class Game:
     """once: new people, new coins, a fit and its attacks. epsilon, delta: what is claimed; None:
-    nothing, and the attacks have to work."""
+    nothing, and the attacks have to work.
+    """
 
     method: str
     once: Callable[[np.random.Generator], Scored]
@@ -146,7 +148,8 @@ class Game:
 class GameResult:
     """auc: mean over fits, low to high its interval at 95 % (Student's t). lower_bound: of epsilon
     by the guesses of all fits together, wrong with a chance of at most alpha. verdict: "weak audit"
-    where not even right guesses about everybody would refute the claim."""
+    where not even right guesses about everybody would refute the claim.
+    """
 
     method: str
     attack: str

@@ -128,7 +128,11 @@ class Private(PrivateLists):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Make the model of a checked file; ValueError for parts that do not fit together."""
+        """Make the model of a checked file from its header and arrays, each of the shape it names.
+
+        Raises:
+            ValueError: The parts do not fit together.
+        """
         model = super().from_parts(header, arrays)
         model.lifetime = model.lifetime_
         return model

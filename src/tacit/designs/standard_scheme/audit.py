@@ -39,6 +39,7 @@ def sum_vector(ratings: int) -> Numbers:
 
 
 def release_noisily(vector: Numbers, contributions: int) -> Numbers:
+    """Release head counts and histogram of a vector, with noise for so many contributions."""
     histogram = vector[_HEADS:].reshape(1, _HEADS, ITEMS, LEVELS)
     people, stars = vector[:_HEADS].reshape(1, _HEADS), histogram @ np.arange(LEVELS)
     given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
@@ -68,6 +69,7 @@ def disclosure() -> AuditedMechanism:
 
 
 def plant_bug(bug: bool) -> Pair:
+    """A pair whose noise leaves the head count out of the sensitivity, if asked to."""
     return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
 
 

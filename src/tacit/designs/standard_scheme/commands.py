@@ -1,4 +1,4 @@
-"""What `tacit fit standard-scheme` asks, does and shows; and the design in `demo` and `compare`."""
+"""Command `tacit fit standard-scheme`; and the design in `tacit demo` and `tacit compare`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 class Sees(StrEnum):
+    """Whether a service learns otherwise what people watched, bought, opened or rated."""
+
     YES = "yes"
     NO = "no"
 
@@ -44,6 +46,8 @@ AGAINST = "the service that gets the releases"
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(experiment.TrainingOptions):
+    """Options of `tacit fit standard-scheme`."""
+
     out: Path = option(OUT, flag="--out -o", writes=True)
     attribute: tuple[str, ...] = option(
         "User attributes to hide, with commas.", default=("gender",)
@@ -231,7 +235,7 @@ class OnReleases:
 
 
 def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...] | str:
-    """Where an attribute of two values is known."""
+    """Enter the comparison where an attribute of two values is known; otherwise say why not."""
     columns = sorted(asked.ratings.user_attributes.items())
     of_two = [name for name, column in columns if len({*column.tolist()} - {None}) == 2]
     if not of_two:

@@ -11,6 +11,8 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
+    """Options of `tacit guarantee standard-scheme`."""
+
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     release: str = option("What devices send.", default="scheme+selection+rounding")
 

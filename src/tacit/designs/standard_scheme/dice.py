@@ -35,11 +35,13 @@ def secret_dice(secret: bytes) -> Dice:
     root = root_of(secret)
 
     def dice(item: ItemId) -> Draw:
+        """Draws for one item, from its first word on."""
         numbers = count()
 
         def draw(bound: int) -> int:
+            """Uniform integer below a bound; words that would favour small ones are skipped."""
             limit = (1 << 64) - (1 << 64) % bound
-            while True:  # words that would favour small results are skipped
+            while True:
                 drawn = random_word(root, {"draw": next(numbers), "item": item})
                 if drawn < limit:
                     return drawn % bound

@@ -64,7 +64,13 @@ class Rule:
         require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
 
     def to_wire(self) -> dict[str, Any]:
-        return dict(vars(self))
+        """The rule as JSON holds it."""
+        return {
+            "transform": self.transform,
+            "selection": self.selection,
+            "rounding": self.rounding,
+            "mix": self.mix,
+        }
 
 
 RELEASES = {
@@ -116,14 +122,26 @@ class AttributeTable:
             ("coupling", self.coupling, coupled, 0, MICRO),
         ):
             require(is_table(table, shape, lowest, highest), f"wrong {what}")
-        for row in (row for value in self.coupling for item in value for row in item):
-            require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
+        for items_of_value in self.coupling:
+            for rows in items_of_value:
+                for row in rows:
+                    adds_up = list(row) == sorted(row) and row[-1] == MICRO
+                    require(adds_up, "a coupling adds up to 1")
 
     def to_wire(self) -> dict[str, Any]:
-        return vars(self) | {"values": list(self.values)}  # a text is no list
+        """The table as JSON holds it."""
+        return {
+            "name": self.name,
+            "values": list(self.values),  # a text is no list
+            "offsets": self.offsets,
+            "keep": self.keep,
+            "means": self.means,
+            "coupling": self.coupling,
+        }
 
     @classmethod
     def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
+        """Read a table from JSON; TypeError for other fields than these."""
         return cls(**{key: frozen(value) for key, value in content.items()})
 
 
@@ -195,6 +213,7 @@ class Disclosure(Message):
         }
 
     def scale_to_wire(self) -> dict[str, Any]:
+        """The scale as JSON holds it."""
         return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
 
     @classmethod
@@ -216,6 +235,7 @@ class Disclosure(Message):
 
     @cached_property
     def item_number(self) -> Mapping[ItemId, int]:
+        """Number of each item, in the order of the items."""
         return {item: number for number, item in enumerate(self.items)}
 
 
@@ -253,12 +273,12 @@ def _check_rule(rule: Rule) -> None:
 
 
 def _check_offsets(disclosure: Disclosure) -> None:
-    largest = (
-        [max(map(abs, item)) for item in zip(*table.offsets, strict=True)]
-        for table in disclosure.attributes
-    )
-    if any(sum(item) > MOST_OFFSET for item in zip(*largest, strict=True)):
-        raise RefusalError("the disclosure would move a star by more than half a level")
+    for number in range(len(disclosure.items)):
+        largest = 0
+        for table in disclosure.attributes:
+            largest += max(abs(offsets[number]) for offsets in table.offsets)
+        if largest > MOST_OFFSET:
+            raise RefusalError("the disclosure would move a star by more than half a level")
 
 
 def _check_chances(disclosure: Disclosure) -> None:
@@ -287,9 +307,9 @@ def _check_couplings(disclosure: Disclosure) -> None:
 
 def reachable_levels(coupling: Table, own: set[int]) -> set[int]:
     """The levels of positive chance, from these own ones."""
-    return {
-        level
-        for row in own
-        for level, (low, high) in enumerate(pairwise((0, *coupling[row])))
-        if low < high
-    }
+    reachable = set()
+    for row in own:
+        for level, (low, high) in enumerate(pairwise((0, *coupling[row]))):
+            if low < high:
+                reachable.add(level)
+    return reachable

@@ -267,6 +267,7 @@ def item_json(item: ItemId) -> str:
 
 
 def item_bytes(item: ItemId) -> bytes:
+    """The item's JSON in UTF-8, by which items are sorted."""
     return item_json(item).encode()
 
 

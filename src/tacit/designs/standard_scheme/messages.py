@@ -52,6 +52,7 @@ class Message:
     kind: ClassVar[str]
 
     def encode(self) -> bytes:
+        """Canonical bytes of the message."""
         return encode({"version": VERSION, "message": self.kind, **self._content()})
 
     @classmethod

@@ -161,6 +161,13 @@ def fold_reports(
             one sender are in one task.
         fold: From reports to a table of counts.
         tasks: As for `open_spark`.
+
+    Returns:
+        The table of counts, of the shape that `fold` gives.
+
+    Raises:
+        ClusterError: The source is not there, or the cluster does not answer.
+        DataError: The column holds no bytes.
     """
     with _session(remote) as session:
         from pyspark.sql import functions as spark

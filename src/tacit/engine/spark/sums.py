@@ -74,7 +74,11 @@ class SparkRatings(StoredRatings):
         close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum `add(block)` in one pass over the cluster's blocks; pieces are merged there."""
+        """Sum `add(block)` in one pass over the cluster's blocks; pieces are merged there.
+
+        Raises:
+            ClusterError: The cluster lost blocks.
+        """
         work = partial(workers.sum_blocks, add=add, to_ratings=self._to_ratings)
         total, seen = gather_total(
             self._blocks, work, add(self._to_ratings(Block.without_people())), self.tasks
@@ -99,7 +103,11 @@ class SparkRatings(StoredRatings):
         return _answers_by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """Compute the arrays of all parts, some at a time for this machine's memory."""
+        """Compute the arrays of all parts, some at a time for this machine's memory.
+
+        Raises:
+            ClusterError: The cluster lost parts.
+        """
         for start in range(0, len(parts), _AT_ONCE):
             some = parts[start : start + _AT_ONCE]
             with described_errors():

@@ -63,7 +63,7 @@ def tables(gap=GAP, keep=MICRO):
 def judge(table):
     """The recommender of the people outside fold 0."""
     experiment = world()
-    return Judge(experiment, 0, table, experiment.outside(0))
+    return Judge(experiment, 0, table, experiment.people_outside(0))
 
 
 @pytest.fixture(autouse=True)
@@ -110,10 +110,12 @@ def test_a_third_of_the_ratings_is_held_out():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "tacit.designs.standard_scheme.experiment.accuracy.released",
+            "tacit.designs.standard_scheme.experiment.accuracy.simulate_one_release",
             lambda _, levels, *rest: watch(levels, *rest),
         )
-        Judge(experiment, 0, tables(), experiment.outside(0)).errors(RELEASES["none"], "none")
+        Judge(experiment, 0, tables(), experiment.people_outside(0)).errors(
+            RELEASES["none"], "none"
+        )
     assert set(seen[0]) == {14}
 
 
@@ -142,7 +144,7 @@ def test_mean_of_the_folds_own_areas(monkeypatch):
 
     def watched(experiment, fold, pairs):
         result = original(experiment, fold, pairs)
-        labels = experiment.labels[experiment.inside(fold)]
+        labels = experiment.labels[experiment.people_inside(fold)]
         (key,) = (key for key in result.scores if key.trained_on == "raw")
         areas.append(auc(labels, result.scores[key]))
         return result

@@ -13,13 +13,12 @@ from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import setup
+from tacit.designs.standard_scheme.experiment import fold, setup
 from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
     JUDGED,
     ONE_REFIT,
-    fold,
     rating_weeks,
 )
 from tacit.designs.standard_scheme.messages import MICRO

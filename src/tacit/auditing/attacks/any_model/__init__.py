@@ -45,7 +45,8 @@ __all__ = ["ATTACKS", "AttackResult", "AttackRow", "adapt", "attack"]
 class AttackResult:
     """What was found. claim, delta: of a person's whole profile, added or removed, by the
     recommender's card or as given; claim None: nothing is claimed. All bounds of epsilon hold
-    together with the confidence. left_out: attacks that were not made, and why."""
+    together with the confidence. left_out: attacks that were not made, and why.
+    """
 
     model: str
     rows: tuple[AttackRow, ...]

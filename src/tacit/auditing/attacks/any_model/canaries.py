@@ -157,7 +157,8 @@ def reconstruction(
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[AttackRow]:
     """One row. AUC: of an item that a target added against all items they never rated, mean over
-    targets; no bound, since nobody's presence was tossed."""
+    targets; no bound, since nobody's presence was tossed.
+    """
     generator = np.random.default_rng((seed, 10))
     likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
     able = np.flatnonzero(likes >= 10)

@@ -101,7 +101,8 @@ class Prober:
 class AttackRow:
     """One attack. low, high: 95 % interval of the AUC. tpr: share of those who are in, found with
     that share of the others accused; None for attacks on no person. epsilon_lower_bound: wrong
-    with a chance of 5 %; None where coins were not tossed."""
+    with a chance of 5 %; None where coins were not tossed.
+    """
 
     attack: str
     auc: float
@@ -191,7 +192,8 @@ def judged(
     level: float = 1 - CONFIDENCE,
 ) -> AttackRow:
     """labels, scores: (fits, people). delta: None if labels were not tossed; else the bound of
-    epsilon is the best of several numbers of guesses, which share the level."""
+    epsilon is the best of several numbers of guesses, which share the level.
+    """
     areas = [auc(one.astype(np.int64), each) for one, each in zip(labels, scores, strict=True)]
     bound = None
     if delta is not None:

@@ -1,4 +1,4 @@
-"""What releases cost: errors of predicted stars, and lists, of one fold's recommender."""
+"""Cost of releases: errors of predicted stars, and lists, of one fold's recommender."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ LIST_LENGTH = 10
 
 
 def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
-    """Of the item-item weights, chosen once: on the people outside fold 0 and on their releases."""
-    numbers = experiment.outside(0)
-    rule = RELEASES[experiment.judged or "none"]
+    """Choose the penalty of the item-item weights, on people outside fold 0 and their releases."""
+    numbers = experiment.people_outside(0)
+    rule = RELEASES[experiment.judged_release or "none"]
 
     def simulate(levels: sparse.csr_array, chosen: Ints) -> sparse.csr_array:
         labels = experiment.labels[numbers[chosen]]
@@ -64,9 +64,9 @@ class Judge:
 
     def __init__(self, experiment: Experiment, fold: int, table: Tables, train: Ints) -> None:
         self._experiment, self._fold, self._table = experiment, fold, table
-        test = experiment.inside(fold)
+        test = experiment.people_inside(fold)
         self._labels = experiment.labels[test]
-        training = select_people(experiment.people, experiment.outside(fold))
+        training = select_people(experiment.people, experiment.people_outside(fold))
         self._profiles = train_profiles(
             training.levels,
             training.labels,
@@ -88,7 +88,7 @@ class Judge:
         self._seen, self._held = _split(experiment.people.levels[test], generator)
 
     def accuracy(self, rule: Rule, name: str) -> Figures:
-        """Of one release of the ratings that are not held out; and the share of them it shows."""
+        """Judge one release of the ratings that are not held out: errors, lists, share shown."""
         shown, at_home, elsewhere = self._levels(rule, name)
         lists = self._lists(self._ease.preferences(shown, at_home).astype(float))
         return {
@@ -100,23 +100,23 @@ class Judge:
         }
 
     def errors(self, rule: Rule, name: str) -> Figures:
-        """The same without lists."""
+        """Judge the errors of one release alone."""
         _, at_home, elsewhere = self._levels(rule, name)
         return self._errors(at_home, elsewhere)
 
     def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
-        """What is released, and predicted levels on the device and at the recommender."""
+        """Simulate a release, and predict levels on the device and at the recommender."""
         draw = f"{self._fold}/{name}/accuracy"
         shown = simulate_one_release(
             self._experiment, self._seen, self._labels, self._table, rule, draw
         )
         offsets = self._table.offsets / MICRO
         expected = self._belief(shown) @ offsets
-        known = shown
+        usable = shown
         if rule.transform == "none":
             # True stars still hold the attribute's effect: take out what the attack believes.
-            known = replace_data(shown, shown.data - expected[entry_people(shown), shown.indices])
-        levels = self._profiles.predict_levels(known)
+            usable = replace_data(shown, shown.data - expected[entry_people(shown), shown.indices])
+        levels = self._profiles.predict_levels(usable)
         return shown, levels + offsets[self._labels], levels + expected
 
     def _belief(self, shown: sparse.csr_array) -> Floats:
@@ -144,7 +144,7 @@ class Judge:
         return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
 
     def _lists(self, preferences: Floats) -> RankingMetrics:
-        """Of unseen items; relevant: held out and in the top quarter of the scale."""
+        """Judge lists of unseen items; relevant: held out, in the top quarter of the scale."""
         ranked = preferences.copy()
         ranked[entry_people(self._seen), self._seen.indices] = -np.inf
         lists = np.argsort(-ranked, axis=1, kind="stable")[:, :LIST_LENGTH]
@@ -164,8 +164,11 @@ def _split(
 
 
 def average_over_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
-    """Of figures with the same names."""
-    return {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
+    """Average figures with the same names over folds."""
+    averages = {}
+    for name in folds[0]:
+        averages[name] = float(np.mean([fold[name] for fold in folds]))
+    return averages
 
 
 def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
@@ -179,8 +182,10 @@ def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
 
 
 def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
-    """From each fold's AUC by attacker, and RMSE."""
-    areas = {a: auc_interval([aucs[a] for aucs, _ in points]) for a in points[0][0]}
+    """Make a point of the curve of alpha from each fold's AUC by attacker, and RMSE."""
+    areas = {}
+    for attack in points[0][0]:
+        areas[attack] = auc_interval([aucs[attack] for aucs, _ in points])
     error = mean_interval([rmse for _, rmse in points])
     return MixPoint(
         mix,

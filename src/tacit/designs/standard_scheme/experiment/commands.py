@@ -1,4 +1,4 @@
-"""What `tacit evaluate standard-scheme` and `tacit attack standard-scheme` ask, do and show.
+"""Commands `tacit evaluate standard-scheme` and `tacit attack standard-scheme`.
 
 The page is for a person who knows no AUC.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,7 @@ class AttackOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(AttackOptions):
-    """And of how public tables and item profiles are made."""
+    """Options of what measures attackers and trains a model."""
 
     profiles: str = option(
         "What describes an item where stars are predicted: latent, features (genres, years) or "
@@ -101,7 +101,7 @@ class TrainingOptions(AttackOptions):
 
 
 def split_words(flag: str, words: Sequence[str], expected: str) -> dict[str, list[str]]:
-    """What follows each name in words such as gender=F,M; ConfigError for other words."""
+    """Split words such as gender=F,M by name; ConfigError for other words."""
     listed: dict[str, list[str]] = {}
     for word in words:
         name, sign, entries = word.partition("=")
@@ -113,9 +113,22 @@ def split_words(flag: str, words: Sequence[str], expected: str) -> dict[str, lis
 
 def evaluation_arguments(settings: AttackOptions) -> dict[str, Any]:
     """The options as arguments of `evaluate_hiding`, by name."""
-    kind = TrainingOptions if isinstance(settings, TrainingOptions) else AttackOptions
-    arguments = {each.name: getattr(settings, each.name) for each in fields(kind)}
-    return arguments | {"edges": settings.known_edges}
+    arguments: dict[str, Any] = {
+        "variant": settings.variant,
+        "panel": settings.panel,
+        "folds": settings.folds,
+        "edges": settings.known_edges,
+        "seed": settings.seed,
+        "workers": settings.workers,
+    }
+    if isinstance(settings, TrainingOptions):
+        arguments |= {
+            "profiles": settings.profiles,
+            "factors": settings.factors,
+            "disclosure_epsilon": settings.disclosure_epsilon,
+            "contributions": settings.contributions,
+        }
+    return arguments
 
 
 def run_attacks(
@@ -142,6 +155,8 @@ def run_attacks(
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(TrainingOptions):
+    """Options of `tacit evaluate standard-scheme`."""
+
     attribute: str = option(ATTACK_ON, default="gender")
     release: tuple[str, ...] = option(
         "Measure these releases, with commas; 'all' for every one.",
@@ -170,6 +185,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackSettings(AttackOptions):
+    """Options of `tacit attack standard-scheme`."""
+
     attribute: str = option(ATTACK_ON, default="gender")
     release: str = option("What devices send; 'none' attacks true stars.", default=DEFAULT_RELEASE)
     attack: tuple[str, ...] = option(ATTACKERS, default=())
@@ -267,10 +284,10 @@ def attackers_table(table: HidingTable) -> Table:
             columns[name][row.attack] = row
     columns = {name: column for name, column in columns.items() if column}
     columns["permuted"] = {row.attack: row for row in table.control}
-    rows = [
-        (attack, *(_attack_cell(column.get(attack)) for column in columns.values()))
-        for attack in dict.fromkeys(row.attack for row in table.rows)
-    ]
+    rows: list[tuple[object, ...]] = []
+    for attack in dict.fromkeys(row.attack for row in table.rows):
+        cells = [_attack_cell(column.get(attack)) for column in columns.values()]
+        rows.append((attack, *cells))
     return Table("AUC of every attacker with its 95% interval", ("attacker", *columns), rows)
 
 
@@ -334,7 +351,7 @@ def describe_exact_leaks(table: HidingTable) -> list[str]:
 
 
 def describe_table(table: HidingTable) -> Iterator[Table | str]:
-    """What the commands show."""
+    """Describe the experiment in words and tables, for the terminal."""
     yield f"Guessing {table.attribute} of {table.people:,} people."
     for row in table.worst:
         yield f"{row.release}: {table.sentence(row.release)}"
@@ -351,11 +368,18 @@ def plain_table(table: Table, *columns: str) -> Table:
     """Some columns as text: what stands in small print comes below the number."""
     places = [table.columns.index(name) for name in columns or table.columns]
 
-    def text(value: object) -> object:
-        return f"{value.text}\n{value.small}".strip() if isinstance(value, Cell) else value
-
-    rows = [[text(row[place]) for place in places] for row in table.rows]
+    rows = [_plain_cells(row, places) for row in table.rows]
     return Table(table.title, [table.columns[place] for place in places], rows)
+
+
+def _plain_cells(row: Sequence[object], places: Sequence[int]) -> list[object]:
+    """Texts of some cells of a row."""
+    return [_plain_text(row[place]) for place in places]
+
+
+def _plain_text(value: object) -> object:
+    """A cell's text with its small print below; anything else as it is."""
+    return f"{value.text}\n{value.small}".strip() if isinstance(value, Cell) else value
 
 
 def _level(area: float) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,32 +126,33 @@ def evaluate_hiding(
 
 
 def count_steps(folds: int) -> int:
+    """How far the progress of `evaluate_hiding` counts."""
     return folds * (folds + 1) // 2 + folds
 
 
 def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable:
     folds = experiment.folds
-    pairs = [(a, b) for a in range(folds) for b in range(a, folds)]
+    pairs = list(combinations_with_replacement(range(folds), 2))
     with Runner(experiment, workers=workers) as runner:
         made = runner.run(estimate_without, pairs, advance)
     tables = dict(zip(pairs, made, strict=True))
     experiment = replace(
         experiment, penalty=accuracy.choose_list_penalty(experiment, tables[0, 0][0])
     )
-    tasks = [
-        (fold, {pair: table for pair, table in tables.items() if fold in pair})
-        for fold in range(folds)
-    ]
+    tasks = []
+    for fold in range(folds):
+        tables_of_fold = {pair: table for pair, table in tables.items() if fold in pair}
+        tasks.append((fold, tables_of_fold))
     with Runner(experiment, workers=workers) as runner:
-        return _Pooled(experiment, runner.run(run_fold, tasks, advance)).table()
+        return _PooledScores(experiment, runner.run(run_fold, tasks, advance)).table()
 
 
-class _Pooled:
+class _PooledScores:
     """All people's out-of-fold scores, fold after fold, judged together."""
 
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
         self._experiment, self._results = experiment, results
-        order = np.concatenate([experiment.inside(fold) for fold in range(experiment.folds)])
+        order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
@@ -160,20 +162,30 @@ class _Pooled:
         self._chance = self._bound(self._dealt, self._chance_scores)
 
     def table(self) -> HidingTable:
+        """Rows of all that was found."""
         experiment, results = self._experiment, self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
         views = {UNION: UNION, WEEKLY: EPOCHS}
         certain = accuracy.average_over_folds([fold.certain for fold in results])
+        over_time: list[AttackRow] = []
+        for schedule in experiment.schedules:
+            over_time += [row for row in rows if row.view == schedule]
+        accuracy_rows = []
+        for name in experiment.releases:
+            figures = [fold.accuracy[name] for fold in results]
+            accuracy_rows.append(accuracy.accuracy_row(name, figures))
+        tradeoff = []
+        for mix in results[0].mixed:
+            points = [fold.mixed[mix] for fold in results]
+            tradeoff.append(accuracy.mix_point(mix, points))
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
             people=experiment.people.n_people,
-            judged=experiment.judged,
+            judged=experiment.judged_release,
             rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
-            worst=tuple(map(self.worst, experiment.releases)),
-            over_time=tuple(
-                row for schedule in experiment.schedules for row in rows if row.view == schedule
-            ),
+            worst=tuple(map(self.strongest_row, experiment.releases)),
+            over_time=tuple(over_time),
             known_items=tuple(
                 KnownRow(int(row.attack), row.auc, row.low, row.high, certain[int(row.attack)])
                 for row in rows
@@ -181,18 +193,12 @@ class _Pooled:
             ),
             counts=tuple(row for row in rows if row.view == COUNTED),
             control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
-            accuracy=tuple(
-                accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
-                for name in experiment.releases
-            ),
+            accuracy=tuple(accuracy_rows),
             fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
-            tradeoff=tuple(
-                accuracy.mix_point(mix, [fold.mixed[mix] for fold in results])
-                for mix in results[0].mixed
-            ),
+            tradeoff=tuple(tradeoff),
         )
 
-    def worst(self, release: str) -> WorstRow:
+    def strongest_row(self, release: str) -> WorstRow:
         """Over what a release shows, once and over time."""
         family = {
             key: scores
@@ -200,7 +206,7 @@ class _Pooled:
             if key.release == release and key.view not in (KNOWN, COUNTED)
         }
         bound = self._bound(self._labels, family)
-        chance = self._chance if release == (self._experiment.judged or "none") else None
+        chance = self._chance if release == (self._experiment.judged_release or "none") else None
         people, rarest = len(self._labels), int(np.bincount(self._labels).min())
         strongest = bound.worst
         return WorstRow(
@@ -245,4 +251,8 @@ class _Pooled:
 
 
 def _join_folds(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
-    return {key: np.concatenate([scores[key] for scores in folds]) for key in folds[0]}
+    """Scores of all folds, one after the other, by attacker."""
+    joined = {}
+    for key in folds[0]:
+        joined[key] = np.concatenate([scores[key] for scores in folds])
+    return joined

@@ -61,7 +61,7 @@ SURE = 1e6
 
 @dataclass
 class FoldResult:
-    """What one fold found; scores are (test people,) each.
+    """Findings of one fold; scores are (test people,) each.
 
     control       scores of attackers who learned from permuted labels
     certain       number of known items -> share of people read with certainty
@@ -80,59 +80,64 @@ class FoldResult:
 def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
     """Everything measured on the people of one fold."""
     with simulation():
-        return _Fold(experiment, fold, tables).measured()
+        return _Fold(experiment, fold, tables).measure()
 
 
 class _Fold:
+    """One fold under attack: its people are tested, those of the other folds are trained on."""
+
     def __init__(self, experiment: Experiment, fold: int, tables: Pairs) -> None:
         self.experiment, self.fold, self.pairs = experiment, fold, tables
         self.others = [other for other in range(experiment.folds) if other != fold]
         # Training people in the order in which their releases are stacked.
-        self.train = np.concatenate([experiment.inside(other) for other in self.others])
-        self.test = experiment.inside(fold)
+        self.train = np.concatenate([experiment.people_inside(other) for other in self.others])
+        self.test = experiment.people_inside(fold)
         self.labels = experiment.labels[self.train]
-        self.tables = [self.pair(other)[0] for other in (fold, *self.others)]
+        self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
         self.judge = Judge(experiment, fold, self.tables[0], self.train)
         self.result = FoldResult()
 
-    def pair(self, other: int) -> tuple[Tables, ...]:
+    def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
+        """Tables estimated without this fold and the other one, and those of the refits."""
         return self.pairs[min(self.fold, other), max(self.fold, other)]
 
-    def measured(self) -> FoldResult:
+    def measure(self) -> FoldResult:
+        """Attack every value, and judge every release."""
         for target in self.experiment.targets:
             self.attack(target)
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
-            self.result.fractions[name] = self.fractions(name)
+            self.result.fractions[name] = self.read_fractions(name)
         return self.result
 
     def attack(self, target: int) -> None:
-        experiment, public = self.experiment, self.public(target)
+        """Attack one value on every release; on the judged one also over time and with more."""
+        experiment, public = self.experiment, self.make_public(target)
         dealt = permuted(experiment.labels, experiment.seed)[self.train]
         frozen = Panel(experiment.attacks).fit(
             Releases.of(self.raw, public), _indicate(self.labels, target)
         )
         for name in experiment.releases:
-            train = self.seen(self.others, name, public)
-            test = self.seen([self.fold], name, public)
+            train = self.release_people(self.others, name, public)
+            test = self.release_people([self.fold], name, public)
             raw = learned = frozen.scores(test)
             if name != "none":
-                learned = self.learned(experiment.attacks, self.labels, target, train, test)
-            self.add(name, UNION, "raw", target, raw)
-            self.add(name, UNION, "released", target, learned)
-            if name == (experiment.judged or "none"):
-                chance = self.learned(experiment.attacks, dealt, target, train, test)
+                learned = self.learn_and_score(experiment.attacks, self.labels, target, train, test)
+            self.add_scores(name, UNION, "raw", target, raw)
+            self.add_scores(name, UNION, "released", target, learned)
+            if name == (experiment.judged_release or "none"):
+                chance = self.learn_and_score(experiment.attacks, dealt, target, train, test)
                 for attack, scores in chance.items():
                     self.result.control[Key(name, UNION, attack, "released", target)] = scores
-                self.over_time(name, target, train, test)
+                self.attack_over_time(name, target, train, test)
                 if RELEASES[name].selection:
-                    self.with_knowledge(name, target, train, test)
-        if target == experiment.targets[-1] and experiment.judged and experiment.schedules:
-            self.mixed(experiment.judged, frozen, public, target)
+                    self.attack_with_knowledge(name, target, train, test)
+        if target == experiment.targets[-1] and experiment.judged_release and experiment.schedules:
+            self.measure_mixes(experiment.judged_release, frozen, public, target)
 
-    def public(self, target: int) -> Public:
-        """What everybody knows, where this value is guessed."""
+    def make_public(self, target: int) -> Public:
+        """Make what everybody knows, where this value is guessed."""
         levels = self.experiment.people.levels
         raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
         offsets = [_two_rows(table.offsets, target) for table in self.tables]
@@ -146,12 +151,17 @@ class _Fold:
             years=self.experiment.years,
         )
 
-    def seen(self, folds: Sequence[int], name: str, public: Public) -> Releases:
+    def release_people(self, folds: Sequence[int], name: str, public: Public) -> Releases:
         """One letter of everybody in these folds."""
         rule = RELEASES[name]
-        return stacked([self.part(each, public, self.shown(each, rule, name)) for each in folds])
+        return stacked(
+            [
+                self.make_releases(each, public, self.simulate_people(each, rule, name))
+                for each in folds
+            ]
+        )
 
-    def part(
+    def make_releases(
         self,
         other: int,
         public: Public,
@@ -162,38 +172,41 @@ class _Fold:
         table = np.full(levels.shape[0], row)
         return Releases(self.experiment.stars(levels), public, table, epochs)
 
-    def shown(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
+    def simulate_people(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
         """Released levels of the people of a fold. name: of the random stream."""
-        people = self.experiment.inside(other)
+        people = self.experiment.people_inside(other)
         levels, labels = self.experiment.people.levels[people], self.experiment.labels[people]
         draw = f"{self.fold}/{name}/{other}"
         return simulate_one_release(
-            self.experiment, levels, labels, self.pair(other)[0], rule, draw
+            self.experiment, levels, labels, self.tables_of_pair(other)[0], rule, draw
         )
 
-    def over_time(self, name: str, target: int, train: Releases, test: Releases) -> None:
-        """Retrained attackers who see in which epoch each item came."""
+    def attack_over_time(self, name: str, target: int, train: Releases, test: Releases) -> None:
+        """Attack with retrained attackers who see in which epoch each item came."""
         readers = readers_of_epochs(self.experiment.attacks)
         if name == "none" or not readers:
             return
         for schedule in self.experiment.schedules:
             if schedule in REFITTED:
-                sides = (
-                    stacked([self.refitted(each, name, schedule, train.public) for each in folds])
-                    for folds in (self.others, [self.fold])
-                )
+                of_train = self.refit_people(self.others, name, schedule, train.public)
+                of_test = self.refit_people([self.fold], name, schedule, train.public)
             else:  # with the same tables in every epoch the last letter is that of one release
                 epochs = self.experiment.epochs(schedule)
-                sides = (
-                    replace(seen, epochs=match_entries(seen.ratings, epochs[people]))
-                    for seen, people in ((train, self.train), (test, self.test))
-                )
-            scores = self.learned(readers, self.labels, target, *sides)
-            self.add(name, schedule, "released", target, scores)
+                of_train = replace(train, epochs=match_entries(train.ratings, epochs[self.train]))
+                of_test = replace(test, epochs=match_entries(test.ratings, epochs[self.test]))
+            scores = self.learn_and_score(readers, self.labels, target, of_train, of_test)
+            self.add_scores(name, schedule, "released", target, scores)
 
-    def refitted(self, other: int, name: str, schedule: str, public: Public) -> Releases:
-        """The last of several letters, each of which decided with tables of its own."""
-        people, tables = self.experiment.inside(other), self.pair(other)
+    def refit_people(
+        self, folds: Sequence[int], name: str, schedule: str, public: Public
+    ) -> Releases:
+        """Simulate the last letters of everybody in these folds, over several fits."""
+        parts = [self.simulate_refits(other, name, schedule, public) for other in folds]
+        return stacked(parts)
+
+    def simulate_refits(self, other: int, name: str, schedule: str, public: Public) -> Releases:
+        """Simulate the last of several letters, each decided with tables of its own."""
+        people, tables = self.experiment.people_inside(other), self.tables_of_pair(other)
         epochs = self.experiment.epochs(schedule)[people]
         levels, decided = simulate_epochs(
             self.experiment.people.levels[people],
@@ -204,50 +217,53 @@ class _Fold:
             n_levels=self.experiment.people.n_levels,
             source=replay(f"{self.experiment.seed}/{self.fold}/{schedule}/{other}"),
         )
-        return self.part(other, public, levels, replace_data(decided, decided.data + 1))
+        return self.make_releases(other, public, levels, replace_data(decided, decided.data + 1))
 
-    def with_knowledge(self, name: str, target: int, train: Releases, test: Releases) -> None:
-        """Attackers who know items or their number beside the release."""
+    def attack_with_knowledge(
+        self, name: str, target: int, train: Releases, test: Releases
+    ) -> None:
+        """Attack with items known to be rated, or their number, beside the release."""
         keep = np.stack([_two_rows(table.keep, target) / MICRO for table in self.tables])
         rated = self.experiment.people.levels
         for number in KNOWN_ITEMS:
             scores, certain = known_items(
                 rated[self.test], test.ratings, keep[0], number, self.experiment.seed
             )
-            self.add(name, KNOWN, "nothing", target, {str(number): scores})
+            self.add_scores(name, KNOWN, "nothing", target, {str(number): scores})
             self.result.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
         known = _indicate(self.labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
         scores = attacker.score(test, counts[self.test], keep)
-        self.add(name, COUNTED, "released", target, {COUNTED: scores})
+        self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
 
-    def mixed(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
+    def measure_mixes(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""
         labels = _indicate(self.experiment.labels[self.test], target)
         for mix in MIXES:
             name = f"mix {mix}"
             rule = replace(RELEASES[judged], mix=round(mix * MICRO))
-            shown = self.experiment.stars(self.shown(self.fold, rule, name))
+            shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
             scores = frozen.scores(Releases.of(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
             self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
-    def fractions(self, name: str) -> float:
+    def read_fractions(self, name: str) -> float:
+        """AUC of a look at the released fractions."""
         lattice = MICRO
         if not self.experiment.people.n_levels:  # people type two digits at most
             lattice = max(1, round(0.01 / self.experiment.step * MICRO))
-        shown = self.shown(self.fold, RELEASES[name], name)
+        shown = self.simulate_people(self.fold, RELEASES[name], name)
         scores = fraction_scores(shown, self.tables[0], lattice)
         labels, targets = self.experiment.labels[self.test], self.experiment.targets
         return float(np.mean([auc(_indicate(labels, each), scores[:, each]) for each in targets]))
 
-    def learned(
+    def learn_and_score(
         self, attacks: Sequence[str], labels: Labels, target: int, train: Releases, test: Releases
     ) -> dict[str, Floats]:
         return Panel(attacks).fit(train, _indicate(labels, target)).scores(test)
 
-    def add(
+    def add_scores(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
     ) -> None:
         for attack, each in scores.items():
@@ -313,6 +329,7 @@ class KnownCount:
         return self
 
     def score(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
+        """(people,) log odds, as the attacker learned them."""
         return log_odds(self._model, self._features(seen, counts, keep))
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:

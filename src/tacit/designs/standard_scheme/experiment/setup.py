@@ -1,4 +1,4 @@
-"""What every fold of the experiment on hiding shares, and how its releases are simulated."""
+"""Setup of the experiment on hiding: what every fold shares, and simulated releases."""
 
 from __future__ import annotations
 
@@ -67,14 +67,25 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """What every fold shares.
+    """All that the folds share.
 
-    fold_of    (people,) which fold each person is tested in
-    order      CSR like the levels: 1 for a person's first rating, 2 for the second
-    weekly     CSR like the levels: 1 + label of the epoch in which it was rated; None without times
+    people       everybody whose attribute is known
+    fold_of      (people,) which fold each person is tested in
+    order        CSR like the levels: 1 for a person's first rating, 2 for the second
+    weekly       CSR like the levels: 1 + label of the epoch in which it was rated; None without
+                 times
     genres, years   of items, as `tacit.auditing.attacks.Public` has them
-    profiles   how item profiles are made; features: (items, d), unless they are latent
-    penalty    of the item-item weights that make the lists
+    minimum      the lowest star
+    step         stars in one level
+    published    the paper's estimates, as printed
+    profiles     how item profiles are made
+    features     (items, d) explicit features; None if profiles are latent
+    disclosure_epsilon, contributions   of the public tables, as in `Settings`
+    releases     names of what is attacked
+    attacks      names of the attackers
+    schedules    how the judged release is also watched over time
+    seed         of folds, draws and attackers
+    penalty      of the item-item weights that make the lists
     """
 
     people: ConsentingPeople
@@ -98,36 +109,40 @@ class Experiment:
 
     @property
     def labels(self) -> Ints:
+        """(people,) values of the attribute, as numbers."""
         return self.people.labels[:, 0]
 
     @property
     def folds(self) -> int:
+        """Number of folds."""
         return int(self.fold_of.max()) + 1
 
     @property
     def whole_levels(self) -> int:
-        """Of the scale; 5 on a continuous one."""
+        """Number of whole levels of the scale; 5 on a continuous one."""
         return self.people.n_levels or 5
 
     @property
     def targets(self) -> range:
-        """Of two values the second is guessed; of more, each against the rest."""
+        """Values that are guessed: the second of two; of more, each against the rest."""
         count = len(self.people.values[0])
         return range(1, 2) if count == 2 else range(count)
 
     @property
-    def judged(self) -> str | None:
+    def judged_release(self) -> str | None:
         """The release that is also watched over time; None where nothing is obfuscated."""
         return next((name for name in JUDGED if name in self.releases), None)
 
-    def outside(self, *folds: int) -> Ints:
+    def people_outside(self, *folds: int) -> Ints:
         """Numbers of the people in none of these folds."""
         return np.flatnonzero(~np.isin(self.fold_of, folds))
 
-    def inside(self, fold: int) -> Ints:
+    def people_inside(self, fold: int) -> Ints:
+        """Numbers of the people in this fold."""
         return np.flatnonzero(self.fold_of == fold)
 
     def stars(self, levels: sparse.csr_array) -> sparse.csr_array:
+        """Stars of these levels."""
         return replace_data(levels, self.minimum + self.step * levels.data)
 
     def epochs(self, schedule: str) -> sparse.csr_array:
@@ -141,13 +156,13 @@ class Experiment:
 
 def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:
     """Tables estimated without the people of one or two folds, and those of the refits."""
-    numbers = experiment.outside(first, second)
+    numbers = experiment.people_outside(first, second)
     generator = np.random.default_rng([experiment.seed, first, second])
     refits = max((REFITTED.get(name, 1) for name in experiment.schedules), default=1) - 1
     shares = [generator.random(len(numbers)) >= LEFT_OUT for _ in range(refits)]
     coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
 
-    def of(group: Ints) -> Tables:
+    def estimate_of(group: Ints) -> Tables:
         made = estimate_all_tables(
             select_people(experiment.people, group),
             epsilon=experiment.disclosure_epsilon,
@@ -158,7 +173,8 @@ def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[T
         )
         return made[experiment.people.names[0]]
 
-    return tuple(map(of, (numbers, *(numbers[share] for share in shares))))
+    groups = [numbers, *[numbers[share] for share in shares]]
+    return tuple(map(estimate_of, groups))
 
 
 def simulate_one_release(
@@ -202,6 +218,7 @@ def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
 
 
 def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
+    """Keep the people with these numbers."""
     return replace(people, levels=people.levels[numbers], labels=people.labels[numbers])
 
 

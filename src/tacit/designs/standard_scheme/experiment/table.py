@@ -1,4 +1,4 @@
-"""What the experiment on hiding found: rows for people and for programs, and a verdict in words."""
+"""Findings of the experiment on hiding: rows for people and programs, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -129,30 +129,31 @@ class HidingTable:
     fractions: dict[str, float]
     tradeoff: tuple[MixPoint, ...]
 
-    def worst_of(self, release: str) -> WorstRow | None:
+    def strongest_on(self, release: str) -> WorstRow | None:
+        """Row of the strongest attacker on a release; None if it was not attacked."""
         return next((row for row in self.worst if row.release == release), None)
 
     def measurements(self, release: str, data: str) -> tuple[Measurement, ...]:
         """For a guarantee card: the figure and its control, then this release's attackers."""
-        worst = self.worst_of(release)
+        worst = self.strongest_on(release)
         rows = [
             Measurement(r.attack, r.trained_on, r.release, r.auc, r.low, r.high, data)
             for r in self.rows
             if r.view == UNION
             and (r.release == release or (r.release == "none" and r.trained_on == "raw"))
         ]
-        return (*(() if worst is None else _panel_measurements(worst, data)), *rows)
+        figures = () if worst is None else _panel_measurements(worst, data)
+        return (*figures, *rows)
 
     def sentence(self, release: str) -> str | None:
         """The figure in words, as on a card."""
-        worst = self.worst_of(release)
-        return (
-            None
-            if worst is None
-            else attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
-        )
+        worst = self.strongest_on(release)
+        if worst is None:
+            return None
+        return attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
 
     def to_dict(self) -> dict[str, Any]:
+        """The findings as JSON holds them."""
         plain = asdict(self)
         for row in plain["over_time"]:
             row["schedule"] = row["view"]
@@ -180,20 +181,20 @@ def shown_distance(area: float) -> float:
 
 def verdict(table: HidingTable) -> Verdict:
     """One headline and a few plain sentences, about the strongest attacker of all."""
-    after = None if table.judged is None else table.worst_of(table.judged)
-    before = table.worst_of("none")
+    after = None if table.judged is None else table.strongest_on(table.judged)
+    before = table.strongest_on("none")
     opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
     if after is None:
         return Verdict(
             "none", "Nothing was obfuscated", f"{opening} {_describe_cost(table)}".strip()
         )
     learned, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
-    read = (
-        "Arithmetic on the released fractions, which needs no learning, reaches AUC "
-        f"{0.5 + arithmetic:.2f}."
-        if arithmetic > max(NEAR, learned)
-        else ""
-    )
+    read = ""
+    if arithmetic > max(NEAR, learned):
+        read = (
+            "Arithmetic on the released fractions, which needs no learning, reaches AUC "
+            f"{0.5 + arithmetic:.2f}."
+        )
     sentences = (table.sentence(after.release) or "", opening, read, _describe_cost(table))
     state, headline = _headline(before, after, max(learned, arithmetic))
     return Verdict(state, headline, " ".join(filter(None, sentences)))

@@ -288,7 +288,7 @@ def describe_shift(data: dict[str, Any]) -> str:
 
 
 def describe_disclosure(data: dict[str, Any]) -> str:
-    """What it costs not to distinguish two gaps, for the longest tastes."""
+    """Risk where two gaps are not distinguished, for the longest tastes."""
     longest = data["coarse_disclosure"]["risks"][-1]
     return (
         f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "

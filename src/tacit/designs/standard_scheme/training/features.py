@@ -47,8 +47,12 @@ def item_genres(ratings: Ratings) -> Floats:
     if "genres" not in ratings.item_metadata:
         return np.zeros((ratings.n_items, 0))
     genres_of_items = split_list(ratings, "genres")
-    names = sorted({name for genres in genres_of_items for name in genres})
-    return np.array([[name in genres for name in names] for genres in genres_of_items], float)
+    names = sorted(set().union(*genres_of_items))
+    known = np.zeros((ratings.n_items, len(names)))
+    for item, genres in enumerate(genres_of_items):
+        for genre in genres:
+            known[item, names.index(genre)] = 1.0
+    return known
 
 
 def item_years(ratings: Ratings) -> Floats:

@@ -57,6 +57,7 @@ class ConsentingPeople:
 
     @property
     def n_people(self) -> int:
+        """Number of people."""
         return len(self.labels)
 
 

@@ -1,0 +1,28 @@
+"""The suite for data sets."""
+
+from __future__ import annotations
+
+from tacit.data.ratings import Ratings
+from tacit.recommenders.baselines import Popularity
+
+
+class DatasetConformance:
+    """Subclass it and write `make`, which gives the ratings."""
+
+    def make(self) -> Ratings:
+        """Return the ratings."""
+        raise NotImplementedError
+
+    def test_it_gives_ratings(self) -> None:
+        """There are at least two people and two items."""
+        ratings = self.make()
+        assert isinstance(ratings, Ratings)
+        assert min(ratings.n_users, ratings.n_items) >= 2
+
+    def test_it_is_the_same_each_time(self) -> None:
+        """Figures can be repeated."""
+        assert self.make().digest == self.make().digest
+
+    def test_popularity_fits_it(self) -> None:
+        """The simplest recommender makes a list from it."""
+        assert len(Popularity().fit(self.make()).recommend(history={}, n=1)) == 1

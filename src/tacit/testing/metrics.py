@@ -1,0 +1,62 @@
+"""The suite for metrics of lists."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic import generate
+
+
+class MetricConformance:
+    """Subclass it and write `make`, which gives the metric.
+
+    It is called with lists, (people, n) int64 item numbers, best first, -1 where a list has ended;
+    relevant, (people, items) CSR with 1 for each item to find; and train, the `Ratings` that were
+    learned from. It gives a float.
+    """
+
+    def make(self) -> Any:
+        """Return the metric."""
+        raise NotImplementedError
+
+    def test_it_gives_a_finite_number(self) -> None:
+        """Lists of ten items have a finite value."""
+        assert math.isfinite(float(self.make()(*_lists())))
+
+    def test_lists_that_end_early_have_a_value(self) -> None:
+        """A recommender may know fewer items than a list has room for, or none."""
+        lists, relevant, train = _lists()
+        for shown in (1, 0):
+            short = lists.copy()
+            short[:, shown:] = -1
+            assert math.isfinite(float(self.make()(short, relevant, train)))
+
+    def test_people_have_no_order(self) -> None:
+        """Lists have one value in whatever order people come."""
+        lists, relevant, train = _lists()
+        reversed_value = self.make()(lists[::-1].copy(), relevant[::-1], train)
+        assert math.isclose(reversed_value, self.make()(lists, relevant, train), rel_tol=1e-9)
+
+    def test_it_changes_nothing(self) -> None:
+        """Lists and held-out items are as they were: other metrics read them too."""
+        lists, relevant, train = _lists()
+        lists_before = lists.copy()
+        relevant_before = relevant.toarray()
+        self.make()(lists, relevant, train)
+        assert np.array_equal(lists, lists_before)
+        assert np.array_equal(relevant.toarray(), relevant_before)
+
+
+@cache
+def _lists() -> tuple[np.ndarray[Any, Any], sparse.csr_array, Ratings]:
+    """Make lists (40, 10), the items to find (40, 30) and the ratings that were learned from."""
+    train = generate(users=40, items=30, ratings=400, seed=1)
+    rng = np.random.default_rng(2)
+    lists = np.array([rng.permutation(30)[:10] for _ in range(40)], dtype=np.int64)
+    return lists, sparse.csr_array((rng.random((40, 30)) < 0.2).astype(float)), train
