@@ -181,8 +181,8 @@ async function answerCampaign(
     truths = sensedSets(campaign, ticket).map((members) => members.some((item) => liked.has(item)));
   } else {
     if (campaign.namesPair) pair = await chooseRatedPair(rated, noise);
-    const asked = pair === undefined ? itemPairs(campaign, ticket) : [pair];
-    truths = asked.map((both) => {
+    const askedPairs = pair === undefined ? itemPairs(campaign, ticket) : [pair];
+    truths = askedPairs.map((both) => {
       const areBothDisliked = both.every((item) => rated.has(item) && !liked.has(item));
       return both.every((item) => liked.has(item)) || (campaign.asksIdentical && areBothDisliked);
     });

@@ -57,7 +57,8 @@ export function exposedBits(method: Method, unit: Unit, questions: number, rated
 /** SHA-256 of the item ids in their order; integers and texts differ. */
 export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> {
   const parts = items.flatMap((item) => {
-    if (!isItemId(item)) throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
+    if (!isItemId(item))
+      throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
     const encoded = encodeUtf8WithSurrogates(`${typeof item === "string" ? "s" : "i"}${item}`);
     const size = new Uint8Array(4);
     new DataView(size.buffer).setUint32(0, encoded.length);
@@ -310,7 +311,8 @@ export class Clusters {
     }
     require(labels instanceof Uint8Array && labels.length > 1, "a label is a byte");
     const fits = Array.isArray(scores) && scores.length === labels.length;
-    require(fits && scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT)), "no scores");
+    require(fits &&
+      scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT)), "no scores");
   }
 
   encode(): Bytes {
