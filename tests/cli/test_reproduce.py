@@ -19,29 +19,7 @@ from tacit.evaluation.quantities import find_quantities, shows_something
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = [(paper, result) for paper, result in paper_results() if result.command]
-UNNAMED: dict[str, set[str]] = {
-    "sketches": {
-        "Propositions 2.2 to 2.4, Lemma 2.5",
-        "Lemma 3.1, Theorem 3.3",
-        "Figure 1, Theorem 3.5",
-        "Appendix A",
-        "Lemmas 4.1 to 4.7, Theorem 4.3",
-        "Theorems 4.8 and 4.10",
-        "Figure 2, Theorem 5.1",
-        "Figure 3, Theorem 5.3",
-        "Lemmas 6.2 and 6.4, Theorem 6.1",
-    },
-    "prec": {
-        "Theorems 1 and 2, Lemmas 3 to 5",
-        "Theorem 7, Lemma 8, Theorem 15",
-        "Theorems 9 and 10",
-        "Theorem 11",
-        "Lemmas 12 to 14",
-        "Theorem 16",
-        "Theorem 17",
-        "Lemmas 18 and 19",
-    },
-}
+UNNAMED: dict[str, set[str]] = {}
 """Results whose quantities nobody has named yet, by paper. To be empty: name the quantities in
 `PaperResult.shows`, then take the result out of this list."""
 SLOW: dict[str, set[str]] = {"xmap": {"Theorem 1"}}
