@@ -236,14 +236,14 @@ def _above(values: Sequence[float], limit: float) -> float:
 
 def _left(lie: str, truth: Clicks) -> list[int]:
     """Videos that an honest vendor's visitors could be shown."""
-    withheld = set(truth.of(LIAR)) if lie in ("worst", "absent") else set()
+    withheld = set(truth.videos_of(LIAR)) if lie in ("worst", "absent") else set()
     if lie == "worst":
-        withheld.remove(truth.of(LIAR)[_weakest(truth)])
+        withheld.remove(truth.videos_of(LIAR)[_weakest(truth)])
     return [video for video in range(len(truth.centres)) if video not in withheld]
 
 
 def _weakest(truth: Clicks) -> int:
-    return int(truth.heights[list(truth.of(LIAR))].argmin())
+    return int(truth.heights[list(truth.videos_of(LIAR))].argmin())
 
 
 def _click(means: NDArray[np.float64], chance: float) -> Callable[[str], float]:
@@ -256,7 +256,7 @@ def _learned(learner: Any, number: int, truth: Clicks, generator: np.random.Gene
         choice = learner.select(context)
         mean = 0.0
         if choice.arm < truth.videos:
-            video = truth.of(number).start + choice.arm
+            video = truth.videos_of(number).start + choice.arm
             mean = float(truth.mean(video, context[None, :])[0])
         learner.update(choice, float(generator.random() < mean))
 
@@ -293,7 +293,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         forwarded_users = _Worst(forwarded_users, _weakest(truth))
     return Vendor(
         learner,
-        [str(video) for video in truth.of(number)],
+        [str(video) for video in truth.videos_of(number)],
         forwarded_users=forwarded_users,
         peers=peers,
         forwarder=Forwarder(Agreement(terms.dimension, CLEAR, math.inf), randomness=source),

@@ -302,7 +302,7 @@ def test_about_has_no_meaning_for_a_baseline(folder, tacit, tmp_path):
 
 def test_people_and_items_with_few_ratings_are_left_out(folder, as_json):
     """--per-item and --per-user leave what `Ratings.at_least` leaves."""
-    left = load(folder / "r.csv").at_least(per_item=60, per_user=20)
+    left = load(folder / "r.csv").drop_rare(per_item=60, per_user=20)
     shown = as_json("data", "describe", folder / "r.csv", "--per-item", 60, "--per-user", 20)
     assert (shown["users"], shown["items"]) == (left.n_users, left.n_items)
     assert left.n_users < 240

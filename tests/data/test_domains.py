@@ -339,6 +339,6 @@ def test_a_filter_takes_the_catalogue_back(mixed: Ratings) -> None:
     listed = on_catalogue(mixed, catalogue)
     assert not listed.filtered
     assert not listed.compact().catalogue_given
-    filtered = listed.at_least(per_item=2)
+    filtered = listed.drop_rare(per_item=2)
     assert not filtered.catalogue_given
     assert on_catalogue(filtered, catalogue).filtered

@@ -551,6 +551,6 @@ def test_one_persons_cells_change_no_others(write: Write, run: Import, tmp_path:
 
 def test_a_filter_is_remembered_by_the_folder(tmp_path: Path, write: Write) -> None:
     """What was left out for what others rated is a condition there, too."""
-    made = load(write("user_id,item_id,rating\n1,a,5\n2,a,3\n2,b,1\n")).at_least(per_item=2)
+    made = load(write("user_id,item_id,rating\n1,a,5\n2,a,3\n2,b,1\n")).drop_rare(per_item=2)
     write_folder(made, tmp_path / "kept")
     assert "filter" in facts_read_off(load(tmp_path / "kept"))

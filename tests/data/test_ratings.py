@@ -240,14 +240,14 @@ def test_at_least_repeats_until_stable() -> None:
     ratings = Ratings.from_arrays(
         ["a", "a", "b", "b", "c", "c"], [1, 2, 1, 2, 2, 3], [1, 2, 3, 4, 5, 1], scale=STARS
     )
-    left = ratings.at_least(per_user=2, per_item=2)
+    left = ratings.drop_rare(per_user=2, per_item=2)
     assert (left.user_ids.tolist(), left.item_ids.tolist()) == (["a", "b"], [1, 2])
 
 
 def test_at_least_says_when_nothing_is_left() -> None:
     """Filters that leave nothing are an error with advice."""
     with pytest.raises(DataError, match=r"no rating is left.*Lower the filters"):
-        small().at_least(per_user=9)
+        small().drop_rare(per_user=9)
 
 
 @pytest.mark.parametrize(

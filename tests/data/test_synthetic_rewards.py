@@ -44,7 +44,7 @@ def test_best_is_the_largest_mean():
 def test_vendors_own_disjoint_videos():
     """Every video belongs to exactly one vendor."""
     clicks = generate(vendors=3, videos=5, seed=0)
-    assert [arm for vendor in range(3) for arm in clicks.of(vendor)] == list(range(15))
+    assert [arm for vendor in range(3) for arm in clicks.videos_of(vendor)] == list(range(15))
 
 
 def test_clicks_come_with_their_chances():

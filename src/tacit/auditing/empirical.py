@@ -47,16 +47,17 @@ _TAIL, _HALVINGS = 1e-4, 50
 
 @dataclass(frozen=True)
 class OutcomeSet:
-    """A set of values of one feature.
-
-    kind "in": the listed values. "at least": from the one listed value on. "NaN": not a number.
-    """
+    """A set of values of one feature."""
 
     feature: str
+    """Name of the feature."""
     kind: str
+    """`in`: the listed values. `at least`: from the one listed value on. `NaN`: not a number."""
     values: NDArray[Any]
+    """(values,) the listed values."""
 
     def holds(self, seen: NDArray[Any]) -> NDArray[np.bool_]:
+        """Say for each value of the feature whether it is in the set; same shape."""
         if self.kind == "NaN":
             return np.isnan(seen.astype(np.float64))
         if self.kind == "at least":
@@ -66,27 +67,28 @@ class OutcomeSet:
 
 @dataclass(frozen=True)
 class KnownOutcomes:
-    """An event chosen from exact chances, before anything is drawn.
-
-    first: whether the first neighbour makes it likelier. ideal: the bound that it shows of correct
-    code, in all audits but a share of alpha.
-    """
+    """An event chosen from exact chances, before anything is drawn."""
 
     event: OutcomeSet
+    """The event."""
     first: bool
+    """Whether the first neighbour makes it likelier."""
     ideal: float
+    """Bound that it shows of correct code, in all audits but a share of alpha."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """lower_bound: nats, 0 or more. samples: releases of each neighbour, both halves together."""
+    """A lower bound on epsilon."""
 
     lower_bound: float
+    """Nats, 0 or more."""
     samples: int
+    """Releases of each neighbour, both halves together."""
 
 
 def itself(releases: NDArray[Any]) -> NDArray[Any]:
-    """The feature that is the release."""
+    """Return the release itself as its feature."""
     return releases
 
 
@@ -135,8 +137,12 @@ def audit(
 
 
 def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Floats, Floats]:
-    """Lower and upper limits of chances, by how often each event happened; each of them fails with
-    a chance of at most `level`.
+    """Return lower and upper limits of chances, each of which fails with a chance of `level`.
+
+    Args:
+        times: How often each event happened, of any shape.
+        trials: Number of trials.
+        level: Chance that one limit is wrong, at most.
     """
     low = special.betaincinv(np.maximum(times, 1), trials - times + 1, level)
     high = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
@@ -144,14 +150,14 @@ def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Float
 
 
 def bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
-    """ln((p - delta) / q) at the limits, `level / 2` for each of the two chances; 0 or more."""
+    """Return ln((p - delta) / q) at the limits, `level / 2` for each chance; 0 or more."""
     p = clopper_pearson(likely, trials, level / 2)[0]
     q = clopper_pearson(rare, trials, level / 2)[1]
     return float(np.log((p - delta) / q)) if p - delta > q else 0.0
 
 
 def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float = 0.0) -> float:
-    """The bound that a known event shows, in all audits but a share of `alpha`; 0 or more.
+    """Return the bound that a known event shows, in all audits but a share of `alpha`; 0 or more.
 
     p, q: the exact chances of the event under the two neighbours, the likelier one first.
     """
@@ -173,8 +179,9 @@ def assured_bound(
     samples: int,
     alpha: float,
 ) -> float:
-    """The largest x with P(gain(K) - cost(J) < x) <= alpha, 0 or more; K and J are independent
-    binomials with these chances, and neither function falls.
+    """Return the largest x >= 0 with P(gain(K) - cost(J) < x) <= alpha.
+
+    K and J are independent binomials with these chances, and neither function falls.
     """
     (low_k, high_k), (low_j, high_j) = (
         (int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL)))
@@ -206,7 +213,7 @@ def best_known(
     feature: str = "release",
     at_least: bool = False,
 ) -> KnownOutcomes | None:
-    """The event with the largest bound to be expected, None if it is not sure to be above 0.
+    """Choose the event with the largest expected bound; None if it is not sure to be above 0.
 
     chances: of values of the feature, under the two neighbours; candidates are the sets of values
     that one neighbour makes likelier by more than some ratio. at_least: chances are those of each
@@ -236,7 +243,7 @@ def best_known(
 
 
 def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> OutcomeSet:
-    """The event with the largest estimated loss among candidates made from the samples.
+    """Choose the event with the largest estimated loss among candidates made from the samples.
 
     Candidates: NaN; each value; values whose ratio of counts passes a limit; thresholds. With more
     than 20,000 different values: 500 thresholds at quantiles.
@@ -278,7 +285,7 @@ def _set_event(
     trials: int,
     delta: float,
 ) -> tuple[float, OutcomeSet]:
-    """The values whose ratio of counts passes a limit, and the score of that set.
+    """Choose the values whose ratio of counts passes a limit; return the set's score and the set.
 
     Ordered by one half of the pilot and scored by the other: among many values some are more
     frequent under one neighbour by chance alone. trials: of half a pilot, NaN included.
@@ -292,12 +299,12 @@ def _set_event(
 
 
 def _times(values: NDArray[Any], seen: NDArray[Any]) -> Ints:
-    """How often each of the sorted `values` was seen."""
+    """Count how often each of the sorted `values` was seen."""
     return np.bincount(np.searchsorted(values, seen), minlength=len(values)).astype(np.int64)
 
 
 def _scores(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Floats:
-    """The pilot's estimate for each event, the best of the four questions (Wilson's limits)."""
+    """Estimate each event's loss from the pilot: the best of four questions (Wilson's limits)."""
     (low_a, high_a), (low_b, high_b) = _wilson(in_a, trials), _wilson(in_b, trials)
     questions = [(low_a, high_b), (low_b, high_a), (1 - high_a, 1 - low_b), (1 - high_b, 1 - low_a)]
     tiny = 1e-300

@@ -41,10 +41,12 @@ _MOST_SUMMED = 1 << 22
 
 @dataclass(frozen=True)
 class GaussianEvidence:
-    """mu: lower bound of sensitivity / sigma. lower_bound: its epsilon at the delta, in nats."""
+    """A lower bound on mu and on epsilon."""
 
     mu: float
+    """Lower bound of sensitivity / sigma."""
     lower_bound: float
+    """Its epsilon at the delta, in nats."""
 
 
 def audit_gaussian(
@@ -88,7 +90,11 @@ def audit_gaussian(
 
 
 def epsilon_of_mu(mu: float, delta: float) -> float:
-    """The smallest epsilon of mu-Gaussian privacy at `delta` in (0, 1) (Balle and Wang, 2018)."""
+    """Return the smallest epsilon of mu-Gaussian privacy at `delta` (Balle and Wang, 2018).
+
+    Raises:
+        ConfigError: delta is not above 0 and below 1.
+    """
     _check_delta(delta)
     if delta_of_mu(mu, 0.0) <= delta:
         return 0.0
@@ -99,7 +105,7 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
 
 
 def delta_of_mu(mu: float, epsilon: float) -> float:
-    """The smallest delta of mu-Gaussian privacy at `epsilon`."""
+    """Return the smallest delta of mu-Gaussian privacy at `epsilon`."""
     if mu <= 0:
         return 0.0
     near = special.ndtr(mu / 2 - epsilon / mu)
@@ -107,8 +113,9 @@ def delta_of_mu(mu: float, epsilon: float) -> float:
 
 
 def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:
-    """Lower bounds of mu from how often each neighbour was above a threshold, the better of the two
-    directions; 0 or more.
+    """Bound mu from below by how often each neighbour was above a threshold; 0 or more.
+
+    The better of the two directions counts.
     """
     directions = [
         -special.ndtri(clopper_pearson(one, trials, level)[1])
@@ -119,7 +126,7 @@ def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
-    """The epsilon that the known middle threshold shows, in all audits but a share of `alpha`."""
+    """Return the epsilon that the middle threshold shows, in all audits but a share of `alpha`."""
 
     def found(times: Ints) -> Floats:
         return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
@@ -137,21 +144,21 @@ def _check_delta(delta: float) -> None:
 
 
 def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: float) -> float:
-    """The smallest epsilon at `delta` in (0, 1) if the centres of these noises move by `steps`."""
+    """Return the smallest epsilon at `delta` if the centres of these noises move by `steps`."""
     _check_delta(delta)
-    chances, unit, shift = _summed(steps, sigmas)
+    chances, unit, shift = _sum_of_noises(steps, sigmas)
     losses = (shift / 2 - (np.arange(len(chances)) - len(chances) // 2)) * unit
 
-    def over(epsilon: float) -> float:
+    def excess(epsilon: float) -> float:
         return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) - delta
 
-    if over(0.0) <= 0:
+    if excess(0.0) <= 0:
         return 0.0
-    return float(optimize.brentq(over, 0.0, float(losses.max()), xtol=1e-12))
+    return float(optimize.brentq(excess, 0.0, float(losses.max()), xtol=1e-12))
 
 
 def gaussian_masses(sigma: float) -> tuple[Ints, Floats]:
-    """The integers within 12 sigma, and how likely each of them is."""
+    """Return the integers within 12 sigma, and how likely each of them is."""
     reach = math.ceil(_REACH * sigma) + 1
     integers = np.arange(-reach, reach + 1)
     chances = np.exp(-(integers.astype(np.float64) ** 2) / (2 * sigma**2))
@@ -159,12 +166,12 @@ def gaussian_masses(sigma: float) -> tuple[Ints, Floats]:
 
 
 def tails(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats, Floats]:
-    """Numbers halfway between the values of the sum of d / sigma^2 times noise, and how likely it
-    is above each, with the centres moved and without.
+    """Return the tests by the sum of d / sigma^2 times noise, with the chances of each.
 
-    These are the tests that tell the two inputs apart best.
+    The tests are numbers halfway between the sum's values; the chances are that it is above each,
+    with the centres moved and without. These are the tests that tell the two inputs apart best.
     """
-    total, unit, shift = _summed(steps, sigmas)
+    total, unit, shift = _sum_of_noises(steps, sigmas)
     reached = np.minimum(np.cumsum(total[::-1])[::-1], 1.0)
     far = min(shift, len(reached))
     moved = np.concatenate([np.ones(far), reached[: len(reached) - far]])
@@ -172,8 +179,8 @@ def tails(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats
     return np.asarray(halfway), moved, reached
 
 
-def _summed(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, float, int]:
-    """The sum of d / sigma^2 times noise, in units: its chances around 0, the unit, its move."""
+def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, float, int]:
+    """Return chances of the sum of d / sigma^2 times noise around 0, its unit, and its move."""
     moving = [(int(d), float(s)) for d, s in zip(steps, sigmas, strict=True) if d]
     if not moving:
         return np.ones(1), 1.0, 0

@@ -37,24 +37,26 @@ _OTHER = -1
 
 @dataclass(frozen=True)
 class Execution(Generic[T]):
-    """draws: the weights of each draw, and the index drawn."""
+    """One run of a program, with the weights of each of its draws and the index drawn."""
 
     draws: tuple[tuple[Weights, int], ...]
     result: T
 
     @property
     def chance(self) -> Fraction:
+        """The chance of these indices."""
         return math.prod(
             (Fraction(drawn[index], sum(drawn)) for drawn, index in self.draws), start=Fraction(1)
         )
 
     @property
     def indices(self) -> tuple[int, ...]:
+        """The index of each draw."""
         return tuple(index for _, index in self.draws)
 
 
 def all_draws(_module: str, _row: int) -> bool:
-    """All draws are enumerated."""
+    """Enumerate all draws."""
     return True
 
 
@@ -64,13 +66,13 @@ def executions(program: Callable[[], T], counts: Counts = all_draws) -> Iterator
     while indices is not None:
         each = execute(program, indices, counts)
         yield each
-        indices = _next(each.draws)
+        indices = _next_indices(each.draws)
 
 
 def execute(
     program: Callable[[], T], indices: Sequence[int], counts: Counts = all_draws
 ) -> Execution[T]:
-    """One run whose draws give `indices`; after the last of them, the first possible index.
+    """Run a program whose draws give `indices`; after the last of them, the first possible index.
 
     Every module that draws by weights does so with its stand-in inside.
     """
@@ -107,8 +109,8 @@ def execute(
     return Execution(tuple(draws), result)
 
 
-def _next(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
-    """The indices of the next run, the last draw changing first; None after the last run."""
+def _next_indices(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
+    """Return the indices of the next run, the last draw changing first; None after the last run."""
     for place in range(len(draws) - 1, -1, -1):
         drawn, index = draws[place]
         later = [other for other in range(index + 1, len(drawn)) if drawn[other] > 0]
@@ -120,7 +122,7 @@ def _next(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
 def sample_executions(
     every: Sequence[Execution[T]], count: int, source: Source
 ) -> NDArray[np.int64]:
-    """(count,) places in `every`, the executions of ONE program, drawn by the shipped sampler.
+    """Draw (count,) places in `every`, the executions of ONE program, by the shipped sampler.
 
     It gets the weights that the program drew with, many at a time.
     """
@@ -159,12 +161,13 @@ class FixedWords:
         self._left, self._rest = list(words), rest
 
     def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next (count,) words."""
         given = [self._left.pop(0) if self._left else self._rest for _ in range(count)]
         return np.array(given, dtype=np.uint64)
 
 
 def distribution(program: Program) -> dict[Hashable, Fraction]:
-    """Of what the program returns, if it draws by weights alone."""
+    """Return the chance of each result of a program that draws by weights alone."""
     found: dict[Hashable, Fraction] = {}
     for each in executions(program):
         found[each.result] = found.get(each.result, Fraction(0)) + each.chance
@@ -174,7 +177,7 @@ def distribution(program: Program) -> dict[Hashable, Fraction]:
 def response_distribution(
     call: Callable[[Source], Hashable], categories: int | None, truth: Fraction, before: int = 0
 ) -> dict[Hashable, Fraction]:
-    """Of what `call` returns, if it makes one randomised response.
+    """Return the chance of each result of a call that makes one randomised response.
 
     categories: None for a bit, of which no word says which lie it is. truth: its chance of the true
     answer. before: words that are asked for earlier, all of them 0.
@@ -189,7 +192,7 @@ def response_distribution(
 
 
 def encode_outcomes(found: Mapping[Hashable, T], code: Mapping[Hashable, int]) -> dict[int, T]:
-    """The same with numbers in the place of outcomes."""
+    """Replace outcomes by their numbers."""
     return {code[seen]: chance for seen, chance in found.items()}
 
 
@@ -201,7 +204,7 @@ def distribution_check(
     share: int = 1,
     rule: Rule | None = None,
 ) -> Check:
-    """Exact by the two laws, and by running both programs samples / share times."""
+    """Make a check: exact by the two laws, and by running both programs samples / share times."""
 
     def check(samples: int, alpha: float) -> PairResult:
         p, q = distributions()
@@ -229,7 +232,7 @@ def distribution_check(
 def weighted_choice_check(
     name: str, a: Program, b: Program, *, share: int = 1, rule: Rule | None = None
 ) -> Check:
-    """Two programs that draw by weights, or not at all."""
+    """Make a check of two programs that draw by weights, or not at all."""
     return distribution_check(
         name, lambda: (distribution(a), distribution(b)), (a, b), share=share, rule=rule
     )

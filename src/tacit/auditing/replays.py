@@ -27,7 +27,7 @@ from tacit.mechanisms import samplers
 
 Released = Mapping[str, NDArray[Any]]
 Fit = Callable[[Any], Released]
-"""What a table, or any other input, has released."""
+"""Maps a table, or any other input, to what it releases."""
 
 _LEAST = 10
 _TRANSCRIPTS = 2  # of each of the two tables
@@ -35,7 +35,7 @@ _TRANSCRIPTS = 2  # of each of the two tables
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """What a fit asked its samplers for, what it was answered, and what it released."""
+    """The calls of a fit to its samplers, their answers, and what the fit released."""
 
     asked: tuple[SamplerCall, ...]
     answers: tuple[NDArray[np.int64], ...]
@@ -44,22 +44,23 @@ class Transcript:
 
 @dataclass(frozen=True, eq=False)
 class ReplayComparison:
-    """steps: from the first run's values to the second's, draw by draw. moves: their lengths in
-    sigmas. differences: what differs without noise, in words; empty if nothing does.
-    """
+    """A replay beside its first run."""
 
     steps: tuple[NDArray[np.int64], ...]
+    """From the first run's values to the second's, draw by draw."""
     moves: tuple[float, ...]
+    """Their lengths in sigmas."""
     differences: tuple[str, ...]
+    """What differs without noise, in words; empty if nothing does."""
 
     @property
     def mu(self) -> float:
-        """Of all sums together; infinite if something differs without noise."""
+        """mu of all sums together; infinite if something differs without noise."""
         return math.inf if self.differences else math.sqrt(sum(move**2 for move in self.moves))
 
 
 def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
-    """One fit. noise: what is answered; None: noise of the shipped samplers."""
+    """Record one fit, with `noise` as the samplers' answers; None takes the shipped samplers."""
     drawn, answers = noise or BulkNoise(1).answer, []
 
     def answer(asked: SamplerCall) -> NDArray[np.int64]:
@@ -72,7 +73,7 @@ def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
 
 
 def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
-    """The same fit on another table, with the first one's answers."""
+    """Fit another table with the first run's answers, and compare both."""
     left = list(first.answers)
     refused: list[str] = []
 
@@ -105,7 +106,7 @@ Replay = tuple[Transcript, ReplayComparison]
 
 
 def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
-    """Some transcripts of either table, replayed on the other one."""
+    """Replay some transcripts of either table on the other one."""
     found = []
     for first, other in (tables, tables[::-1]):
         for _ in range(_TRANSCRIPTS):
@@ -124,7 +125,7 @@ def replay_check(
     delta: float,
     noise: Answer | None = None,
 ) -> Check:
-    """The loss of whole fits, and samples of the noise of the fit in which the person moves most.
+    """Make a check of whole fits, with samples of the fit in which the person moves most.
 
     entries: how many noisy numbers are sampled, those that the person moves most; each takes time.
     share: one sample for so many that are asked for. noise: as of `recorded`.
@@ -168,7 +169,7 @@ class _Noises:
         self.finest = float(self._scales.min())
 
     def ratios(self, count: int, side: int) -> NDArray[np.float64]:
-        """(count,) log likelihood ratios of noise around the one side's sums or the other's."""
+        """Return (count,) log likelihood ratios of noise around one side's sums or the other's."""
         total = np.zeros(count)
         for step, scale in zip(self._steps.tolist(), self._scales.tolist(), strict=True):
             noise = samplers.discrete_gaussian(np.full(count, side * step), scale)

@@ -18,7 +18,7 @@ from tacit.accounting.zcdp import epsilon_of_rho
 from tacit.errors import ConfigError
 
 
-class _Described:
+class _RuleWithNumbers:
     """Numbers of 0 or more: noise that is missing has a scale of 0. Only a rate may be infinite."""
 
     def __post_init__(self) -> None:
@@ -43,22 +43,25 @@ class PrivateValue:
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(_Described):
-    """Laplace noise on private numbers. distance: L1, of neighbours. scale_is_public: not from
-    the data.
-    """
+class LaplaceNoise(_RuleWithNumbers):
+    """Laplace noise on private numbers."""
 
     distance: float
+    """L1 distance of neighbours."""
     scale: float
+    """Scale of the noise; 0 where it is missing."""
     scale_is_public: bool = True
+    """Whether the scale does not come from the data."""
 
 
 @dataclass(frozen=True)
-class GaussianNoise(_Described):
-    """Gaussian noise, discrete or not. distance: L2 of neighbours, over sigma. At `delta`."""
+class GaussianNoise(_RuleWithNumbers):
+    """Gaussian noise, discrete or not."""
 
     distance: float
+    """L2 distance of neighbours, over sigma."""
     delta: float
+    """The chance at which the bound holds."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class RandomizedResponse:
 
 
 @dataclass(frozen=True)
-class ExponentialMechanism(_Described):
+class ExponentialMechanism(_RuleWithNumbers):
     """One candidate, with chances that rise by e^rate per step of its score.
 
     distance: how far one score moves. monotonic: no two scores ever move apart.
@@ -88,8 +91,8 @@ class ExponentialMechanism(_Described):
 
 
 @dataclass(frozen=True)
-class AboveThreshold(_Described):
-    """Which count is the first past a threshold, both with Laplace noise; then nothing more.
+class AboveThreshold(_RuleWithNumbers):
+    """The first count past a threshold, both with Laplace noise; then nothing more.
 
     distance: how far one count moves. monotonic: all counts move in the same direction.
     """
@@ -130,7 +133,7 @@ Rule = (
 
 
 def upper_bound(rule: Rule) -> float:
-    """Nats that the release can cost at most; infinite if no number bounds it.
+    """Return the most that a release can cost, in nats; infinite if no number bounds it.
 
     Parts with a delta cost that, too, and their deltas add up.
     """

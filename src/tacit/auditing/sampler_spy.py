@@ -1,4 +1,4 @@
-"""What a mechanism asks its samplers for, and what follows from it.
+"""The calls of a mechanism to its samplers, and what follows from them.
 
 Calls    Mechanisms run as they are shipped, and only the noise is replaced. So scales, numbers of
          draws and the values to which noise is added are read from the code that runs, not from
@@ -42,7 +42,7 @@ _ROUNDING = 1e-6  # of the least squares, in steps of a noise that is a whole nu
 
 @dataclass(frozen=True)
 class SamplerCall:
-    """One call of a sampler. values: to which noise is added. scale: sigma of a Gaussian."""
+    """One call of a sampler: the values that get noise, and the scale, sigma of a Gaussian."""
 
     sampler: Sampler
     values: NDArray[np.int64]
@@ -53,14 +53,16 @@ Answer = Callable[[SamplerCall], NDArray[np.int64]]
 
 
 def draw_as_shipped(asked: SamplerCall) -> NDArray[np.int64]:
-    """What the shipped sampler answers, also inside `intercepted`."""
+    """Draw from the shipped sampler, also inside `intercept_samplers`."""
     return _SHIPPED[asked.sampler](asked.values, asked.scale)
 
 
 @contextmanager
 def intercept_samplers(answer: Answer = lambda asked: asked.values) -> Iterator[list[SamplerCall]]:
-    """Inside, every draw of a mechanism comes from `answer`, by default without noise, and stands
-    in the list yielded.
+    """Let every draw of a mechanism come from `answer` inside the block, by default without noise.
+
+    Yields:
+        The calls, as they are made.
     """
     calls: list[SamplerCall] = []
 
@@ -100,7 +102,9 @@ class BulkNoise:
         self._kept: dict[tuple[str, float], tuple[NDArray[np.int64], int]] = {}
 
     def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
-        key, count = (asked.sampler, asked.scale), asked.values.size
+        """Answer one call with noise that was never handed out."""
+        key = (asked.sampler, asked.scale)
+        count = asked.values.size
         noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):
             nothing = np.zeros(max(self._size, count), dtype=np.int64)
@@ -120,12 +124,12 @@ class Tape:
         self.record: list[str] = []
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Uniform words of 63 bits: below any limit beyond which a sampler draws again."""
+        """Draw uniform words of 63 bits: below any limit beyond which a sampler draws again."""
         self.record.append(f"{count} words")
-        return self._drawn(count) >> np.uint64(1)
+        return self._draw(count) >> np.uint64(1)
 
     def noise(self, scale: float, count: int) -> NDArray[np.float64]:
-        """Laplace noise of that scale, for mechanisms that are only simulated."""
+        """Draw Laplace noise of that scale, for mechanisms that are only simulated."""
         self.record.append(f"{count} times noise of scale {scale:g}")
         return self._noise(scale, count)
 
@@ -136,10 +140,10 @@ class Tape:
         return asked.values + noise.astype(np.int64)
 
     def _noise(self, scale: float, count: int) -> NDArray[np.float64]:
-        uniform = (self._drawn(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
+        uniform = (self._draw(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
         return np.asarray(-scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform) + 2**-54))
 
-    def _drawn(self, count: int) -> NDArray[np.uint64]:
+    def _draw(self, count: int) -> NDArray[np.uint64]:
         with simulation():
             return self._source.words(count)
 
@@ -147,20 +151,20 @@ class Tape:
 def differences(
     release: Callable[[T, Tape], object], a: T, b: T, *, seeds: Sequence[int] = SEEDS
 ) -> list[str]:
-    """What tells two neighbouring inputs apart besides the released value; empty if nothing does.
+    """List what tells two neighbouring inputs apart besides the released value.
 
     An exception of `release` is compared by its class and its words.
     """
     found: dict[str, None] = {}
     for seed in seeds:
-        seen = [_inside(release, data, seed) for data in (a, b)]
+        seen = [_observe(release, data, seed) for data in (a, b)]
         for name, first, second in zip(("the draws", "the error"), *seen, strict=True):
             if first != second:
                 found[f"{name}: {first} against {second}"] = None
     return list(found)
 
 
-def _inside(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
+def _observe(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
     tape, said = Tape(seed), "none"
     with intercept_samplers(tape.answer):
         try:
@@ -191,19 +195,19 @@ class Moves:
     bare: bool
 
     def noises(self, releases: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Each noise plus its centre's move, from releases (n, ...); gives (n, noises)."""
+        """Return (n, noises): each noise plus its centre's move, from releases (n, ...)."""
         rows = np.asarray(releases, dtype=np.float64).reshape(len(releases), -1)
         return np.asarray(np.rint((rows - self.origin) @ self.unmask.T))
 
 
 def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
-    """Run both inputs without noise, and one of them with a 1 in each noise."""
+    """Run both inputs (any shape) without noise, and one of them with a 1 in each noise."""
     with intercept_samplers() as calls:
         at_a = _flat(run(a))
-    sampler, scales = _asked(calls)
+    sampler, scales = _noise_scales(calls)
     with intercept_samplers() as calls:
         at_b = _flat(run(b))
-    count, (other, others) = len(scales), _asked(calls)
+    count, (other, others) = len(scales), _noise_scales(calls)
     matrix = np.zeros((at_b.size, count))  # of no rank
     if sampler == other and np.array_equal(scales, others) and at_a.shape == at_b.shape:
         for place in range(count):
@@ -220,14 +224,14 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
 
 
 def laplace_loss(moved: Moves) -> float:
-    """Nats: every move over its scale, added up; infinite if something moves without noise."""
+    """Add up every move over its scale, in nats; infinite if something moves without noise."""
     if moved.bare:
         return math.inf
     return float((np.abs(moved.steps) / moved.scales).sum())
 
 
-def _asked(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
-    """The sampler, "" if none was asked, and the scale of each noise."""
+def _noise_scales(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
+    """Return the sampler, "" if none was called, and the scale of each noise."""
     kinds = {asked.sampler for asked in calls}
     if len(kinds) > 1:
         raise ConfigError("Moves are known of mechanisms that add one kind of noise.")
@@ -238,7 +242,7 @@ def _asked(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
 def release_with_one(
     run: Run, data: NDArray[np.float64], place: int, noise: int = 1
 ) -> NDArray[np.float64]:
-    """The release of `data` if noise number `place` is `noise` and all others are 0."""
+    """Return the release of `data` if noise number `place` is `noise` and all others are 0."""
     drawn = 0
 
     def answer(asked: SamplerCall) -> NDArray[np.int64]:

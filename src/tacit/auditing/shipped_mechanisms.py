@@ -44,6 +44,7 @@ _IN_SCORES = ("scores", "each within the sensitivity")
 
 
 def bit_release(epsilon: float) -> AuditedMechanism:
+    """Put the release of bits under audit."""
     pair = partial(_response, BitRelease(epsilon), 2)
     pairs = (
         pair("one bit", [1], 0, 0, share=1),
@@ -57,6 +58,8 @@ def bit_release(epsilon: float) -> AuditedMechanism:
 
 
 def kary_response(epsilon: float) -> AuditedMechanism:
+    """Put k-ary randomized response under audit."""
+
     def pair(categories: int, *given: Any, share: int = 10) -> Pair:
         return _response(KaryResponse(epsilon, categories), categories, *given, share=share)
 
@@ -82,7 +85,7 @@ def _response(
     kind: str = "i8",
     share: int = 10,
 ) -> Pair:
-    """Only the answer at `place` differs: `other` in the second input."""
+    """Make a pair in which only the answer at `place` differs: `other` in the second input."""
     changed = [*answers[:place], other, *answers[place + 1 :]]
     one, truth = answers[place], release.truth
     lie = (1 - truth) / (categories - 1)
@@ -102,6 +105,8 @@ def _response(
 
 
 def selection(epsilon: float) -> AuditedMechanism:
+    """Put the exponential mechanism under audit."""
+
     def pair(
         name: str, a: Scores, b: Scores, upper: float = 1, monotonic: bool = False, share: int = 20
     ) -> Pair:
@@ -134,6 +139,8 @@ def selection(epsilon: float) -> AuditedMechanism:
 
 
 def top_selection(epsilon: float) -> AuditedMechanism:
+    """Put peeling under audit."""
+
     def pair(
         name: str, k: int, a: Scores, b: Scores, *, monotonic: bool = False, share: int = 20
     ) -> Pair:
@@ -172,10 +179,13 @@ def top_selection(epsilon: float) -> AuditedMechanism:
 
 
 def weights_of(choice: Selection, scores: Scores) -> dict[int, int]:
+    """Return the weight of each candidate."""
     return dict(enumerate(choice.weights(scores).tolist()))
 
 
 def tree_counter(epsilon: float) -> AuditedMechanism:
+    """Put the tree counter under audit."""
+
     def pair(
         name: str,
         a: Steps,
@@ -208,7 +218,7 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
 
 
 def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
-    """The counter as a stream."""
+    """Call the counter step by step."""
 
     def totals(values: NDArray[Any]) -> ArrayLike:
         run = counter.start()
@@ -218,6 +228,7 @@ def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
 
 
 def threshold_gate(epsilon: float) -> AuditedMechanism:
+    """Put the threshold gate under audit."""
     gate = partial(ThresholdGate, epsilon)
     up, down = [1] * 10 + [0], [0] * 10 + [1]
     below = [-one for one in up], [-one for one in down]
@@ -252,7 +263,7 @@ def gate_pair(
     own_noise: bool = False,
     watched: bool = False,
 ) -> Pair:
-    """The exact loss is that of the scales the running gate asks for, in one call or as a stream.
+    """Make a pair whose exact loss is that of the scales the running gate asks for.
 
     watched: of a stream, whether its draws are compared: only where neither input stops it, for a
     gate that is shut draws no more.
@@ -283,20 +294,20 @@ def gate_pair(
 
 
 def first_stop(gate: ThresholdGate) -> Callable[[NDArray[Any]], int]:
-    """The gate as a stream: how many counts pass."""
+    """Ask the gate count by count: how many pass."""
 
-    def passed(counts: NDArray[Any]) -> int:
+    def count_passed(counts: NDArray[Any]) -> int:
         run = gate.start()
         stops = (place for place, count in enumerate(counts) if run.stops_at(count))
         return next(stops, len(counts))
 
-    return passed
+    return count_passed
 
 
 def gate_scales(
     call: Callable[[NDArray[Any]], int], gate: ThresholdGate, length: int
 ) -> tuple[float, float]:
-    """Of the noise on the threshold and of that on every count; 0 where one of them is missing.
+    """Return the scales of the threshold's noise and of every count's; 0 where one is missing.
 
     All counts are one short of the threshold, so that without noise the gate never stops, and 1 in
     one noise stops it where that noise belongs: at its count, or at once.

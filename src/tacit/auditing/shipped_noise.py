@@ -48,7 +48,7 @@ def laplace_pair(
     at_once: bool = False,
     own_noise: bool = False,
 ) -> Pair:
-    """distance: L1, of all neighbours, before noise; an input of the rule."""
+    """Make a pair under Laplace noise; the rule gets `distance`, in L1, of all neighbours."""
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
     moved = moves(call, first, second)
     whole = int(np.abs(moved.steps).sum())
@@ -59,7 +59,7 @@ def laplace_pair(
     )
 
     def nearer(releases: NDArray[Any]) -> NDArray[np.float64]:
-        """In steps; at most the sum of all moves, where every noise is at or beyond its move."""
+        """Measure how much nearer the noises are to one input, in steps; at most all moves."""
         noises = moved.noises(releases)
         return np.asarray((np.abs(noises) - np.abs(noises - moved.steps)).sum(axis=1))
 
@@ -87,7 +87,7 @@ def gaussian_pair(
     share: int,
     at_once: bool = False,
 ) -> Pair:
-    """By error rates and mu where the grid is fine, by events at delta where it is not."""
+    """Make a pair under Gaussian noise: by mu where the grid is fine, else by events at delta."""
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
     moved = moves(call, first, second)
     mu = math.sqrt(float(((moved.steps / moved.scales) ** 2).sum()))
@@ -102,7 +102,7 @@ def gaussian_pair(
         first,
         second,
         math.inf if moved.bare else discrete_epsilon_of(*asked, DELTA),
-        ({}, {}) if fine else _likely(*tails(*asked)),
+        ({}, {}) if fine else _tail_chances(*tails(*asked)),
         at_least=True,
         feature=lambda releases: np.asarray(np.round(moved.noises(releases) @ weights, 9)),
         share=share,
@@ -113,10 +113,10 @@ def gaussian_pair(
     )
 
 
-def _likely(
+def _tail_chances(
     values: NDArray[Any], p: NDArray[np.float64], q: NDArray[np.float64]
 ) -> tuple[dict[float, float], dict[float, float]]:
-    """P(released >= each value) under the two inputs, without values that tell nothing."""
+    """Return P(released >= each value) under the two inputs, without values that tell nothing."""
     kept = (p > _RARE) & (q > _RARE) & (p < 1) & (q < 1)
     first, second = (
         dict(zip(values[kept].tolist(), side[kept].tolist(), strict=True)) for side in (p, q)
@@ -125,12 +125,14 @@ def _likely(
 
 
 def _on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:
-    """Of numbers from -8 to 8; the sensitivity is 1 if no other is given."""
+    """Make a release of numbers from -8 to 8; the sensitivity is 1 if no other is given."""
     usual = {"sensitivity": 1.0, "lower": -8, "upper": 8, "resolution": step}
     return kind(noise, **(usual | settings))
 
 
 def laplace_release(epsilon: float) -> AuditedMechanism:
+    """Put Laplace noise under audit."""
+
     def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
         release = _on_grid(LaplaceRelease, epsilon, 1.0, settings)
         distance = release.grid.distance(release.sensitivity, release.changes)
@@ -150,6 +152,8 @@ def laplace_release(epsilon: float) -> AuditedMechanism:
 
 
 def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
+    """Put Gaussian noise under audit."""
+
     def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
         release = _on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
         return gaussian_pair(name, release, a, b, share=share, at_once=True)
@@ -171,6 +175,8 @@ def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
 
 
 def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
+    """Put noisy products of items under audit."""
+
     def pair(name: str, a: Numbers, b: Numbers, share: int = 1_000, **settings: Any) -> Pair:
         usual = {"items": 2, "resolution": _COARSE}
         release = GramRelease(noise_multiplier, **(usual | settings))
@@ -193,7 +199,7 @@ def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
 
 
 def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
-    """Inputs are (people, rows, width); who contributes nothing at all is not there."""
+    """Put noisy sums under audit: inputs are (people, rows, width); zeros alone are no one."""
 
     def pair(name: str, a: list[Any], b: list[Any], share: int = 1_000, **settings: Any) -> Pair:
         _, rows, width = np.array(a).shape
@@ -221,7 +227,7 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
 
 
 def _blocks(table: NDArray[np.float64]) -> list[Contributions]:
-    """One block for each person, with the places to which they add something."""
+    """Make one block for each person, with the places to which they add something."""
     found = []
     for person, entries in enumerate(table):
         places = np.flatnonzero(entries.any(axis=1))

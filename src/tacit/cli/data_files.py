@@ -136,7 +136,7 @@ def import_(
     )
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:
-        ratings = ratings.at_least(per_item=source.per_item, per_user=source.per_user)
+        ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
     write_folder(ratings, out)
     result = {
         "read": done.read,

@@ -76,7 +76,7 @@ class RatingsOptions:
                 self._load(domain=None, items=None), catalogue, domains
             )
         if max(self.per_item, self.per_user) > 1:
-            return ratings.at_least(per_item=self.per_item, per_user=self.per_user)
+            return ratings.drop_rare(per_item=self.per_item, per_user=self.per_user)
         return ratings
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:

@@ -36,7 +36,7 @@ class Clicks:
 
     @property
     def videos(self) -> int:
-        """Of each vendor."""
+        """Number of videos of each vendor."""
         return len(self.centres) // self.vendors
 
     @property
@@ -44,7 +44,7 @@ class Clicks:
         """(vendors * videos,) radius of each bump: its slope is at most pi h / (2 w) = L."""
         return math.pi * self.heights / (2 * self.lipschitz)
 
-    def of(self, vendor: int) -> range:
+    def videos_of(self, vendor: int) -> range:
         """Numbers of this vendor's videos."""
         return range(vendor * self.videos, (vendor + 1) * self.videos)
 

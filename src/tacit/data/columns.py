@@ -59,7 +59,7 @@ class RatingScale:
         scale, odd = cls.nearest(values)
         if odd:
             held = scale.holds(values)
-            raise scale.unfit(int(np.argmin(held)) + 1 if held.any() else None)
+            raise scale.no_common_scale_error(int(np.argmin(held)) + 1 if held.any() else None)
         return scale
 
     @classmethod
@@ -108,8 +108,11 @@ class RatingScale:
                 return code
         return None
 
-    def unfit(self, row: int | None) -> DataError:
-        """Where no common scale holds all ratings. row: the first off this one; None: all are."""
+    def no_common_scale_error(self, row: int | None) -> DataError:
+        """Make the error for ratings that no common scale holds.
+
+        row: Number of the first that is off this scale; None: all are.
+        """
         expected = "all of them on one of " + ", ".join(map(str, COMMON_SCALES))
         if row is not None:
             expected = f"a rating on {self} as most of the others, or {expected}"
@@ -215,7 +218,7 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
         column = np.asarray(ids)
         if column.dtype.kind in "iu" and column.ndim == 1:
             if column.size and int(column.max()) > _BIGGEST_ID:
-                raise unfit(kind)
+                raise large_id_error(kind)
             return _number_integers(column.astype(np.int64))
         ids = column.tolist()
     entries = list(ids)
@@ -224,7 +227,7 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
     try:
         return _number_integers(np.fromiter(entries, dtype=np.int64, count=len(entries)))
     except OverflowError:
-        raise unfit(kind) from None
+        raise large_id_error(kind) from None
 
 
 def _all_strings(entries: list[Any], kind: str) -> bool:
@@ -321,6 +324,6 @@ def _refuse_first(column: NDArray[Any], good: NDArray[np.bool_], what: str, expe
         raise DataError(what, row=row + 1, found=column[row].item(), expected=expected)
 
 
-def unfit(kind: str) -> DataError:
-    """What to say of an integer id that is too large."""
+def large_id_error(kind: str) -> DataError:
+    """Make the error for an integer id that is too large."""
     return DataError(f"a {kind} id does not fit 64 bits", fix="Give ids of this size as strings.")

@@ -1,4 +1,4 @@
-"""What is known of items: metadata as features, and domains, such as books and films.
+"""Metadata of items: as features, and as domains, such as books and films.
 
 Metadata   are public and come from outside: genres, tags, categories, prices, years of a catalogue.
            Columns made of the ratings themselves, such as tags by the same people or embeddings of
@@ -59,7 +59,7 @@ DOMAIN = "domain"
 
 
 def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings:
-    """The same ratings whose items have these domains, by id; every item needs one."""
+    """Give the items these domains, by id; every item needs one."""
     column = align({DOMAIN: domains}, ratings.item_ids)
     made = replace(ratings, item_metadata={**ratings.item_metadata, **column})
     domain_of(made)
@@ -203,7 +203,7 @@ def cross_domain_split(
 def split_by_genre(
     ratings: Ratings, *, column: str = "genres", names: tuple[str, str] = ("D1", "D2")
 ) -> Ratings:
-    """The same ratings with domains; items of unknown genre are left out with their ratings.
+    """Make domains of genres; items of unknown genre are left out with their ratings.
 
     column: item metadata, genres joined by '|'. Genres with equally many items are dealt in
     alphabetical order. An item with as many genres on one side as on the other goes to the side of

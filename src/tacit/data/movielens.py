@@ -78,7 +78,7 @@ def read_movielens(folder: str | Path) -> Ratings:
 
 
 def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
-    """As `read_movielens`, with what became of the rows."""
+    """Read a folder as `read_movielens` does, and count what became of the rows."""
     folder = Path(folder)
     name = _layout(folder)
     if name is None:
@@ -90,12 +90,14 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
     scale = WHOLE_STARS
     if name == "u.data":
         delimiter = "\t"
-        people = _beside(folder / "u.user", "|", ("user id", *_PEOPLE))
+        people = _read_optional_table(folder / "u.user", "|", ("user id", *_PEOPLE))
         columns = ("movie id", "title", "date", "video", "url", *GENRES_100K)
         films = _films(folder / "u.item", "|", columns)
     elif name == "ratings.dat":
         delimiter = "::"
-        people = _beside(folder / "users.dat", "::", ("user id", "gender", "age", *_PEOPLE[2:]))
+        people = _read_optional_table(
+            folder / "users.dat", "::", ("user id", "gender", "age", *_PEOPLE[2:])
+        )
         films = _films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
         scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in users.dat
     else:
@@ -115,7 +117,7 @@ def _layout(folder: Path) -> str | None:
 
 
 def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
-    columns = _beside(path, delimiter, headers)
+    columns = _read_optional_table(path, delimiter, headers)
     if not columns:
         return {}
     titles, genres, *flags = columns.values()
@@ -133,7 +135,7 @@ def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Colum
     }
 
 
-def _beside(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
+def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
     """The columns of a table beside the ratings; none where there is no such file."""
     if not path.exists():
         return {}

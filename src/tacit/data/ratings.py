@@ -40,7 +40,7 @@ class Ratings:
     scale_given     whether `scale` was named beforehand, not read off the ratings
     catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
     dates_given     whether no date was read by an order of day and month seen in other dates
-    filtered        whether `at_least` left out ratings for what other people rated
+    filtered        whether `drop_rare` left out ratings for what other people rated
     """
 
     users: NDArray[np.int32]
@@ -205,7 +205,7 @@ class Ratings:
         return np.asarray(self.values >= self.scale.liked_from)
 
     def as_events(self) -> Ratings:
-        """The same rows without stars: each is an event, and so a like."""
+        """Take the stars away: each row is an event, and so a like."""
         return replace(self, values=np.ones(len(self)), scale=EVENTS, scale_given=True)
 
     def attribute(self, name: str) -> Column:
@@ -282,7 +282,7 @@ class Ratings:
         left = self.of_users(np.unique(self.users)).of_items(rated)
         return replace(left, catalogue_given=False)  # what is left depends on who rated what
 
-    def at_least(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
+    def drop_rare(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
         """Drop people and items with fewer ratings until none is left to; DataError if none stay.
 
         One person may decide whether others' ratings stay, so nothing private may follow.

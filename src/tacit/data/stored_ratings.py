@@ -234,7 +234,7 @@ class PublicInputs:
             raise DataError(what, fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.")
         scale, odd = RatingScale.nearest(stars)
         if odd:
-            raise scale.unfit(None)
+            raise scale.no_common_scale_error(None)
         return scale
 
 

@@ -72,7 +72,7 @@ class Blocks:
 
 
 def example(clusters: int) -> Blocks:
-    """As many classes of people as item clusters, all equally large; each class has its favourite.
+    """Make as many classes of people as item clusters, all equally large, each with a favourite.
 
     Two: [[.9, .2], [.3, .8]]. More: .2, and .4 to .6 more for the favourite, and up to .2 more from
     the first cluster to the last: without such slopes, clusters cannot be distinguished.
@@ -89,7 +89,7 @@ def example(clusters: int) -> Blocks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Likes:
-    """What people like. items[starts[u]:starts[u + 1]]: item numbers of person u, in no order.
+    """Likes of people. items[starts[u]:starts[u + 1]]: item numbers of person u, in no order.
 
     starts: (users + 1,) int64; items: int64; classes: (users,) class of each person; rated: (users,
     rated) int64, the items that each has rated, in random order.
@@ -128,9 +128,9 @@ def draw(
     for start in range(0, users, most):
         part = min(most, users - start)
         if order is None:
-            chosen = _drawn_again(len(labels), (part, rated), generator)
+            chosen = _draw_few_items(len(labels), (part, rated), generator)
         else:
-            chosen = _swapped(order[:part], rated, generator)
+            chosen = _draw_many_items(order[:part], rated, generator)
         classes = np.searchsorted(np.cumsum(blocks.people), generator.random(part), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
         own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
@@ -140,9 +140,11 @@ def draw(
         yield Likes(starts, rated_items[liked], classes, rated_items)
 
 
-def _drawn_again(items: int, shape: tuple[int, int], generator: np.random.Generator) -> Items:
-    """Random sets of a few items, all equally likely: numbers are drawn with replacement, and again
-    for a person who got one of them twice. What is left is as random as before."""
+def _draw_few_items(items: int, shape: tuple[int, int], generator: np.random.Generator) -> Items:
+    """Draw random sets of a few items, all equally likely.
+
+    Numbers are drawn with replacement, and again for a person who got one of them twice.
+    """
     chosen = np.empty(shape, dtype=np.int32)
     open_rows = np.arange(shape[0])
     while len(open_rows):
@@ -153,8 +155,11 @@ def _drawn_again(items: int, shape: tuple[int, int], generator: np.random.Genera
     return chosen
 
 
-def _swapped(order: Items, count: int, generator: np.random.Generator) -> Items:
-    """The same for many of the items, by the swaps of Fisher and Yates; order: (people, items)."""
+def _draw_many_items(order: Items, count: int, generator: np.random.Generator) -> Items:
+    """Draw random sets of many of the items, by the swaps of Fisher and Yates.
+
+    order: (people, items) numbers of all items, changed in place.
+    """
     rows = np.arange(len(order))
     if count < order.shape[1]:
         for place in range(count):

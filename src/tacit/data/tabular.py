@@ -139,7 +139,7 @@ def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -
 
 
 def _frame(frame: Any) -> Any:
-    """The same columns in polars."""
+    """Convert the columns to polars."""
     if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
         cells = frame.tocoo()
         columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
@@ -191,7 +191,7 @@ def _values(column: Any) -> Any:
 def with_items(
     ratings: Ratings, path: PathLike | Table, *, item: str | None = None, domain: str | None = None
 ) -> Ratings:
-    """The same ratings with item metadata from a file beside what they have; the latter stands.
+    """Add item metadata from a file to what they have; the latter stands.
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """

@@ -51,7 +51,7 @@ class VoteRound:
 
 @dataclass(frozen=True, eq=False)
 class VoteRounds:
-    """In order. listed: whether the file names the candidates apart from the votes."""
+    """Rounds in order. listed: whether the file names the candidates apart from the votes."""
 
     rounds: tuple[VoteRound, ...]
     listed: bool
@@ -87,19 +87,19 @@ def read_votes(path: str | Path) -> VoteRounds:
         if not len(allowed):
             what = "the candidates of this round are not listed"
             expected = "a row without a voter for each candidate, as in other rounds"
-            raise table.wrong(votes[0], what, found=name, expected=expected)
+            raise table.cell_error(votes[0], what, found=name, expected=expected)
         odd = votes[~np.isin(candidates[votes], allowed)]
         if len(odd):
             what = "a vote for what is no candidate of this round"
             found = table.texts["candidate"][odd[0]]
             expected = "one of those listed in rows without a voter"
-            raise table.wrong(odd[0], what, found=found, expected=expected)
+            raise table.cell_error(odd[0], what, found=found, expected=expected)
         made.append(VoteRound(name, tuple(allowed.tolist()), voters[votes], candidates[votes]))
     return VoteRounds(tuple(made), listed=not cast.all())
 
 
 def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
-    """What each client of a file likes; rounds and candidates are those of the votes."""
+    """Likes of each client of a file; rounds and candidates are those of the votes."""
     table = _Rows(Path(path), ("client", "round", "candidate"), ("liked",))
     rounds = {str(each.name): number for number, each in enumerate(votes.rounds)}
     candidates = [{str(name): name for name in each.candidates} for each in votes.rounds]
@@ -108,9 +108,9 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
     table.texts["liked"] = [text.lower() for text in answers]
     likes: dict[Id, dict[int, frozenset[Id]]] = {}
     for at, client in enumerate(clients):
-        number = table.one_of(rounds, at, "round", "the votes have no such round")
-        candidate = table.one_of(candidates[number], at, "candidate", "no candidate of this round")
-        liked = table.one_of(_ANSWERS, at, "liked", "neither liked nor disliked")
+        number = table.look_up(rounds, at, "round", "the votes have no such round")
+        candidate = table.look_up(candidates[number], at, "candidate", "no candidate of this round")
+        liked = table.look_up(_ANSWERS, at, "liked", "neither liked nor disliked")
         own = likes.setdefault(client, {})
         own[number] = own.get(number, frozenset()) | ({candidate} if liked else frozenset())
     return likes
@@ -138,7 +138,7 @@ class _Rows:
         for role in needed:
             if role != "voter" and "" in self.texts[role]:
                 at = self.texts[role].index("")
-                raise self.wrong(at, f"the {role} is missing", role, expected="an id")
+                raise self.cell_error(at, f"the {role} is missing", role, expected="an id")
 
     def ids(self, role: str, rows: NDArray[np.bool_] | None = None) -> Column:
         """Whole numbers if all are written as one, below 2**63; else text as objects."""
@@ -146,12 +146,12 @@ class _Rows:
         ids = ids_of((texts if rows is None else texts[rows]).tolist())
         return ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
 
-    def one_of(self, known: Mapping[str, Any], at: int, column: str, what: str) -> Any:
-        """What the cell stands for; DataError if it is not known."""
+    def look_up(self, known: Mapping[str, Any], at: int, column: str, what: str) -> Any:
+        """Look up what the cell stands for; DataError if it is not known."""
         text = self.texts[column][at]
         if text not in known:
             expected = f"one of {', '.join(list(known)[:6])}"
-            raise self.wrong(at, what, column, found=text, expected=expected)
+            raise self.cell_error(at, what, column, found=text, expected=expected)
         return known[text]
 
     def refuse_repeats(self, column: str, ids: Column, rows: NDArray[Any], what: str) -> None:
@@ -159,9 +159,9 @@ class _Rows:
         again = np.delete(rows, np.unique(ids[rows], return_index=True)[1])
         if len(again):
             what = f"this {column} {what}"
-            raise self.wrong(again[0], what, column, found=ids.item(again[0]), expected="once")
+            raise self.cell_error(again[0], what, column, found=ids.item(again[0]), expected="once")
 
-    def wrong(self, at: int, what: str, column: str | None = None, **more: Any) -> DataError:
-        """more: what was found and expected."""
+    def cell_error(self, at: int, what: str, column: str | None = None, **more: Any) -> DataError:
+        """Make the error for a cell. more: what was found and expected."""
         line = self._table.line(int(at))
         return DataError(what, path=self._table.path, row=line, column=column, **more)

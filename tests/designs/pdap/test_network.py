@@ -75,7 +75,7 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
                 forwarded_users = Worst(forwarded_users, int(truth.heights[3:6].argmin()))
             vendors[name] = Vendor(
                 home(setting),
-                [str(video) for video in truth.of(number)],
+                [str(video) for video in truth.videos_of(number)],
                 forwarded_users=forwarded_users,
                 peers=[other for other in NAMES if other != name],
                 forwarder=Forwarder(Agreement(1, 1 << 16, math.inf), randomness=source),

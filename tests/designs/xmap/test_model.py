@@ -325,7 +325,7 @@ def test_infinite_cards_claim_nothing(world, model):
     [
         (lambda world: world, "which items were rated is public"),
         (lambda world: replace(listed(world), scale_given=False), "the scale detected"),
-        (lambda world: listed(world.at_least(per_item=2)), "what a filter"),
+        (lambda world: listed(world.drop_rare(per_item=2)), "what a filter"),
     ],
 )
 def test_what_is_read_off_the_ratings_is_an_assumption(world, tmp_path, change, said):

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.columns import EVENTS, RatingScale, unfit
+from tacit.data.columns import EVENTS, RatingScale, large_id_error
 from tacit.data.tables import Table
 from tacit.data.tables.names import Role
 from tacit.data.tables.times import TIME, Dates, ordered, seconds
@@ -197,7 +197,7 @@ def parts_of(
             if values.null_count():
                 raise DataError(f"not a valid {role}", expected=expected)
             if values.dtype == pl.String and column.dtype.is_integer():
-                raise unfit(role)
+                raise large_id_error(role)
             if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
                 raise DataError("a rating lies off the scale", expected=str(scale))
         except DataError as error:
@@ -224,7 +224,7 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * len(known)):
         first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
         line = table.line(first) if odd < len(known) else None
-        raise scale.unfit(line).with_place(path=table.path, column=name)
+        raise scale.no_common_scale_error(line).with_place(path=table.path, column=name)
     return scale
 
 
