@@ -7,8 +7,8 @@ import pytest
 
 from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
-from tacit.designs.pdap import audit as bench
-from tacit.designs.pdap.audit import forwards, published
+from tacit.designs.pdap.audit import plan, published
+from tacit.designs.pdap.audit.forwarded import forwards_claim
 from tacit.designs.pdap.audit.published import own_visit
 
 
@@ -16,8 +16,8 @@ from tacit.designs.pdap.audit.published import own_visit
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
     monkeypatch.setattr(published, "LINES", (own_visit,))
-    monkeypatch.setattr(bench, "SOUND", (forwards,))
-    monkeypatch.setattr(bench, "BUGS", bench.BUGS[2:3])
+    monkeypatch.setattr(plan, "SOUND", (forwards_claim,))
+    monkeypatch.setattr(plan, "BUGS", plan.BUGS[2:3])
 
 
 @pytest.mark.usefixtures("small")
@@ -55,7 +55,7 @@ def test_table_for_a_person(capsys):
 
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
-    lines = (lambda: replace(forwards(), published=True),)
+    lines = (lambda: replace(forwards_claim(), published=True),)
     monkeypatch.setattr(published, "LINES", lines)
     assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
     assert "messages, context:" in capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
 
 def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
     """A sound line must hold; the reason stands below the table."""
-    monkeypatch.setattr(bench, "SOUND", (lambda: replace(forwards(), epsilon=0.1),))
+    monkeypatch.setattr(plan, "SOUND", (lambda: replace(forwards_claim(), epsilon=0.1),))
     assert main(["audit", "pdap", "--variant", "sound", "--samples", "1000"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert "messages, context: violation" in shown

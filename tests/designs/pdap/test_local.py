@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.audit import TableDevice
+from tacit.designs.pdap.audit.devices import TableDevice
 from tacit.designs.pdap.local import (
     PRIOR_VISITS,
     Context,

@@ -43,7 +43,7 @@ DESIGN = Design(
     cards,
     "tacit audit pdap  looks for violations of it.",
     {
-        "audit": "audit:audit",
+        "audit": "audit.plan:audit",
         "simulate": "experiment.commands:SIMULATE",
         "tour": "experiment.tour:tour",
         "compare": "design:contenders",

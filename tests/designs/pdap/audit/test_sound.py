@@ -15,20 +15,22 @@ from tacit.auditing.bugs import examine
 from tacit.auditing.empirical import best_known
 from tacit.auditing.output_distributions import encode_outcomes
 from tacit.auditing.sampler_spy import laplace_loss, moves
-from tacit.designs.pdap import audit as local
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.audit import BUGS, joint
+from tacit.designs.pdap.audit import devices, forwarded, joint
 from tacit.designs.pdap.audit.joint import distinguished, instead, released, without
+from tacit.designs.pdap.audit.plan import SAMPLES, SOUND
+from tacit.designs.pdap.audit.planted import BUGS
+from tacit.designs.pdap.forwarding import Agreement
 from tacit.randomness import secure
 
-SAMPLES = 1_000
+SAMPLES_OF_A_TEST = 1_000
 
 
 @pytest.mark.parametrize("arms", [2, 10])
 def test_draw_loses_what_the_closed_form_says(arms):
     """From the weights that the shipped device draws with, on the worst tables."""
-    make = local.worst(arms)
-    p, q = (local.shown_law(make, side) for side in (local.LEFT, local.RIGHT))
+    make = devices.worst_table(arms)
+    p, q = (devices.shown_distribution(make, side) for side in (devices.LEFT, devices.RIGHT))
     told, explore = make(secure()).setting, float(make(secure()).explore)
     assert sum(p.values()) == sum(q.values()) == Fraction(1)
     exponent = theory.exponent_for(told.draw_epsilon, arms, explore)
@@ -39,19 +41,19 @@ def test_draw_loses_what_the_closed_form_says(arms):
 
 def test_laws_of_a_visit_are_whole():
     """Arm and answer together: chances add up to 1, for all combinations."""
-    found = local.visit_law(local.worst(2), local.LEFT, 1.0)
+    found = devices.visit_distribution(devices.worst_table(2), devices.LEFT, 1.0)
     assert sum(found.values()) == Fraction(1)
     assert len(found) == 2 * 4
-    whole = local.lived_law(local.worst(2), local.LEFT, 1.0)
+    whole = devices.life_distribution(devices.worst_table(2), devices.LEFT, 1.0)
     assert sum(whole.values()) == Fraction(1)
     assert len(whole) == (2 * 4) ** 2 * 2  # two visits that are reported, and one that is not
 
 
 def test_a_life_leaves_the_device_as_its_law_says():
     """What the shipped device sends in three visits is an outcome of the law: two answers."""
-    whole = local.lived_law(local.worst(2), local.LEFT, 1.0)
+    whole = devices.life_distribution(devices.worst_table(2), devices.LEFT, 1.0)
     for _ in range(50):
-        seen = local.lived(local.worst(2), local.LEFT, 1.0)
+        seen = devices.live(devices.worst_table(2), devices.LEFT, 1.0)
         assert seen in whole
         assert [answer is None for _, answer in seen] == [False, False, True]
 
@@ -60,19 +62,18 @@ def test_the_metered_audit_is_sure_to_see_something():
     """Of a whole life's law an event is known that shows a quarter of the claim at the audit's
     samples."""
     p, q = (
-        local.lived_law(local.worst(2), *side) for side in ((local.LEFT, 1.0), (local.RIGHT, 0.0))
+        devices.life_distribution(devices.worst_table(2), *side)
+        for side in ((devices.LEFT, 1.0), (devices.RIGHT, 0.0))
     )
     code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-    known = best_known(
-        (encode_outcomes(p, code), encode_outcomes(q, code)), local.SAMPLES // 2, 1e-6
-    )
-    assert known.ideal > 0.25 * local.VISITS * local.EPSILON
+    known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), SAMPLES // 2, 1e-6)
+    assert known.ideal > 0.25 * devices.VISITS * devices.EPSILON
 
 
-@pytest.mark.parametrize("make", local.SOUND[:3], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", SOUND[:3], ids=lambda make: make.__name__)
 def test_what_leaves_at_random_keeps_its_claim(make):
     """By exact chances the claim is met, to the rounding of chances; no more is seen in samples."""
-    audit = audit_claim(make(), samples=SAMPLES)
+    audit = audit_claim(make(), samples=SAMPLES_OF_A_TEST)
     assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon * (1 + 1e-9)
     assert audit.lower_bound <= audit.epsilon
     assert audit.verdict != "violation"
@@ -80,26 +81,26 @@ def test_what_leaves_at_random_keeps_its_claim(make):
 
 def test_bytes_of_all_peers_together_cost_once():
     """R09: any number of neighbours that collude have the bytes of one randomisation."""
-    law = local.sent_distribution(joint_agreement(), local.LEFT)
+    law = forwarded.sent_distribution(joint_agreement(), devices.LEFT)
     assert all(len({data for _, data in got}) == 1 for got in law)
-    assert all(len(got) == local.PEERS for got in law)
+    assert all(len(got) == forwarded.PEERS for got in law)
     assert sum(law.values()) == Fraction(1)
 
 
 def test_asking_only_who_was_chosen_tells_the_cell():
     """On one side nobody is asked and on the other one neighbour is: no epsilon covers that. Where
     all are asked, the loss is that of the bytes alone."""
-    for asks_all, claimed in ((False, math.inf), (True, local.EPSILON)):
+    for asks_all, claimed in ((False, math.inf), (True, devices.EPSILON)):
         left, right = (
-            local.sent_distribution(joint_agreement(), side, asks_all=asks_all)
-            for side in (local.LEFT, local.RIGHT)
+            forwarded.sent_distribution(joint_agreement(), side, asks_all=asks_all)
+            for side in (devices.LEFT, devices.RIGHT)
         )
         loss = exact_losses.largest_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
         assert loss == pytest.approx(claimed, rel=1e-6)
 
 
 def joint_agreement():
-    return local.Agreement(1, 3, local.EPSILON)
+    return Agreement(1, 3, devices.EPSILON)
 
 
 @pytest.mark.parametrize(("name", "rows", "visit"), joint.PAIRS, ids=[p[0] for p in joint.PAIRS])
