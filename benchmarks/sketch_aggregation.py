@@ -140,9 +140,10 @@ def agrees(campaign: object) -> bool:
     """Whether counts equal a walk through every question in plain Python."""
     import numpy as np
 
+    from tacit.designs.sketches.counting import item_counts
     from tacit.designs.sketches.messages import Report
     from tacit.designs.sketches.sensing import sensed_sets
-    from tacit.designs.sketches.server import Server, item_counts
+    from tacit.designs.sketches.server import Server
 
     data, server = reports(campaign, 500, 99), Server(campaign)
     server.fold(data, now=0)

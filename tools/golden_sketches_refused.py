@@ -29,7 +29,7 @@ _CAMPAIGNS: list[tuple[Campaign, int, str, Any, str]] = [
     (CAMPAIGN, 0, ">4s", b"tcix", "another magic"),
     (CAMPAIGN, 4, ">B", 2, "another version"),
     (CAMPAIGN, 5, ">B", 2, "another kind"),
-    (CAMPAIGN, 6, ">B", 3, "an unknown method"),
+    (CAMPAIGN, 6, ">B", 5, "an unknown method"),
     (CAMPAIGN, 7, ">B", 3, "an unknown unit"),
     (CAMPAIGN, 8, ">I", 1, "one item"),
     (CAMPAIGN, 8, ">I", 2**31, "more items than a signed integer counts"),

@@ -32,7 +32,7 @@ from sizes import (
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.designs.standard_scheme.training.people import ConsentingPeople
 from tacit.designs.standard_scheme.training.tables import estimate_privately
-from tacit.designs.xmap.audit import fit
+from tacit.designs.xmap.audit.bench import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.synthetic_worlds import Blocks
-from tacit.designs.sketches.experiment import simulate
+from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.planner import plan
 
 ONE_CLASS = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.1]]))

@@ -57,7 +57,9 @@ test.each(each("sketches", "answers"))("report %i has the same bytes", async (_,
 });
 
 test.each(each("sketches", "explanations"))("report %i is explained alike", (_, vector) => {
-  const campaign = sketches.Campaign.decode(fromHex((vector["campaigns"] as string[])[0] as string));
+  const campaign = sketches.Campaign.decode(
+    fromHex((vector["campaigns"] as string[])[0] as string),
+  );
   const report = sketches.Report.decode(fromHex(vector["report"] as string));
   const catalogue = (vector["catalogue"] as string[]).map(untagged);
   expect(sketches.explain(campaign, report, catalogue)).toEqual(vector["explained"]);
@@ -81,22 +83,31 @@ test.each(each("lives", "lives"))("life %i has the same letters and memory", asy
   expect(await made.life(vector)).toEqual({ said, memory: vector["memory"] });
 });
 
-test.each(each("itemTable", "rankings"))("list at home %i has the same order", async (_, vector) => {
-  expect(await made.ranking(vector)).toEqual(outcome(vector, "ranked"));
-});
+test.each(each("itemTable", "rankings"))(
+  "list at home %i has the same order",
+  async (_, vector) => {
+    expect(await made.ranking(vector)).toEqual(outcome(vector, "ranked"));
+  },
+);
 
-test.each(each("privateLists", "rankings"))("private list %i has the same scores", async (_, vector) => {
-  expect(await made.privateRanking(vector)).toEqual(outcome(vector, "ranked"));
-});
+test.each(each("privateLists", "rankings"))(
+  "private list %i has the same scores",
+  async (_, vector) => {
+    expect(await made.privateRanking(vector)).toEqual(outcome(vector, "ranked"));
+  },
+);
 
 test.each(each("privateLists", "refused"))("private model %i is none", async (_, vector) => {
   expect(await made.privateRanking(vector)).toEqual(outcome(vector, "ranked"));
 });
 
 for (const file of ["sketches", "scheme", "itemTable"] as const) {
-  test.each(each(file, "messages"))(`${file}: message %i is read and written`, async (_, vector) => {
-    expect(await made.message(vector)).toEqual(outcome(vector, "encoded"));
-  });
+  test.each(each(file, "messages"))(
+    `${file}: message %i is read and written`,
+    async (_, vector) => {
+      expect(await made.message(vector)).toEqual(outcome(vector, "encoded"));
+    },
+  );
 }
 
 for (const file of ["sketchesRefused", "schemeRefused"] as const) {
@@ -113,9 +124,12 @@ test.each(each("sketchesRefused", "answers"))("campaign %i is not answered", asy
   expect(await made.answer(vector)).toEqual(outcome(vector, "report"));
 });
 
-test.each(each("sketchesRefused", "recommendations"))("clusters %i fit no list", async (_, vector) => {
-  expect(await made.recommendation(vector)).toEqual(outcome(vector, "recommended"));
-});
+test.each(each("sketchesRefused", "recommendations"))(
+  "clusters %i fit no list",
+  async (_, vector) => {
+    expect(await made.recommendation(vector)).toEqual(outcome(vector, "recommended"));
+  },
+);
 
 test.each(each("schemeRefused", "releases"))("disclosure %i is refused", async (_, vector) => {
   const { memory } = vector;

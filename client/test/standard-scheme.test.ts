@@ -51,7 +51,9 @@ test("no item or star is ever lost, changed or late, whatever the schedule and t
       for (const [week, part] of parts.entries()) {
         const fresh = [...part.keys()].filter((item) => !history.has(item));
         for (const [item, star] of part) history.set(item, star);
-        const refit = disclosureOf({ chance: (number) => 100_000 + ((number * 7 + week * 131) % 850) * 1000 });
+        const refit = disclosureOf({
+          chance: (number) => 100_000 + ((number * 7 + week * 131) % 850) * 1000,
+        });
         const letter = await person.speak(refit, history, BEGIN + (week + 2) * WEEK + 2 * DAY);
         const shown = new Map(letter?.ratings);
         for (const [item, level] of before) expect(shown.get(item)).toBe(level);
@@ -71,7 +73,7 @@ test("bytes and moments are equal for histories that differ in held-back items a
   expect(held.length).toBeGreaterThan(5);
   await fc.assert(
     fc.asyncProperty(histories, fc.subarray(held), async (history, more) => {
-      const said: string[][] = [];
+      const sentLetters: string[][] = [];
       for (const own of [history, new Map([...history, ...all(more, 5)])]) {
         const person = await new Person(FEMALE, SECRET).begin();
         const letters: string[] = [];
@@ -80,9 +82,9 @@ test("bytes and moments are equal for histories that differ in held-back items a
           const letter = await person.speak(disclosure, own, now);
           letters.push(letter === undefined ? "" : hex(letter.encode()));
         }
-        said.push(letters);
+        sentLetters.push(letters);
       }
-      expect(said[0]).toEqual(said[1]);
+      expect(sentLetters[0]).toEqual(sentLetters[1]);
     }),
     few,
   );
@@ -117,7 +119,10 @@ test("an item that is entered after the end of the epoch waits for the next one"
   const person = await new Person().begin();
   const disclosure = disclosureOf({ chance: () => CAP });
   const published = { disclosure, log: [[0, await disclosure.digest()]] as const };
-  const entered = new Map([[1, BEGIN + 1799], [2, BEGIN + 1800]]);
+  const entered = new Map([
+    [1, BEGIN + 1799],
+    [2, BEGIN + 1800],
+  ]);
   const rated = { history: all([1, 2]), entered };
   await person.account.makeLetter(published, FEMALE, rated, BEGIN + 3600);
   const state = await person.account.readState();
@@ -159,7 +164,10 @@ test("nothing new is decided under another value, and the set is repeated", asyn
 test.each([
   ["a changed entry", (log: [number, string][]) => log.splice(0, 1, [1, "0123456789abcdef"])],
   ["an entry that is gone", (log: [number, string][]) => log.shift()],
-  ["two digests of an epoch", (log: [number, string][]) => log.push([log.at(-1)?.[0] as number, "x"])],
+  [
+    "two digests of an epoch",
+    (log: [number, string][]) => log.push([log.at(-1)?.[0] as number, "x"]),
+  ],
 ])("the log with %s is not followed", async (_, change) => {
   const person = await new Person().begin();
   const disclosure = disclosureOf();
@@ -198,11 +206,28 @@ test("frozen items and items of no chance are never decided", async () => {
 });
 
 test("a record follows its item to a new name; a shown one stands, and a withdrawn one does not", () => {
-  const record = (level: number | null, withdrawn = false) => ({ level, digest: "", epoch: 0, withdrawn });
-  const records = [["a", record(0)], ["b", record(null)], ["c", record(0, true)]] as const;
+  const record = (level: number | null, withdrawn = false) => ({
+    level,
+    digest: "",
+    epoch: 0,
+    withdrawn,
+  });
+  const records = [
+    ["a", record(0)],
+    ["b", record(null)],
+    ["c", record(0, true)],
+  ] as const;
   const state = new State({ created: 0, records, frozen: ["d"], arrivals: [["e", 5]] });
-  state.followNames([["a", "b"], ["c", "x"], ["d", "y"], ["e", "z"]]);
-  expect([...state.records].map(([item, { level }]) => [item, level])).toEqual([["b", 0], ["x", null]]);
+  state.followNames([
+    ["a", "b"],
+    ["c", "x"],
+    ["d", "y"],
+    ["e", "z"],
+  ]);
+  expect([...state.records].map(([item, { level }]) => [item, level])).toEqual([
+    ["b", 0],
+    ["x", null],
+  ]);
   expect([[...state.frozen], [...state.arrivals]]).toEqual([["y"], [["z", 5]]]);
 });
 
@@ -232,33 +257,47 @@ test("letters after merges are equal for histories that differ in held-back item
   const [held, shown] = [split(true), split(false)];
   const merges = fc.array(fc.tuple(fc.constantFrom(...held, ...shown), fc.constantFrom(...shown)));
   await fc.assert(
-    fc.asyncProperty(fc.subarray(shown), fc.subarray(held), merges, fc.boolean(), async (own, more, pairs, turned) => {
-      const joined = new Map(pairs.map(([one, other]) => (turned ? [other, one] : [one, other])));
-      const kept = [...joined.keys()].filter((old) => ![...joined.values()].includes(old));
-      const aliases = kept.map((old): standardScheme.Alias => [old, joined.get(old) as ItemId]);
-      const left = disclosureOf({ items: disclosure.items.filter((item) => !kept.includes(item)), aliases });
-      const said: string[][] = [];
-      for (const history of [all(own), new Map([...all(own), ...all(more, 5)])]) {
-        const person = await new Person(FEMALE, SECRET).begin();
-        const gone = new Map([...history].filter(([item]) => item !== own[0]));
-        const asked = [
-          [disclosure, history, BEGIN + 1800],
-          [left, gone, BEGIN + 2 * WEEK],
-          [left, gone, BEGIN + 3 * WEEK],
-        ] as const;
-        const letters: string[] = [];
-        for (const turn of asked) letters.push(hex((await person.speak(...turn))?.encode() ?? new Uint8Array()));
-        said.push(letters);
-      }
-      expect(said[0]).toEqual(said[1]);
-    }),
+    fc.asyncProperty(
+      fc.subarray(shown),
+      fc.subarray(held),
+      merges,
+      fc.boolean(),
+      async (own, more, pairs, turned) => {
+        const joined = new Map(pairs.map(([one, other]) => (turned ? [other, one] : [one, other])));
+        const kept = [...joined.keys()].filter((old) => ![...joined.values()].includes(old));
+        const aliases = kept.map((old): standardScheme.Alias => [old, joined.get(old) as ItemId]);
+        const left = disclosureOf({
+          items: disclosure.items.filter((item) => !kept.includes(item)),
+          aliases,
+        });
+        const sentLetters: string[][] = [];
+        for (const history of [all(own), new Map([...all(own), ...all(more, 5)])]) {
+          const person = await new Person(FEMALE, SECRET).begin();
+          const gone = new Map([...history].filter(([item]) => item !== own[0]));
+          const asked = [
+            [disclosure, history, BEGIN + 1800],
+            [left, gone, BEGIN + 2 * WEEK],
+            [left, gone, BEGIN + 3 * WEEK],
+          ] as const;
+          const letters: string[] = [];
+          for (const turn of asked)
+            letters.push(hex((await person.speak(...turn))?.encode() ?? new Uint8Array()));
+          sentLetters.push(letters);
+        }
+        expect(sentLetters[0]).toEqual(sentLetters[1]);
+      },
+    ),
     few,
   );
 });
 
 test("an account that was made elsewhere sends nothing, then and later", async () => {
   const person = new Person();
-  const state = standardScheme.openState(undefined, [1], { now: BEGIN, length: WEEK, lastLetterEpoch: null });
+  const state = standardScheme.openState(undefined, [1], {
+    now: BEGIN,
+    length: WEEK,
+    lastLetterEpoch: null,
+  });
   await person.account.start(state);
   for (let week = 0; week < 5; week++) {
     expect(await person.speak(disclosureOf(), all([1, 2]), BEGIN + week * WEEK)).toBeUndefined();
@@ -279,31 +318,40 @@ test("a closed account sends its set on, and decides nothing", async () => {
 
 test("a star off the scale does not stop the letter", async () => {
   const person = await new Person().begin();
-  const history = new Map<ItemId, number>([[1, 9], [2, 3], [3, Number.NaN]]);
+  const history = new Map<ItemId, number>([
+    [1, 9],
+    [2, 3],
+    [3, Number.NaN],
+  ]);
   expect((await person.speak(disclosureOf(), history, BEGIN + 1800))?.epoch).toBe(0);
   expect(person.notice).toBe("Not decided, because the stars lie off the scale: 1, 3.");
   expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual([2]);
 });
 
-test.each([true, false])("another epoch length does not set the calendar (in the log: %s)", async (logged) => {
-  const person = await new Person().begin();
-  const first = await person.speak(disclosureOf(), all([1, 2, 3]), BEGIN + 2 * WEEK);
-  const other = disclosureOf({ epochLength: DAY });
-  if (logged) person.log.push([(person.log.at(-1)?.[0] ?? 0) + 1, await other.digest()]);
-  const published = { disclosure: other, log: [...person.log] };
-  const rated = { history: all([1, 2, 3, 4]), entered: new Map() };
-  const now = BEGIN + 3 * WEEK + DAY;
-  const { letter } = await person.account.makeLetter(published, FEMALE, rated, now);
-  const release = standardScheme.Release.decode(letter as Bytes);
-  expect([release.epoch, release.ratings]).toEqual([(first?.epoch ?? 0) + 1, first?.ratings]);
-  expect(await person.account.nextSendingTime(now, other)).toBeGreaterThan(now + 3 * DAY);
-});
+test.each([true, false])(
+  "another epoch length does not set the calendar (in the log: %s)",
+  async (logged) => {
+    const person = await new Person().begin();
+    const first = await person.speak(disclosureOf(), all([1, 2, 3]), BEGIN + 2 * WEEK);
+    const other = disclosureOf({ epochLength: DAY });
+    if (logged) person.log.push([(person.log.at(-1)?.[0] ?? 0) + 1, await other.digest()]);
+    const published = { disclosure: other, log: [...person.log] };
+    const rated = { history: all([1, 2, 3, 4]), entered: new Map() };
+    const now = BEGIN + 3 * WEEK + DAY;
+    const { letter } = await person.account.makeLetter(published, FEMALE, rated, now);
+    const release = standardScheme.Release.decode(letter as Bytes);
+    expect([release.epoch, release.ratings]).toEqual([(first?.epoch ?? 0) + 1, first?.ratings]);
+    expect(await person.account.nextSendingTime(now, other)).toBeGreaterThan(now + 3 * DAY);
+  },
+);
 
 test("a lost memory freezes what is rated, and keeps out of epochs that may be taken", async () => {
   const person = new Person();
   const now = BEGIN + 3 * WEEK;
   const disclosure = disclosureOf({ chance: () => CAP });
-  await person.account.start(standardScheme.lostState([1, 2], { now, length: WEEK, lastLetterEpoch: -1 }));
+  await person.account.start(
+    standardScheme.lostState([1, 2], { now, length: WEEK, lastLetterEpoch: -1 }),
+  );
   expect(await person.speak(disclosure, all([1, 2, 3]), now)).toBeUndefined();
   const next = (await person.account.nextSendingTime(now, disclosure)) as number;
   expect(next).toBeGreaterThan(now);
@@ -314,14 +362,23 @@ test("a lost memory freezes what is rated, and keeps out of epochs that may be t
 
 test("an older copy freezes what it has no record of", () => {
   const record = { level: 0, digest: "", epoch: 0, withdrawn: false };
-  const state = new State({ created: BEGIN, records: [[1, record]], arrivals: [[7, BEGIN]], lastLetterEpoch: 0 });
+  const state = new State({
+    created: BEGIN,
+    records: [[1, record]],
+    arrivals: [[7, BEGIN]],
+    lastLetterEpoch: 0,
+  });
   standardScheme.openState(state, [1, 2], { now: BEGIN + WEEK, length: WEEK, lastLetterEpoch: 1 });
   expect([...state.frozen]).toEqual([2, 7]);
   expect([state.lastLetterEpoch, state.letter]).toEqual([1, null]);
 });
 
 test("a copy that is used in other epochs is silent, and asks when a letter is due alone", async () => {
-  for (const [latest, silent] of [[-1, false], [0, false], [1, true]] as const) {
+  for (const [latest, silent] of [
+    [-1, false],
+    [0, false],
+    [1, true],
+  ] as const) {
     const person = await new Person().begin();
     const disclosure = disclosureOf({ chance: () => CAP });
     const first = await person.speak(disclosure, all([1, 2]), BEGIN + 1800);
@@ -330,12 +387,15 @@ test("a copy that is used in other epochs is silent, and asks when a letter is d
     const ask = () => Promise.resolve(((asked += 1), latest));
     await person.account.checkLatest(disclosure, BEGIN + 1801, ask);
     expect(asked).toBe(0);
-    const now = ((await person.account.nextSendingTime(BEGIN + 2 * DAY, disclosure)) as number) + 2 * WEEK;
+    const now =
+      ((await person.account.nextSendingTime(BEGIN + 2 * DAY, disclosure)) as number) + 2 * WEEK;
     await person.account.checkLatest(disclosure, now, ask);
     expect(asked).toBe(1);
     const letter = await person.speak(disclosure, all([1, 2, 3, 4]), now);
     expect(letter === undefined).toBe(silent);
-    expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual(silent ? [1, 2] : [1, 2, 3, 4]);
+    expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual(
+      silent ? [1, 2] : [1, 2, 3, 4],
+    );
   }
 });
 
@@ -360,20 +420,30 @@ test("a draft decides nothing that lasts", async () => {
 });
 
 test("a memory comes back as it was kept, in one spelling", () => {
-  const records = fc.tuple(fc.oneof(fc.integer(), fc.string({ unit: "grapheme" })), fc.option(fc.integer()));
+  const records = fc.tuple(
+    fc.oneof(fc.integer(), fc.string({ unit: "grapheme" })),
+    fc.option(fc.integer()),
+  );
   fc.assert(
-    fc.property(fc.uniqueArray(records, { selector: ([item]) => item }), fc.nat(), (found, second) => {
-      const state = new State({
-        created: second,
-        records: found.map(([item, level]) => [item, { level, digest: "x", epoch: 3, withdrawn: false }]),
-        arrivals: found.map(([item]) => [item, second]),
-        log: [[1, "y"]],
-        letter: new TextEncoder().encode('{"é":1}'),
-      });
-      const turned = new State({ ...state, records: [...state.records].reverse() });
-      expect(hex(turned.encode())).toBe(hex(state.encode()));
-      expect(hex(State.decode(state.encode()).encode())).toBe(hex(state.encode()));
-    }),
+    fc.property(
+      fc.uniqueArray(records, { selector: ([item]) => item }),
+      fc.nat(),
+      (found, second) => {
+        const state = new State({
+          created: second,
+          records: found.map(([item, level]) => [
+            item,
+            { level, digest: "x", epoch: 3, withdrawn: false },
+          ]),
+          arrivals: found.map(([item]) => [item, second]),
+          log: [[1, "y"]],
+          letter: new TextEncoder().encode('{"é":1}'),
+        });
+        const turned = new State({ ...state, records: [...state.records].reverse() });
+        expect(hex(turned.encode())).toBe(hex(state.encode()));
+        expect(hex(State.decode(state.encode()).encode())).toBe(hex(state.encode()));
+      },
+    ),
   );
 });
 
@@ -432,15 +502,36 @@ test("items are shown as often as their chance says, and no item is certain", as
 });
 
 test("a list at home is ranked by sums of whole numbers, ties in the catalogue's order", () => {
-  const table = new ItemTable("x", [3, 3, 3, 10, 10], [
-    [[1], [5]],
-    [[0, 2], [100_000, -40_000]],
-    [[], []],
-    [[0, 1], [30_000, 7]],
-    [[0], [30_000]],
+  const table = new ItemTable(
+    "x",
+    [3, 3, 3, 10, 10],
+    [
+      [[1], [5]],
+      [
+        [0, 2],
+        [100_000, -40_000],
+      ],
+      [[], []],
+      [
+        [0, 1],
+        [30_000, 7],
+      ],
+      [[0], [30_000]],
+    ],
+  );
+  const ranked = table.rank(
+    ["a", "b", "c", "d", "e"],
+    new Map<ItemId, number>([
+      ["a", 4],
+      ["zz", 0],
+    ]),
+  );
+  expect(ranked).toEqual([
+    ["b", 1_000_000],
+    ["d", 300_000],
+    ["e", 300_000],
+    ["c", 0],
   ]);
-  const ranked = table.rank(["a", "b", "c", "d", "e"], new Map<ItemId, number>([["a", 4], ["zz", 0]]));
-  expect(ranked).toEqual([["b", 1_000_000], ["d", 300_000], ["e", 300_000], ["c", 0]]);
   expect(() => table.rank(["a"], new Map())).toThrow("another disclosure");
   expect(() => table.rank(["a", "b", "c", "d", "e"], new Map([["a", 5]]))).toThrow("off the scale");
 });

@@ -79,7 +79,9 @@ export async function release(vector: Vector): Promise<Vector> {
   const found = await outcome("releases", async () => {
     const sent: string[] = [];
     for (const visit of vector["visits"] as Vector[]) {
-      const disclosure = standardScheme.Disclosure.decode(text(shown[visit["disclosure"] as number]));
+      const disclosure = standardScheme.Disclosure.decode(
+        text(shown[visit["disclosure"] as number]),
+      );
       const values = visit["values"] as Record<string, string>;
       const device = await standardScheme.Device.create(disclosure, values, state, secret);
       const released = await device.release(historyOf(visit["history"]), visit["epoch"] as number);
@@ -98,7 +100,9 @@ export async function completion(vector: Vector): Promise<Vector> {
     const state = new standardScheme.State({ created: 0 });
     const dice = standardScheme.systemDrawing();
     const device = await standardScheme.Device.create(disclosure, values, state, dice);
-    const predicted = await device.completeScores(standardScheme.Scores.decode(text(vector["scores"])));
+    const predicted = await device.completeScores(
+      standardScheme.Scores.decode(text(vector["scores"])),
+    );
     return [...predicted].map(([item, stars]) => [tagged(item), stars]);
   });
 }
@@ -131,7 +135,11 @@ export async function life(vector: Vector): Promise<Vector> {
 }
 
 /** After a start of the program, or "forget me". */
-function stateAtStep(state: standardScheme.State, step: Vector, length: number): standardScheme.State {
+function stateAtStep(
+  state: standardScheme.State,
+  step: Vector,
+  length: number,
+): standardScheme.State {
   const now = step["at"] as number;
   if (step["forget"] !== undefined) {
     return standardScheme.forgottenState(state, untaggedAll(step["forget"]), now);
@@ -139,7 +147,11 @@ function stateAtStep(state: standardScheme.State, step: Vector, length: number):
   if (step["open"] === undefined) return state;
   const { memory, spoken } = step["open"] as { memory: string | null; spoken: number | null };
   const found = memory === null ? undefined : standardScheme.State.decode(text(memory));
-  return standardScheme.openState(found, historyOf(step["history"]).keys(), { now, length, lastLetterEpoch: spoken });
+  return standardScheme.openState(found, historyOf(step["history"]).keys(), {
+    now,
+    length,
+    lastLetterEpoch: spoken,
+  });
 }
 
 /** A list at home, of whole levels. */

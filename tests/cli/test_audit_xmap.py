@@ -7,8 +7,8 @@ import pytest
 
 from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
-from tacit.designs.xmap import audit as bench
-from tacit.designs.xmap.audit import published_selection, sums, tables
+from tacit.designs.xmap.audit import bench, tables
+from tacit.designs.xmap.audit.bench import published_selection, sums
 
 
 @pytest.fixture

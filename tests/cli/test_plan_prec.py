@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tacit.cli import app as cli
+from tacit.designs.prec.planner import plan_loss
 
 PLAN = ("plan", "prec", "--objects", 2, "--rounds", 1000, "--peers", 50, "--voters", 300)
 
@@ -74,6 +75,71 @@ def test_says_how_many_voters_it_takes(tacit, more, sentence):
     code, out, _ = tacit(*PLAN, *more)
     assert code == 0
     assert sentence in " ".join(out.split())
+
+
+def test_the_least_epsilon_for_a_loss(tacit):
+    """epsilon and named bounds; every size reaches the planner."""
+    _, out, _ = tacit(*PLAN, "--loss", 8, "--json")
+    found = json.loads(out)
+    assert found["epsilon"] == pytest.approx(0.525, abs=0.001)
+    assert [bound["name"] for bound in found["bounds"]] == ["Lemma 8", "Theorem 15"]
+    assert found["bounds"][0]["epsilon"] == pytest.approx(0.083, abs=0.001)
+    assert json.loads(tacit(*PLAN, "--loss", 7, "--json")[1])["epsilon"] is None
+    assert json.loads(tacit(*PLAN, "--loss", 500, "--json")[1])["epsilon"] == 0
+    sizes = {"rounds": 4000, "voters": 500, "peers": 60, "diversity": 70, "radius": 30}
+    words = [word for name, size in sizes.items() for word in (f"--{name}", size)]
+    _, out, _ = tacit("plan", "prec", "--objects", 3, *words, "--loss", 3000, "--json")
+    found = json.loads(out)
+    own = plan_loss(3000, objects=3, **sizes)
+    assert found["epsilon"] is None or found["epsilon"] == own.epsilon
+    assert [bound["epsilon"] for bound in found["bounds"]] == [b.epsilon for b in own.bounds]
+    assert (found["mode"], found["gap"], found["decides"]) == (own.mode, own.gap, own.decides)
+
+
+@pytest.mark.parametrize(
+    ("loss", "sentence"),
+    [
+        (8, "there is little trade-off"),
+        (8, "Nobody can go below 0.0827 (Lemma 8 decides), a factor of 6.35 less"),
+        (3, "p-REC is proven to keep to 7.5 and has no knob that lowers it"),
+        (0.5, "No algorithm, private or not, keeps to 0.5"),
+        (600, "without looking at a vote: epsilon is 0"),
+    ],
+)
+def test_says_what_a_loss_costs(tacit, loss, sentence):
+    """In words: the step, the bound that decides, the trade-off, and what cannot be had."""
+    assert sentence in " ".join(tacit(*PLAN, "--loss", loss)[1].split())
+
+
+def test_the_floor_can_be_asked_for(tacit):
+    """--mode floor takes the epsilon under a gate; it needs a loss or a page."""
+    _, out, _ = tacit(*PLAN, "--loss", 8, "--mode", "floor", "--json")
+    found = json.loads(out)
+    assert (found["mode"], found["epsilon"]) == ("floor", pytest.approx(1.007, abs=0.001))
+    assert "own epsilon and delta come to it" in " ".join(
+        tacit(*PLAN, "--loss", 8, "--mode", "floor")[1].split()
+    )
+    for words, said in (
+        (("--mode", "floor"), "add --loss"),
+        (("--loss", 8, "--mode", "hope"), "promise or floor"),
+        (("--loss", -1), "--loss"),
+    ):
+        code, _, err = tacit(*PLAN, *words)
+        assert code == 2
+        assert said in err
+
+
+def test_the_curve_is_drawn(tacit, tmp_path):
+    """A page with the plot, both transitions and the table of the same figures."""
+    page = tmp_path / "curve.html"
+    code, out, _ = tacit(*PLAN, "--report", page, "--json")
+    assert code == 0
+    curve = json.loads(out)["curve"]
+    assert {point["epsilon"] for point in curve} == {None, curve[-10]["epsilon"], 0.0}
+    text = page.read_text()
+    assert "<svg" in text
+    assert "little trade-off" in text
+    assert all(f"{point['loss']:.4g}" in text for point in curve)
 
 
 @pytest.mark.parametrize(

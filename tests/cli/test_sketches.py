@@ -11,8 +11,10 @@ import pytest
 
 from tacit.auditing.claims import AuditResult
 from tacit.cli import app as cli
-from tacit.designs.sketches import audit
+from tacit.data.synthetic_worlds import Blocks
+from tacit.designs.sketches.audit import audits
 from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.server import Server
@@ -50,11 +52,14 @@ def test_plan_prints_the_machine_output(as_json):
     """The planner's own numbers, under the promised keys."""
     found = as_json(*PLAN, "--clusters", 2, "--eta", 0.1)
     own = plan(items=200, rated=20, epsilon=1.0, clusters=2, eta=0.1)
-    assert found["lower_bounds"] == pytest.approx(own.lower_bounds)
-    assert set(found["lower_bounds"]) == {"ldp", "scarce", "adaptive"}
+    bounds = found["lower_bounds"]
+    assert bounds.pop("one_bit") is None
+    assert bounds == pytest.approx(own.lower_bounds)
+    assert set(bounds) == {"ldp", "scarce", "adaptive"}
     assert found["lower_bounds"]["scarce"] == pytest.approx(4569.2, abs=0.1)
     for method in found["methods"]:
-        assert list(method) == ["method", "theta", "questions", "users_clt", "users_theorem"]
+        keys = ["method", "theta", "questions", "users_clt", "users_theorem", "spectrum"]
+        assert list(method) == keys
     assert found["methods"][0]["users_clt"] == pytest.approx(own.best.users_clt)
 
 
@@ -65,7 +70,34 @@ def test_plan_says_it_in_a_sentence(tacit):
     assert code == 0
     assert "Nobody can do with fewer than 269 people, or 4,570 if questions do not depend" in said
     assert "use maxsense with theta 0.9 and 1 question, which takes about 42,000,000" in said
+    assert "Theorem 3.5" in said
+    assert "Two people rated no item in common" in said
+    assert "Theorem 4.3" not in said
     assert "Next:" in said
+
+
+def test_plan_prints_theorem_4_3(as_json, tacit):
+    """For one rated item the bound of one-bit questions, as a number and in a sentence."""
+    words = ("plan", "sketches", "--items", 1682, "--rated", 1, "--epsilon", 1000)
+    assert round(as_json(*words)["lower_bounds"]["one_bit"]) == 1_763_734
+    said = " ".join(tacit(*words)[1].split())
+    assert "nobody can do with fewer than 1,763,734 people (Theorem 4.3)" in said
+    assert "not for several questions to one person, nor for questions that depend" in said
+
+
+def test_shares_of_items_and_people(as_json):
+    """--item-shares and --people-shares reach the plan and the simulation."""
+    likes = ("--likes", "0.9,0.2/0.3,0.8")
+    shares = ("--item-shares", "0.7,0.3", "--people-shares", "0.2,0.8")
+    world = Blocks(np.array([0.2, 0.8]), np.array([0.7, 0.3]), np.array([[0.9, 0.2], [0.3, 0.8]]))
+    own = plan(items=200, rated=20, epsilon=1.0, blocks=world).to_dict()
+    found = as_json(*PLAN, *likes, *shares)
+    assert found["methods"] == json.loads(json.dumps(own["methods"]))
+    assert found["methods"] != as_json(*PLAN, *likes)["methods"]
+    words = ("--people", 2000, "--epsilon", 4, *likes, *shares)
+    rows = as_json(*SIMULATE, *words)["rows"]
+    setting = {"items": 30, "rated": 10, "epsilon": 4.0, "users": [2000], "blocks": world}
+    assert rows == [simulate("maxsense", seed=seed, **setting)[0] for seed in (0, 1)]
 
 
 def test_plan_follows_the_assumed_world(as_json, tacit):
@@ -88,6 +120,9 @@ def test_plan_follows_the_assumed_world(as_json, tacit):
         (("--likes", "0.9,x"), "--likes has a chance"),
         (("--likes", "0.9,0.5,0.1"), "--clusters"),
         (("--likes", "0.9,1.5"), "Likes are chances"),
+        (("--item-shares", "0.5,0.2,0.3"), "--item-shares has a share for each of 2 item"),
+        (("--people-shares", "1"), "--people-shares has a share for each of 2 classes"),
+        (("--item-shares", "0.5,0.6"), "add up to 1"),
         (("--rated", 201), "1 to 200 rated"),
         (("--epsilon", "inf"), "finite"),
     ],
@@ -262,7 +297,7 @@ def test_cards_that_cannot_be_are_sentences(tacit, words, said):
 
 def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
     """The keys of `tacit audit mechanisms`, for a few samples, with planted bugs and twins."""
-    monkeypatch.setattr(audit, "BENCH", audit.BENCH[:2])
+    monkeypatch.setattr(audits, "MECHANISMS", audits.MECHANISMS[:2])
     found = as_json("audit", "sketches", "--samples", 1000, "--planted")
     keys = {field.name for field in fields(AuditResult)}
     assert [set(one) for one in found["audits"]] == [keys, keys]
@@ -273,7 +308,7 @@ def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
 
 def test_audit_names_what_comes_next(tacit, monkeypatch):
     """The table for people; too few samples are refused."""
-    monkeypatch.setattr(audit, "BENCH", audit.BENCH[:1])
+    monkeypatch.setattr(audits, "MECHANISMS", audits.MECHANISMS[:1])
     code, out, _ = tacit("audit", "sketches", "--samples", 1000)
     assert code == 0
     assert "tacit audit sketches --planted" in out

@@ -20,25 +20,30 @@ def path(tmp_path):
 def test_made_once(path, tmp_path):
     """An account is made at the first visit; the next visit finds it, and another file another."""
     first = FileAccount(path, now=1000)
-    assert (len(first.secret), first.created, first.spoken, first.fresh) == (32, 1000, -1, True)
+    assert (len(first.secret), first.created, first.last_letter_epoch, first.is_fresh) == (
+        32,
+        1000,
+        -1,
+        True,
+    )
     again = FileAccount(path, now=2000)
-    assert (again.secret, again.created, again.fresh) == (first.secret, 1000, False)
+    assert (again.secret, again.created, again.is_fresh) == (first.secret, 1000, False)
     assert FileAccount(tmp_path / "other", now=1000).secret != first.secret
 
 
 def test_what_was_spoken_is_on_disk(path):
     """The label of the last letter is in the file when `speaks` returns."""
     account = FileAccount(path, now=1000)
-    account.speaks(7)
+    account.store_letter_epoch(7)
     again = FileAccount(path)
-    assert (again.spoken, again.secret, again.created) == (7, account.secret, 1000)
+    assert (again.last_letter_epoch, again.secret, again.created) == (7, account.secret, 1000)
 
 
 def test_only_the_owner_reads(path):
     """The file is made, and replaced, for its owner alone, whatever the account's habits are."""
     before = os.umask(0)
     try:
-        FileAccount(path).speaks(0)
+        FileAccount(path).store_letter_epoch(0)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -68,5 +73,5 @@ def test_what_is_no_secret(path, text):
 
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
-    with pytest.raises(OutputError, match="nothing can be kept"):
+    with pytest.raises(OutputError, match="nothing can be stored"):
         FileAccount(tmp_path / "no" / "account")

@@ -51,7 +51,8 @@ def test_needs_the_standard_library_alone():
     ours = {m for m in loaded if m.startswith("tacit.") and not m.startswith("tacit.client")}
     halves = tuple(f"tacit.designs.{name}" for name in ("private", "sketches", "standard_scheme"))
     others = {module for module in ours if not module.startswith(halves)}
-    assert others == {"tacit.errors", "tacit.designs"}
+    shared = {"tacit.profile_sums", "tacit.profile_sums.device_format"}
+    assert others == {"tacit.errors", "tacit.designs", *shared}
 
 
 def test_imports_by_name():
@@ -118,7 +119,7 @@ def test_remembered_before_it_is_sent(service, client, tmp_path):
     answer = service.answers[REPORTS]
 
     def looked(body):
-        with memory.turn() as kept:
+        with memory.transaction() as kept:
             seen[body] = kept
         return answer(body)
 
@@ -135,7 +136,7 @@ def test_public_files_are_fetched_without_a_key(service, client):
     device.recommend("films", HISTORY, liked_from=4.0)
     device.disclosures()
     device.disclosure("gender")
-    device.at_device("gender", {}, now=0)
+    device.recommend_on_device("gender", {}, now=0)
     fetched = [headers for method, *_, headers in service.asked if method == "GET"]
     assert len(fetched) == 8
     known = {"Accept-Encoding", "Host", "User-Agent", "Connection"}
@@ -146,7 +147,7 @@ def test_a_memory_that_cannot_be_written(service, client):
     """What cannot be remembered is not sent."""
 
     class Full(Memory):
-        def turn(self):
+        def transaction(self):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="full"):

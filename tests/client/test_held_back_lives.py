@@ -121,7 +121,7 @@ class Service(Transport):
     def __init__(self):
         self.seen, self.letters, self.step = [], {}, None
 
-    def get(self, path, own=False):
+    def get(self, path, with_key=False):
         self.seen.append((self.step.now, path))
         if path.endswith("/latest"):
             return json.dumps({"latest": max(self.letters, default=-1)}).encode()
@@ -184,7 +184,7 @@ class Person:
         if step.event == "backup":
             self.memory, self.backup = self.backup, copied(self.memory)
         elif step.event == "without memory":
-            self.account.fresh = False
+            self.account.is_fresh = False
             self.memory = Memory()
         elif step.event == "forget":
             with suppress(PrivacyError):  # a backup of an account that was forgotten
@@ -195,7 +195,7 @@ class Person:
 
     def speak(self, value, history, step):
         try:
-            spoken = self.device().speak(
+            spoken = self.device().send_letter(
                 "gender", {"gender": value}, history, step.now, entered=step.entered
             )
             self.said.append((step.now, spoken.letter, spoken.due))
@@ -203,7 +203,7 @@ class Person:
             self.said.append((step.now, str(error)))
 
     def state(self):
-        with self.memory.turn() as kept:
+        with self.memory.transaction() as kept:
             return copy.deepcopy(kept.state) or State(created=0)
 
     def note(self, before, after, history):
@@ -226,7 +226,7 @@ class Person:
 
 def copied(memory):
     other = Memory()
-    with memory.turn() as kept, other.turn() as copy_:
+    with memory.transaction() as kept, other.transaction() as copy_:
         vars(copy_).update(copy.deepcopy(vars(kept)))
     return other
 

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from tacit.client import FileMemory, Kept, Memory
+from tacit.client import FileMemory, Memory, MemoryContent
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.errors import DataError, OutputError
 
@@ -28,29 +28,29 @@ def test_round_trip(memory):
     """What was kept comes back, with ids of both types and any size."""
     records = {1: Record(None, DIGEST, 0), "1": Record(4, DIGEST, 1), 2**70: Record(0, DIGEST, 2)}
     state = State(5, "x", records, {"é"}, {"later": 7}, 2, b"{}", 2, ((9, DIGEST),))
-    everything = Kept(
+    everything = MemoryContent(
         *("account", {"ab": (10**6, b"\x00\xff")}, "gender", state, True, "other", 8, 2, b"[]"),
         answer=(b"{}", b"[]"),
     )
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         vars(kept).update(vars(everything))
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert kept == everything
 
 
 def test_nothing_is_kept_after_an_error(memory):
     """A turn that fails leaves what was there before."""
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         kept.reports["ab"] = (1, b"x")
 
     def failing():
-        with memory.turn() as kept:
+        with memory.transaction() as kept:
             kept.reports["cd"] = (2, b"y")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         failing()
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert set(kept.reports) == {"ab"}
 
 
@@ -59,7 +59,7 @@ def test_devices_take_turns(memory):
 
     def count():
         for _ in range(5):
-            with memory.turn() as kept:
+            with memory.transaction() as kept:
                 spent, _ = kept.reports.get("ab", (0, b""))
                 kept.reports["ab"] = (spent + 1, b"")
 
@@ -68,7 +68,7 @@ def test_devices_take_turns(memory):
         thread.start()
     for thread in threads:
         thread.join()
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert kept.reports["ab"][0] == 30
 
 
@@ -78,7 +78,8 @@ def test_killed_at_any_moment(tmp_path):
     code = (
         "import sys; from tacit.client import FileMemory; memory = FileMemory(sys.argv[1])\n"
         "for number in range(10**6):\n"
-        "    with memory.turn() as kept: kept.reports = {f'{number}': (number, b'x' * 20000)}\n"
+        "    with memory.transaction() as kept:\n"
+        "        kept.reports = {f'{number}': (number, b'x' * 20000)}\n"
         "    print(number, flush=True)\n"
     )
     for _ in range(5):
@@ -90,7 +91,7 @@ def test_killed_at_any_moment(tmp_path):
                 done = int(process.stdout.readline())
             process.send_signal(signal.SIGKILL)
             *_, last = [done, *map(int, process.stdout.read().split())]
-        with FileMemory(path).turn() as kept:
+        with FileMemory(path).transaction() as kept:
             [(name, (number, sent))] = kept.reports.items()
         assert name == str(number)
         assert number in (last, last + 1)
@@ -101,7 +102,7 @@ def test_only_the_owner_reads(tmp_path):
     """Files are made for their owner alone, whatever the habits of the account are."""
     before = os.umask(0)
     try:
-        with FileMemory(tmp_path / "memory").turn() as kept:
+        with FileMemory(tmp_path / "memory").transaction() as kept:
             kept.account = "x"
     finally:
         os.umask(before)
@@ -130,7 +131,7 @@ def test_other_files_are_refused(tmp_path, text):
     """What is no memory is neither used nor replaced."""
     path = tmp_path / "memory"
     path.write_text(text)
-    with pytest.raises(DataError, match="no memory"), FileMemory(path).turn():
+    with pytest.raises(DataError, match="no memory"), FileMemory(path).transaction():
         pass
     assert path.read_text() == text
 
@@ -138,7 +139,7 @@ def test_other_files_are_refused(tmp_path, text):
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
     with (
-        pytest.raises(OutputError, match="nothing can be kept"),
-        FileMemory(tmp_path / "no" / "memory").turn(),
+        pytest.raises(OutputError, match="nothing can be stored"),
+        FileMemory(tmp_path / "no" / "memory").transaction(),
     ):
         pass

@@ -42,11 +42,11 @@ def at(service, digest):
 def test_the_first_letter(service, client):
     """The first letter leaves when the account is 30 minutes old, and is the device half's."""
     device = client()
-    early = device.speak("gender", OWN, STARS, NOW)
+    early = device.send_letter("gender", OWN, STARS, NOW)
     assert early.letter is None
     assert early.due == NOW + HALF_HOUR
     assert letters(service) == []
-    spoken = device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    spoken = device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     assert [Release.decode(spoken.letter)] == letters(service) == [expected()]
     assert spoken.notice == ""
     assert spoken.due == NOW + DAY
@@ -59,19 +59,19 @@ def test_an_empty_letter(service, client):
     """A letter leaves whether or not anything was rated."""
     device = client()
     for now in (NOW, NOW + HALF_HOUR):
-        device.speak("gender", OWN, {}, now)
+        device.send_letter("gender", OWN, {}, now)
     assert letters(service) == [Release(DISCLOSURE.digest, 0, ())]
 
 
 def test_ratings_send_nothing(service, client):
     """Between two letters nothing is sent or fetched, however many ratings are added."""
     device = client()
-    device.speak("gender", OWN, {}, NOW)
-    device.speak("gender", OWN, {}, NOW + HALF_HOUR)
+    device.send_letter("gender", OWN, {}, NOW)
+    device.send_letter("gender", OWN, {}, NOW + HALF_HOUR)
     before = list(service.asked)
     for count in range(len(STARS)):
         history = dict(list(STARS.items())[:count])
-        device.speak("gender", OWN, history, NOW + HALF_HOUR + count)
+        device.send_letter("gender", OWN, history, NOW + HALF_HOUR + count)
         device.recommend_from_letter("gender", history)
         device.predict("gender", OWN)
     assert service.asked == before
@@ -82,7 +82,7 @@ def test_one_letter_an_epoch(service, client):
     device = client()
     sent = []
     for now in range(NOW, NOW + 5 * WEEK, 3600):
-        spoken = device.speak("gender", OWN, STARS, now)
+        spoken = device.send_letter("gender", OWN, STARS, now)
         sent += [(now, Release.decode(spoken.letter).epoch)] if spoken.letter else []
     first = calendar_epoch(NOW + DAY, WEEK)
     labels = [0, 1, *range(first, first + 5)]
@@ -96,9 +96,9 @@ def test_one_letter_an_epoch(service, client):
 def test_missed_epochs_are_one(service, client):
     """A device that was off for weeks sends one letter, of the latest epoch that has ended."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW)
     for later in range(2):
-        device.speak("gender", OWN, STARS, NOW + 6 * WEEK + DAY + later)
+        device.send_letter("gender", OWN, STARS, NOW + 6 * WEEK + DAY + later)
     assert [letter.epoch for letter in letters(service)] == [
         calendar_epoch(NOW + 6 * WEEK + DAY, WEEK) - 1
     ]
@@ -107,9 +107,9 @@ def test_missed_epochs_are_one(service, client):
 def test_ratings_wait_for_the_end_of_their_epoch(service, client):
     """What was entered after an epoch's end is not in its letter, and is in the next one."""
     device = client()
-    device.speak("gender", OWN, {}, NOW)
-    device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
-    device.speak("gender", OWN, STARS, NOW + DAY)
+    device.send_letter("gender", OWN, {}, NOW)
+    device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    device.send_letter("gender", OWN, STARS, NOW + DAY)
     first, second = letters(service)
     assert first.ratings == ()
     assert second.ratings == expected().ratings != ()
@@ -118,7 +118,7 @@ def test_ratings_wait_for_the_end_of_their_epoch(service, client):
 def test_entered_says_when(service, client):
     """A program that knows when a star was entered says so."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW + HALF_HOUR, entered=dict.fromkeys(STARS, NOW + 5))
+    device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR, entered=dict.fromkeys(STARS, NOW + 5))
     assert letters(service) == [expected()]
 
 
@@ -129,30 +129,30 @@ def test_kept_before_it_is_sent(service, client, tmp_path):
     seen = []
 
     def looked(body):
-        with memory.turn() as kept:
-            seen.append((body, kept.state.letter, FileAccount(path).spoken))
+        with memory.transaction() as kept:
+            seen.append((body, kept.state.letter, FileAccount(path).last_letter_epoch))
         return scores(body)
 
     service.answers[LETTERS] = looked
     device = client(memory, account)
-    device.speak("gender", OWN, STARS, NOW)
-    device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+    device.send_letter("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     assert seen == [(seen[0][0], seen[0][0], 0)]
 
 
 def test_a_letter_that_was_lost(service, client):
     """A letter that was not answered is sent again with the same bytes, after ten minutes."""
     memory, account = Memory(), Account(SECRET, NOW)
-    client(memory, account).speak("gender", OWN, STARS, NOW)
+    client(memory, account).send_letter("gender", OWN, STARS, NOW)
     service.answers[LETTERS] = None
     device = client(memory, account)
     now = NOW + HALF_HOUR
     with pytest.raises(ServiceError):
-        device.speak("gender", OWN, STARS, now)
-    assert device.speak("gender", OWN, STARS | {76: 5.0}, now + 599).letter is None
+        device.send_letter("gender", OWN, STARS, now)
+    assert device.send_letter("gender", OWN, STARS | {76: 5.0}, now + 599).letter is None
     service.answers[LETTERS] = scores
-    assert device.speak("gender", OWN, {}, now + 600).letter is not None
-    assert device.speak("gender", OWN, {}, now + 1200).letter is None
+    assert device.send_letter("gender", OWN, {}, now + 600).letter is not None
+    assert device.send_letter("gender", OWN, {}, now + 1200).letter is None
     assert letters(service) == [expected()] * 2
 
 
@@ -166,23 +166,23 @@ def refuse(service, shown, status):
 def test_a_second_letter_is_not_tried_again(service, client):
     """Where the service has another letter of the epoch, this one leaves once."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW)
     refuse(service, DISCLOSURE, 409)
     with pytest.raises(ServiceError, match="409"):
-        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+        device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     for now in (NOW + DAY // 2, NOW + DAY):
-        device.speak("gender", OWN, STARS, now)
+        device.send_letter("gender", OWN, STARS, now)
     assert [letter.epoch for letter in letters(service)] == [0, 1]
 
 
 def test_a_letter_that_came_too_early_by_the_services_clock(service, client):
     """A letter that is refused under the tables of now leaves again, with the same bytes."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW)
     refuse(service, DISCLOSURE, 422)
     with pytest.raises(ServiceError, match="422"):
-        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
-    device.speak("gender", OWN, {}, NOW + HALF_HOUR + 600)
+        device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    device.send_letter("gender", OWN, {}, NOW + HALF_HOUR + 600)
     assert letters(service) == [expected()] * 2
 
 
@@ -192,9 +192,9 @@ def test_a_letter_under_old_tables_is_not_tried_again(service, client):
     other = disclosure(shift=1)
     refuse(service, other, 422)
     with pytest.raises(ServiceError, match="422"):
-        device.speak("gender", OWN, STARS, NOW + DAY)
+        device.send_letter("gender", OWN, STARS, NOW + DAY)
     before = list(service.asked)
-    device.speak("gender", OWN, STARS, NOW + DAY + 3600)
+    device.send_letter("gender", OWN, STARS, NOW + DAY + 3600)
     assert service.asked == before
 
 
@@ -207,7 +207,7 @@ def test_two_programs_with_one_memory(service, client, tmp_path):
     ]
     for now in (NOW, NOW + HALF_HOUR, NOW + DAY):
         for device in devices:
-            device.speak("gender", OWN, STARS, now)
+            device.send_letter("gender", OWN, STARS, now)
     assert [letter.epoch for letter in letters(service)] == [0, 1]
 
 
@@ -217,7 +217,7 @@ def test_two_programs_that_start_at_once(service, client, tmp_path):
     devices = [client(FileMemory(tmp_path / "memory"), account) for account in (other, made)]
     for now in (NOW, NOW + HALF_HOUR):
         for device in devices:
-            device.speak("gender", OWN, STARS, now)
+            device.send_letter("gender", OWN, STARS, now)
     [letter] = letters(service)
     assert letter.ratings != ()
 
@@ -226,16 +226,16 @@ def test_programs_that_speak_at_the_same_moment(service, client, tmp_path):
     """Eight programs that share account and memory, all at once, send the same bytes."""
     path = tmp_path / "account"
     made = FileAccount(path, NOW)
-    client(FileMemory(tmp_path / "memory"), made).speak("gender", OWN, STARS, NOW)
+    client(FileMemory(tmp_path / "memory"), made).send_letter("gender", OWN, STARS, NOW)
 
     def speak(_):
         device = client(FileMemory(tmp_path / "memory"), FileAccount(path))
-        return device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+        return device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(speak, range(8)))
     assert len(set(letters(service))) == 1
-    assert FileAccount(path).spoken == 0
+    assert FileAccount(path).last_letter_epoch == 0
 
 
 # Lists at home
@@ -244,7 +244,7 @@ def test_programs_that_speak_at_the_same_moment(service, client, tmp_path):
 def spoken_once(client, **more):
     device = client(**more)
     for now in (NOW, NOW + HALF_HOUR):
-        device.speak("gender", OWN, STARS, now)
+        device.send_letter("gender", OWN, STARS, now)
     return device
 
 
@@ -272,9 +272,9 @@ def test_predictions(service, client):
 def test_no_scores_yet(service, client):
     """Before the first letter there are no scores, and the sentence says what to do."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW)
     for asked in (device.recommend_from_letter, device.predict):
-        with pytest.raises(ConfigError, match="at_device"):
+        with pytest.raises(ConfigError, match="recommend_on_device"):
             asked("gender", {})
 
 
@@ -282,18 +282,18 @@ def test_a_star_between_two_levels_counts_as_the_higher(service, client):
     """Half a level is rounded up, as the TypeScript client and the recommender do."""
     device = client()
     halves = {FILMS[3]: 3.0, FILMS[9]: 3.5}
-    assert device.at_device("gender", halves, n=2, now=NOW) == [FILMS[10], FILMS[4]]
+    assert device.recommend_on_device("gender", halves, n=2, now=NOW) == [FILMS[10], FILMS[4]]
 
 
 def test_lists_at_the_device(service, client):
     """Lists from true stars need no letter, and the table is fetched once an epoch."""
     device = client()
     liked = {FILMS[3]: 5.0, FILMS[9]: 1.0, "elsewhere": 5.0}
-    assert device.at_device("gender", liked, n=2, now=NOW) == [FILMS[4], FILMS[10]]
+    assert device.recommend_on_device("gender", liked, n=2, now=NOW) == [FILMS[4], FILMS[10]]
     for more in ({}, liked):
-        device.at_device("gender", more, now=NOW + 1)
+        device.recommend_on_device("gender", more, now=NOW + 1)
     assert [path for _, path, *_ in service.asked] == [TABLES, f"{TABLES}/item-table"]
-    device.at_device("gender", {}, now=epoch_start(calendar_epoch(NOW, WEEK) + 1, WEEK))
+    device.recommend_on_device("gender", {}, now=epoch_start(calendar_epoch(NOW, WEEK) + 1, WEEK))
     assert len(service.asked) == 4
 
 
@@ -301,14 +301,14 @@ def test_an_item_table_of_another_disclosure(service, client):
     """A table that is not the disclosure's is the service's error."""
     at(service, disclosure(shift=1))
     with pytest.raises(ServiceError, match="item table"):
-        client().at_device("gender", {}, now=NOW)
+        client().recommend_on_device("gender", {}, now=NOW)
 
 
 def test_no_item_table(service, client):
     """Where none is published, the error has the service's status."""
     service.answers[f"{TABLES}/item-table"] = None
     with pytest.raises(ServiceError) as raised:
-        client().at_device("gender", {}, now=NOW)
+        client().recommend_on_device("gender", {}, now=NOW)
     assert raised.value.status == 404
 
 
@@ -317,14 +317,16 @@ def test_stars_off_the_scale(service, client):
     memory = Memory()
     device = client(memory)
     wrong = STARS | {12: 9.0}
-    device.speak("gender", OWN, {}, NOW)
-    spoken = device.speak("gender", OWN, wrong, NOW + HALF_HOUR, entered=dict.fromkeys(wrong, NOW))
+    device.send_letter("gender", OWN, {}, NOW)
+    spoken = device.send_letter(
+        "gender", OWN, wrong, NOW + HALF_HOUR, entered=dict.fromkeys(wrong, NOW)
+    )
     assert spoken.notice == "Not decided, because the stars lie off the scale: 12."
     assert letters(service) == [expected({i: s for i, s in STARS.items() if i != 12})]
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert 12 not in kept.state.records
     with pytest.raises(ConfigError):
-        device.at_device("gender", wrong, now=NOW)
+        device.recommend_on_device("gender", wrong, now=NOW)
 
 
 # What a device does not follow: it goes on sending the last set, and says why
@@ -336,11 +338,11 @@ def test_another_attribute_value(service, client):
     spoken_once(client, memory=memory)
     more = STARS | {76: 5.0, 75: 5.0}
     entered = dict.fromkeys(more, NOW)
-    spoken = client(memory).speak("gender", {"gender": "M"}, more, NOW + DAY, entered=entered)
+    spoken = client(memory).send_letter("gender", {"gender": "M"}, more, NOW + DAY, entered=entered)
     assert "Nothing new is decided" in spoken.notice
     first, second = letters(service)
     assert second == Release(DISCLOSURE.digest, 1, first.ratings)
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert 76 not in kept.state.records
 
 
@@ -359,7 +361,7 @@ def test_a_log_that_does_not_go_on(service, client, shown):
     other = disclosure(shift=1)
     at(service, other)
     service.answers[f"{TABLES}/log"] = shown(other)
-    spoken = device.speak("gender", OWN, STARS | {76: 5.0}, NOW + DAY)
+    spoken = device.send_letter("gender", OWN, STARS | {76: 5.0}, NOW + DAY)
     assert "Nothing new is decided" in spoken.notice
     first, second = letters(service)
     assert second == Release(DISCLOSURE.digest, 1, first.ratings)
@@ -374,7 +376,7 @@ def test_a_refit(service, client):
     rows.append({"epoch": rows[-1]["epoch"] + 1, "digest": other.digest})
     service.answers[f"{TABLES}/log"] = json.dumps({"log": rows}).encode()
     now = speaking_moment(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET)
-    spoken = device.speak("gender", OWN, STARS, now)
+    spoken = device.send_letter("gender", OWN, STARS, now)
     assert spoken.notice == ""
     first, second = letters(service)
     assert (second.disclosure, second.ratings) == (other.digest, first.ratings)
@@ -383,8 +385,8 @@ def test_a_refit(service, client):
 def test_a_pinned_disclosure(service, client):
     """Tables that are not the expected ones are not followed, whatever the log says."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW, digest=DISCLOSURE.digest)
-    spoken = device.speak("gender", OWN, STARS, NOW + HALF_HOUR, digest="0" * 16)
+    device.send_letter("gender", OWN, STARS, NOW, digest=DISCLOSURE.digest)
+    spoken = device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR, digest="0" * 16)
     assert "not the expected one" in spoken.notice
     assert letters(service) == []
 
@@ -394,7 +396,7 @@ def test_another_disclosure(service, client):
     device = spoken_once(client)
     before = list(service.asked)
     with pytest.raises(PrivacyError, match="Another one needs another account"):
-        device.speak("age", OWN, STARS, NOW + DAY)
+        device.send_letter("age", OWN, STARS, NOW + DAY)
     assert service.asked == before
 
 
@@ -410,12 +412,12 @@ def test_an_account_without_its_memory(service, client, tmp_path, spoke):
     path = tmp_path / "account"
     device = client(account=FileAccount(path, NOW))
     if spoke:
-        device.speak("gender", OWN, STARS, NOW + HALF_HOUR, entered=dict.fromkeys(STARS, NOW))
+        device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR, entered=dict.fromkeys(STARS, NOW))
     before, memory = letters(service), FileMemory(tmp_path / "second")
     more, heard = STARS | dict.fromkeys(FILMS[20:], 4.0), set()
     for now in range(NOW + DAY, NOW + 4 * WEEK, DAY):
         second = client(memory, FileAccount(path))
-        spoken = second.speak("gender", OWN, more, now, entered=dict.fromkeys(more, NOW + 5))
+        spoken = second.send_letter("gender", OWN, more, now, entered=dict.fromkeys(more, NOW + 5))
         heard.add(spoken.notice)
         assert spoken.letter is None
     assert letters(service) == before
@@ -431,7 +433,7 @@ def test_a_new_account_from_elsewhere(service, client, tmp_path):
     copied = client(memory, FileAccount(path))
     before = letters(service)
     for now in (NOW + DAY, NOW + WEEK, NOW + 2 * WEEK):
-        copied.speak("gender", OWN, dict.fromkeys(FILMS, 4.0), now)
+        copied.send_letter("gender", OWN, dict.fromkeys(FILMS, 4.0), now)
     assert letters(service) == before
 
 
@@ -446,14 +448,14 @@ def test_a_copy_of_account_and_memory(service, client, tmp_path):
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     entered = dict.fromkeys(more, NOW)
     with pytest.raises(ServiceError, match="409"):
-        device.speak("gender", OWN, STARS, NOW + DAY, entered=entered)
+        device.send_letter("gender", OWN, STARS, NOW + DAY, entered=entered)
     for now in range(NOW + WEEK, NOW + 5 * WEEK, DAY):
-        spoken = client(memory).speak("gender", OWN, more, now, entered=entered)
+        spoken = client(memory).send_letter("gender", OWN, more, now, entered=entered)
     first, *_, last = letters(service)
     assert last.epoch > first.epoch
     assert last.ratings == first.ratings
     assert {item for item, _ in last.ratings} <= set(STARS)
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert kept.state.closed
         assert set(kept.state.records) <= set(STARS)
     assert spoken.letter is None
@@ -469,19 +471,19 @@ def test_a_copy_that_is_used_in_other_epochs(service, client):
     decided or sent; the memory that goes on is not disturbed."""
     memory, copied = Memory(), Memory()
     device = spoken_once(client, memory=memory)
-    with memory.turn() as kept, copied.turn() as other:
+    with memory.transaction() as kept, copied.transaction() as other:
         vars(other).update(copy.deepcopy(vars(kept)))
-    device.speak("gender", OWN, STARS, NOW + DAY)
+    device.send_letter("gender", OWN, STARS, NOW + DAY)
     took(service, 1)
     before, more = letters(service), dict.fromkeys(FILMS, 4.0)
     entered = dict.fromkeys(FILMS, NOW)
     for now in range(NOW + 2 * WEEK, NOW + 5 * WEEK, DAY):
-        spoken = client(copied).speak("gender", OWN, more, now, entered=entered)
+        spoken = client(copied).send_letter("gender", OWN, more, now, entered=entered)
         assert spoken.letter is None
     assert letters(service) == before
-    with copied.turn() as kept:
+    with copied.transaction() as kept:
         assert set(kept.state.records) <= set(STARS)
-    device.speak("gender", OWN, more, NOW + 3 * WEEK, entered=entered)
+    device.send_letter("gender", OWN, more, NOW + 3 * WEEK, entered=entered)
     assert set(letters(service)[-1].ratings) > set(before[-1].ratings)
 
 
@@ -490,7 +492,7 @@ def test_a_new_account_under_an_old_name(service, client):
     took(service, calendar_epoch(NOW, WEEK) - 1)
     device = client()
     for now in (NOW, NOW + HALF_HOUR, NOW + DAY, NOW + 2 * WEEK):
-        spoken = device.speak("gender", OWN, STARS, now)
+        spoken = device.send_letter("gender", OWN, STARS, now)
         assert spoken.letter is None
     assert letters(service) == []
     assert "decided or sent" in spoken.notice
@@ -502,7 +504,7 @@ def test_the_latest_epoch_is_asked_for_with_a_letter(service, client):
     service.answers[f"{TABLES}/latest"] = b'{"latest": -1}'
     for now in range(NOW, NOW + 3 * WEEK, 6 * 3600):
         service.asked.clear()
-        device.speak("gender", OWN, STARS, now)
+        device.send_letter("gender", OWN, STARS, now)
         noted.append(
             [path for _, path, *_ in service.asked if path in (f"{TABLES}/latest", LETTERS)]
         )
@@ -515,7 +517,7 @@ def test_a_latest_epoch_that_is_none(service, client, answer):
     """Then nothing is decided or sent, until the service says something else."""
     service.answers[f"{TABLES}/latest"] = answer
     with pytest.raises(ServiceError, match="latest epoch is none"):
-        client().speak("gender", OWN, STARS, NOW + HALF_HOUR)
+        client().send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     assert letters(service) == []
 
 
@@ -523,12 +525,12 @@ def test_a_backup_of_a_forgotten_account(service, client):
     """A memory that is brought back after "forget me" sends nothing."""
     memory, copied, account = Memory(), Memory(), Account(SECRET, NOW)
     device = spoken_once(client, memory=memory, account=account)
-    with memory.turn() as kept, copied.turn() as other:
+    with memory.transaction() as kept, copied.transaction() as other:
         vars(other).update(copy.deepcopy(vars(kept)))
     device.forget("ann", STARS, NOW + DAY)
     before = letters(service)
     for now in range(NOW + DAY, NOW + 3 * WEEK, DAY):
-        client(copied, account).speak("gender", OWN, STARS, now)
+        client(copied, account).send_letter("gender", OWN, STARS, now)
     assert letters(service) == before
 
 
@@ -540,9 +542,9 @@ def test_an_id_that_no_message_can_hold(service, client, tmp_path, item):
     """It is left out, the owner hears of it, the letter leaves, and the memory can be read."""
     account, path = FileAccount(tmp_path / "account", NOW), tmp_path / "memory"
     device = client(FileMemory(path), account)
-    device.speak("gender", OWN, STARS | {item: 4.0}, NOW)
+    device.send_letter("gender", OWN, STARS | {item: 4.0}, NOW)
     now = NOW + HALF_HOUR
-    spoken = client(FileMemory(path), account).speak("gender", OWN, STARS | {item: 4.0}, now)
+    spoken = client(FileMemory(path), account).send_letter("gender", OWN, STARS | {item: 4.0}, now)
     assert ascii(item) in spoken.notice
     assert len(letters(service)[0].ratings) > 0
     client(FileMemory(path), account).forget("ann", [*STARS, item], NOW + DAY)
@@ -556,7 +558,7 @@ def test_ids_of_numpy(service, client):
             np.int64(item) if isinstance(item, int) else np.str_(item): star
             for item, star in STARS.items()
         }
-        device.speak("gender", OWN, stars, now)
+        device.send_letter("gender", OWN, stars, now)
     assert letters(service) == [expected()]
 
 
@@ -566,12 +568,12 @@ def test_an_old_memory(service, client, tmp_path):
     device = spoken_once(client, memory=memory, account=FileAccount(path, NOW))
     backup = (tmp_path / "memory").read_bytes()
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
-    device.speak("gender", OWN, more, NOW + DAY, entered=dict.fromkeys(more, NOW))
+    device.send_letter("gender", OWN, more, NOW + DAY, entered=dict.fromkeys(more, NOW))
     (tmp_path / "memory").write_bytes(backup)
     now = speaking_moment(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET) + WEEK
     restored = client(memory, FileAccount(path))
     for later in range(0, 4 * WEEK, DAY):
-        restored.speak("gender", OWN, more, now + later)
+        restored.send_letter("gender", OWN, more, now + later)
     first, second, *others = letters(service)
     assert len(others) > 1
     assert all(letter.ratings == first.ratings != second.ratings for letter in others)
@@ -596,7 +598,7 @@ def test_forget_me(service, client, tmp_path):
     method, path, body, headers = service.asked[-1]
     assert (method, path, body) == ("DELETE", "/api/users/ann", b"")
     assert headers["Authorization"] == "Bearer tacit_1_abc"
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         assert kept.state.frozen >= set(FILMS[:20])
         assert kept.state.records == kept.state.arrivals == kept.reports == {}
         assert kept.state.letter is None
@@ -611,7 +613,7 @@ def test_forgetting_is_final(service, client):
     before = list(service.asked)
     for one in (device, client(memory)):
         with pytest.raises(PrivacyError, match="forgotten"):
-            one.speak("gender", OWN, STARS, NOW + DAY)
+            one.send_letter("gender", OWN, STARS, NOW + DAY)
         with pytest.raises(PrivacyError, match="forgotten"):
             one.report("films", {})
     assert {method for method, *_ in service.asked[len(before) :]} == {"GET"}
@@ -642,7 +644,7 @@ def test_forgetting_without_a_memory(service, client, tmp_path):
     device = client(memory, Account(bytes(32), NOW + DAY))
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     for now in (NOW + DAY, NOW + DAY + HALF_HOUR):
-        device.speak("gender", OWN, more, now)
+        device.send_letter("gender", OWN, more, now)
     [letter] = letters(service)
     assert {item for item, _ in letter.ratings} <= set(FILMS[20:])
     assert letter.ratings != ()
@@ -657,7 +659,7 @@ def test_a_new_account_after_forgetting(service, client):
     device = client(memory, Account(bytes(32), later))
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     for now in (later, later + HALF_HOUR):
-        device.speak("gender", OWN, more, now)
+        device.send_letter("gender", OWN, more, now)
     [letter] = letters(service)
     assert {item for item, _ in letter.ratings} <= set(FILMS[20:])
     assert letter.ratings != ()
@@ -669,7 +671,7 @@ def test_a_new_account_after_forgetting(service, client):
 def test_the_attribute_does_not_leave(service, client):
     """No request has the attribute's value, a true star or the secret in it."""
     device = spoken_once(client)
-    device.at_device("gender", STARS, now=NOW)
+    device.recommend_on_device("gender", STARS, now=NOW)
     device.forget("ann", STARS, NOW + DAY)
     left = b"\n".join(
         path.encode() + body + json.dumps(headers).encode()
@@ -688,10 +690,10 @@ NOT_ANSWERS += [b'{"log": [{"epoch": 1.5, "digest": "x"}]}', b'{"log": [], "log"
 def test_answers_that_are_none(service, client, path, data):
     """Whatever a service sends instead of a message is its error, in one sentence."""
     device = client()
-    device.speak("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW)
     service.answers[path] = (lambda _: data) if path == LETTERS else data
     with pytest.raises(ServiceError):
-        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+        device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
 
 
 @pytest.mark.parametrize("change", ["digest", "items"])
@@ -701,9 +703,9 @@ def test_scores_that_cannot_be_used(service, client, change):
 
     service.answers[LETTERS] = lambda body: scores(body).replace(*wrong[change])
     device = client()
-    device.speak("gender", OWN, STARS, NOW)
+    device.send_letter("gender", OWN, STARS, NOW)
     with pytest.raises(ServiceError, match="cannot be used"):
-        device.speak("gender", OWN, STARS, NOW + HALF_HOUR)
+        device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     with pytest.raises(ConfigError):
         device.predict("gender", OWN)
 

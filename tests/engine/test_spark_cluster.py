@@ -19,6 +19,7 @@ from stored_world import local, public, write_world
 import tacit
 from tacit.data.stored_ratings import StoredRatings
 from tacit.designs.private import Account
+from tacit.designs.xmap.files import write_published
 from tacit.ledger import Holder, open_ledger
 from tacit.mechanisms import samplers
 
@@ -174,5 +175,5 @@ def test_the_published_x_map_is_equal_to_the_bit(remote, tmp_path, monkeypatch):
     model = tacit.XMap(**asked, k=6).fit(local(files))
     with open_spark(str(files[0]), remote, {}, public(files[1]), events=False, tasks=3) as ratings:
         other = tacit.XMap(**asked, k=6).fit(ratings)
-    for name, array in model.boxes_.to_arrays().items():
-        np.testing.assert_array_equal(array, other.boxes_.to_arrays()[name], name)
+    for name, array in write_published(model.published_).items():
+        np.testing.assert_array_equal(array, write_published(other.published_)[name], name)

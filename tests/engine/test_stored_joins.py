@@ -12,6 +12,7 @@ from stored_world import blocks_of, local, public
 import tacit
 from tacit.data.stored_ratings import Block
 from tacit.data.tables.buckets import open_parquet
+from tacit.designs.xmap.files import write_published
 from tacit.engine import item_item_tiles
 from tacit.engine.item_item import no_neighbours
 from tacit.errors import ClusterError, ConfigError
@@ -65,7 +66,7 @@ def opened(files, remote):
 
 def same(one, other):
     """All released arrays, to the bit."""
-    arrays, others = (model.boxes_.to_arrays() for model in (one, other))
+    arrays, others = (write_published(model.published_) for model in (one, other))
     assert arrays.keys() == others.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], name)
@@ -83,7 +84,7 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
         other = tacit.XMap(**asked).fit(ratings)
     assert shares == 8 * [1.0]  # passes, one for each layer
     same(model, other)
-    assert model.boxes_.bridges["t"].images.max() > 0
+    assert model.published_.by_target["t"].images.max() > 0
     for history in ({1: 5.0, 7: 4.0}, {3: 1.0, 12: 5.0, 45: 4.0}):
         assert model.recommend(history=history) == other.recommend(history=history)
         items = other.item_ids_.tolist()

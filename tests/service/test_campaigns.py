@@ -344,6 +344,7 @@ def test_another_unit_costs_what_everything_costs(tmp_path):
     [
         ({"epsilon": float("inf")}, "no noise"),
         ({"method": "pairwise-rated", "theta": 0.0}, "no budget can count"),
+        ({"method": "pairwise-rated-identical", "theta": 0.0}, "no budget can count"),
         ({"epsilon": 5.0}, "lifetime"),
     ],
 )

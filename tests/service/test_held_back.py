@@ -100,7 +100,7 @@ def live(shops, demo, where, clock, history, speak) -> Seen:
             }
             stars = {item: history[item][0] for item in entered}
             speak(client, stars, entered)
-            client.at_device("gender", stars)
+            client.recommend_on_device("gender", stars)
         shop.delete("subject", "/api/users/ann", key="forget-ann")
         seen.kept = kept(shop.folder)
         seen.logged = [without_times(line) for line in shop.logged.getvalue().splitlines()]
@@ -166,7 +166,7 @@ def without_times(line: str) -> dict:
 def by_the_calendar(client, stars, entered):
     """As the client does it; asked twice, and with lists and predictions in between."""
     for _ in range(2):
-        client.speak("gender", OWN, stars, entered=entered)
+        client.send_letter("gender", OWN, stars, entered=entered)
         with suppress(ConfigError):  # before the first letter there are no scores
             client.recommend_from_letter("gender", stars)
             client.predict("gender", OWN)
@@ -182,7 +182,7 @@ class WithEachRating:
         for _ in range(len(stars) - self._count):
             client.disclosure("gender")
         self._count = len(stars)
-        client.speak("gender", OWN, stars, entered=entered)
+        client.send_letter("gender", OWN, stars, entered=entered)
 
 
 @pytest.fixture

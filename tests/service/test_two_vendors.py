@@ -182,7 +182,6 @@ def test_nothing_was_a_fault(two):
 
 
 MANY = [
-    pytest.param(("file", 2), id="two workers", marks=pytest.mark.long),
     pytest.param(("postgres", 2), id="PostgreSQL, two workers", marks=pytest.mark.long),
 ]
 WAYS = [pytest.param(("postgres", 1), id="PostgreSQL"), *MANY]

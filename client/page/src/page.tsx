@@ -74,7 +74,13 @@ function Mark() {
     <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
       <rect width="32" height="32" rx="8" fill="#1f5c57" />
       <path d="M9 11h14" stroke="#fff" stroke-width="3.2" stroke-linecap="round" />
-      <path d="M16 11v12" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-dasharray="0.1 5.6" />
+      <path
+        d="M16 11v12"
+        stroke="#fff"
+        stroke-width="3.2"
+        stroke-linecap="round"
+        stroke-dasharray="0.1 5.6"
+      />
     </svg>
   );
 }

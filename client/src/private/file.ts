@@ -38,7 +38,11 @@ export async function unpackFile(data: Uint8Array): Promise<ListsFile> {
   require(size <= BigInt(body.length - HEADER_START), "a header is longer than its file");
   const arraysStart = HEADER_START + Number(size);
   const content = parseHeader(body.subarray(HEADER_START, arraysStart));
-  return { header: requireObject(content["header"]), arrays: readArrays(content["arrays"], view, arraysStart), digest };
+  return {
+    header: requireObject(content["header"]),
+    arrays: readArrays(content["arrays"], view, arraysStart),
+    digest,
+  };
 }
 
 /** A JSON object; MessageError for anything else. */
@@ -62,14 +66,16 @@ function readArrays(table: unknown, view: DataView, start: number): Map<string, 
   let position = start;
   for (const entry of table.map(requireObject)) {
     const { name, dtype, shape } = entry;
-    require(typeof name === "string" && (dtype === "<i2" || dtype === "<i4"), "an array is odd");
+    require(typeof name === "string" && (dtype === "<i2" || dtype === "<i4"), "an array has a name and a kind of number");
     const fits = Array.isArray(shape) && shape.every((n) => Number.isSafeInteger(n) && n >= 0);
     require(fits, "an array has a shape");
     const count = (shape as number[]).reduce((product, extent) => product * extent, 1);
     const width = BYTES_PER_NUMBER[dtype];
     require(position + count * width <= view.byteLength, "an array is longer than its file");
     const numberAt = (place: number) =>
-      width === 2 ? view.getInt16(position + 2 * place, true) : view.getInt32(position + 4 * place, true);
+      width === 2
+        ? view.getInt16(position + 2 * place, true)
+        : view.getInt32(position + 4 * place, true);
     arrays.set(name, [shape as number[], Array.from({ length: count }, (_, n) => numberAt(n))]);
     position += count * width;
   }

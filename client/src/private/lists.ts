@@ -103,11 +103,22 @@ export class DeviceLists {
     });
     const { tastes, topItems } = this.model;
     if (tastes !== undefined) {
-      return scoreByTastes(tastes, own, this.headerNumber("low"), this.headerNumber("clip"), this.means);
+      return scoreByTastes(
+        tastes,
+        own,
+        this.headerNumber("low"),
+        this.headerNumber("clip"),
+        this.means,
+      );
     }
     if (topItems === undefined) return [...this.means];
     const low = this.header["context"] === null ? 0 : this.headerNumber("low");
-    return scoreByTopItems(topItems, own, low, this.means.map((mean) => this.headerNumber("beside") * mean));
+    return scoreByTopItems(
+      topItems,
+      own,
+      low,
+      this.means.map((mean) => this.headerNumber("beside") * mean),
+    );
   }
 
   private headerNumber(name: string): number {
@@ -117,7 +128,13 @@ export class DeviceLists {
 
 type OwnRating = readonly [place: number, liked: boolean];
 
-function scoreByTastes(tastes: Tastes, own: OwnRating[], low: number, clip: number, means: Floats): number[] {
+function scoreByTastes(
+  tastes: Tastes,
+  own: OwnRating[],
+  low: number,
+  clip: number,
+  means: Floats,
+): number[] {
   const taste = personTaste(tastes, own, low);
   const length = Math.sqrt(dotProduct(taste, taste));
   const longest = clip * Math.sqrt(taste.length);
@@ -147,7 +164,12 @@ function personTaste(tastes: Tastes, own: OwnRating[], low: number): number[] {
   return taste;
 }
 
-function scoreByTopItems(topItems: TopItems, own: OwnRating[], low: number, means: Floats): number[] {
+function scoreByTopItems(
+  topItems: TopItems,
+  own: OwnRating[],
+  low: number,
+  means: Floats,
+): number[] {
   const weight = new Map(own.map(([place, liked]) => [place, liked ? 1 : low]));
   const row = topItems.context.map((place) => weight.get(place) ?? 0);
   const length = Math.sqrt(dotProduct(row, row));
@@ -245,7 +267,8 @@ class Reader {
 }
 
 function requireIds(value: unknown): ItemId[] {
-  const known = Array.isArray(value) && value.every(isItemId) && new Set(value).size === value.length;
+  const known =
+    Array.isArray(value) && value.every(isItemId) && new Set(value).size === value.length;
   require(known, "items have ids, each its own");
   return value as ItemId[];
 }

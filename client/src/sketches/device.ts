@@ -102,7 +102,7 @@ export class Device {
     );
     const isUnitAllowed = this.limits.units.includes(campaign.unit);
     refuseIf(!isUnitAllowed, `this campaign protects a ${campaign.unit} only`);
-    if (campaign.method === "pairwise-rated") this.checkRatedPairs(answers);
+    if (campaign.namesPair) this.checkRatedPairs(answers);
     const fits =
       catalogue.length === campaign.items &&
       equalBytes(await catalogueDigest(catalogue), campaign.catalogue);
@@ -179,11 +179,13 @@ async function answerCampaign(
     // At most as many as epsilon is calibrated for.
     if (cap !== undefined && liked.size > cap) liked = new Set(await noise.choose(liked, cap));
     truths = sensedSets(campaign, ticket).map((members) => members.some((item) => liked.has(item)));
-  } else if (campaign.method === "pairwise-preference") {
-    truths = itemPairs(campaign, ticket).map((asked) => asked.every((item) => liked.has(item)));
   } else {
-    const chosen = (pair = await chooseRatedPair(rated, noise));
-    truths = Array<boolean>(campaign.questions).fill(chosen.every((item) => liked.has(item)));
+    if (campaign.namesPair) pair = await chooseRatedPair(rated, noise);
+    const askedPairs = pair === undefined ? itemPairs(campaign, ticket) : [pair];
+    truths = askedPairs.map((both) => {
+      const areBothDisliked = both.every((item) => rated.has(item) && !liked.has(item));
+      return both.every((item) => liked.has(item)) || (campaign.asksIdentical && areBothDisliked);
+    });
   }
   const released = await Promise.all(truths.map((bit, question) => noise.releaseBit(question, bit)));
   const bits = released.reduce((sum, bit, question) => sum + (bit ? 2 ** question : 0), 0);

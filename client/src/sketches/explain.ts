@@ -14,10 +14,17 @@ const UNIT_TEXTS = {
 
 /** What the epsilon of a campaign is for, to its person. */
 function describeUnit(campaign: Campaign): string {
-  if (campaign.method === "pairwise-rated") {
+  if (campaign.namesPair) {
     return "your stars for these two items, and NOT for which items you rated";
   }
   return UNIT_TEXTS[campaign.unit];
+}
+
+/** The beginning of a question to a person, before the titles of its items. */
+function beginQuestion(campaign: Campaign): string {
+  if (campaign.hasSensedSets) return "do you like at least one of";
+  if (campaign.asksIdentical) return "do you like both, or dislike both, of";
+  return "do you like both of";
 }
 
 /** Every byte of a report, in hex, with what it means: rows of [bytes, meaning]. */
@@ -45,8 +52,7 @@ export function explain(
     const isYes = Math.floor(report.bits / 2 ** question) % 2 === 1;
     const titles = items.slice(0, 3).map((number) => printableId(catalogue[number] as ItemId));
     const others = items.length > 3 ? ` and ${items.length - 3} more` : "";
-    const quantity = campaign.hasSensedSets ? "at least one" : "both";
-    const meaning = `do you like ${quantity} of ${titles.join(", ")}${others}?`;
+    const meaning = `${beginQuestion(campaign)} ${titles.join(", ")}${others}?`;
     rows.push([`bit ${question}`, `${isYes ? "yes" : "no"}, to: ${meaning}`]);
   });
   if (report.pair !== undefined) {

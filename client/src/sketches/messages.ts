@@ -24,7 +24,14 @@ export const CERTAIN = 2 ** 53;
 export const NO_NOISE = 2 ** 31 - 1;
 export const LARGEST_COUNT = 2 ** 31 - 1;
 export const MOST_QUESTIONS = 32;
-export const METHODS = ["multi-maxsense", "pairwise-preference", "pairwise-rated"] as const;
+/** Methods by their number in a campaign; multi-maxsense with one question is MaxSense. */
+export const METHODS = [
+  "multi-maxsense",
+  "pairwise-preference",
+  "pairwise-rated",
+  "pairwise-identical",
+  "pairwise-rated-identical",
+] as const;
 /** What epsilon is for: everything a person rated; one rating more or less; one rating elsewhere. */
 export const UNITS = ["user", "rating", "moved rating"] as const;
 export const REPORT_BYTES = 22;
@@ -50,7 +57,8 @@ export function exposedBits(method: Method, unit: Unit, questions: number, rated
 /** SHA-256 of the item ids in their order; integers and texts differ. */
 export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> {
   const parts = items.flatMap((item) => {
-    if (!isItemId(item)) throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
+    if (!isItemId(item))
+      throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
     const encoded = encodeUtf8WithSurrogates(`${typeof item === "string" ? "s" : "i"}${item}`);
     const size = new Uint8Array(4);
     new DataView(size.buffer).setUint32(0, encoded.length);
@@ -136,7 +144,7 @@ export class Campaign implements CampaignFields {
     require(isBytes(this.seed, 16), "a seed has 16 bytes");
     require(isBytes(this.catalogue, 32), "a catalogue is named by 32 bytes");
     require(this.theta > 0 === this.hasSensedSets, "theta is for sensed sets, and they need one");
-    const hasOneQuestion = this.method !== "pairwise-rated" || this.questions === 1;
+    const hasOneQuestion = !this.namesPair || this.questions === 1;
     require(hasOneQuestion, "about one pair of rated items there is one question");
     this.modulus = nextPrime(this.items);
     this.setSize = this.hasSensedSets ? setSize(this.modulus, this.theta, this.rated) : 0;
@@ -150,6 +158,16 @@ export class Campaign implements CampaignFields {
     return this.method === "multi-maxsense";
   }
 
+  /** Whether the device chooses a pair of rated items and names it in its report. */
+  get namesPair(): boolean {
+    return this.method === "pairwise-rated" || this.method === "pairwise-rated-identical";
+  }
+
+  /** Whether a pair's true answer is that both items are liked, or both disliked. */
+  get asksIdentical(): boolean {
+    return this.method === "pairwise-identical" || this.method === "pairwise-rated-identical";
+  }
+
   /** How many bits two neighbouring inputs can differ in. */
   get exposedBits(): number {
     return exposedBits(this.method, this.unit, this.questions, this.rated);
@@ -161,7 +179,7 @@ export class Campaign implements CampaignFields {
   }
 
   get reportBytes(): number {
-    return this.method === "pairwise-rated" ? RATED_REPORT_BYTES : REPORT_BYTES;
+    return this.namesPair ? RATED_REPORT_BYTES : REPORT_BYTES;
   }
 
   encode(): Bytes {
@@ -293,7 +311,8 @@ export class Clusters {
     }
     require(labels instanceof Uint8Array && labels.length > 1, "a label is a byte");
     const fits = Array.isArray(scores) && scores.length === labels.length;
-    require(fits && scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT)), "no scores");
+    require(fits &&
+      scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT)), "no scores");
   }
 
   encode(): Bytes {

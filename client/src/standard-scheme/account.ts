@@ -15,7 +15,15 @@ import type { Store } from "../stores.js";
 import type { Secret } from "../randomness.js";
 import { Refusal } from "../refusal.js";
 import { Device, renameRatings, releaseShown, type History, type Values } from "./device.js";
-import { calendarEpoch, dueEpoch, epochEnd, latestEndedEpoch, sendingTime, runningEpoch, type EpochCalendar } from "./epochs.js";
+import {
+  calendarEpoch,
+  dueEpoch,
+  epochEnd,
+  latestEndedEpoch,
+  sendingTime,
+  runningEpoch,
+  type EpochCalendar,
+} from "./epochs.js";
 import { Release, type Disclosure } from "./messages.js";
 import { refuseUnsafe } from "./unsafe-disclosures.js";
 import { itemJson, State, type LogEntry } from "./state.js";
@@ -90,7 +98,11 @@ export class Account {
    * @param askLatest asks the service for the epoch of its latest letter, -1 for none. It is called
    *   when a letter is due, and at no other time.
    */
-  checkLatest(disclosure: Disclosure, now: number, askLatest: () => Promise<number>): Promise<void> {
+  checkLatest(
+    disclosure: Disclosure,
+    now: number,
+    askLatest: () => Promise<number>,
+  ): Promise<void> {
     return this.store.runExclusively(async () => {
       const state = await this.readState();
       if (state === undefined || state.closed) return;
@@ -117,7 +129,12 @@ export class Account {
    * Make the letter that is due, and store it before it is returned. Later calls in the same epoch
    * return the same bytes. Stars off the scale are not decided.
    */
-  makeLetter(published: Published, values: Values, ratings: PersonRatings, now: number): Promise<LetterOutcome> {
+  makeLetter(
+    published: Published,
+    values: Values,
+    ratings: PersonRatings,
+    now: number,
+  ): Promise<LetterOutcome> {
     return this.store.runExclusively(async () => {
       const state = await this.readState();
       if (state === undefined) return { letter: null };
@@ -129,13 +146,21 @@ export class Account {
     });
   }
 
-  private async makeDueLetter(state: State, prepared: PreparedRatings, turn: Published & TurnInputs): Promise<LetterOutcome> {
+  private async makeDueLetter(
+    state: State,
+    prepared: PreparedRatings,
+    turn: Published & TurnInputs,
+  ): Promise<LetterOutcome> {
     const { calendar } = prepared;
     if (latestEndedEpoch(turn.now, calendar) === state.lastEpoch) return { letter: state.letter };
     const epoch = await dueEpoch(state.lastEpoch, turn.now, calendar, this.secret);
     if (epoch === undefined) return { letter: null };
     const enteredBefore = epochEnd(epoch, calendar);
-    const { release, ...notice } = await this.composeRelease(state, prepared, { ...turn, epoch, enteredBefore });
+    const { release, ...notice } = await this.composeRelease(state, prepared, {
+      ...turn,
+      epoch,
+      enteredBefore,
+    });
     if (release !== null || state.closed) state.lastEpoch = epoch;
     if (release === null) return { letter: null, ...notice };
     state.letter = release.encode();
@@ -144,17 +169,35 @@ export class Account {
   }
 
   /** Make the release as it would be if the running epoch ended now, and store nothing of it. */
-  async draft(published: Published, values: Values, ratings: PersonRatings, now: number): Promise<DraftOutcome> {
+  async draft(
+    published: Published,
+    values: Values,
+    ratings: PersonRatings,
+    now: number,
+  ): Promise<DraftOutcome> {
     const state = (await this.readState()) ?? new State({ created: now });
     const prepared = await prepareRatings(state, published, ratings, now);
     const epoch = runningEpoch(now, prepared.calendar);
-    return this.composeRelease(state, prepared, { ...published, values, now, epoch, enteredBefore: Infinity });
+    return this.composeRelease(state, prepared, {
+      ...published,
+      values,
+      now,
+      epoch,
+      enteredBefore: Infinity,
+    });
   }
 
-  private async composeRelease(state: State, prepared: PreparedRatings, turn: Turn): Promise<DraftOutcome> {
+  private async composeRelease(
+    state: State,
+    prepared: PreparedRatings,
+    turn: Turn,
+  ): Promise<DraftOutcome> {
     const { disclosure, values, epoch, enteredBefore } = turn;
     if (prepared.refusalReason !== undefined) {
-      return { release: repeatLastLetter(state, prepared, epoch), notice: `Nothing new is decided: ${prepared.refusalReason}.` };
+      return {
+        release: repeatLastLetter(state, prepared, epoch),
+        notice: `Nothing new is decided: ${prepared.refusalReason}.`,
+      };
     }
     state.epochLength = prepared.calendar.length;
     const renamedRatings = followNames(state, prepared.history, disclosure);
@@ -203,17 +246,20 @@ async function prepareRatings(
   now: number,
 ): Promise<PreparedRatings> {
   const { disclosure } = published;
-  const reckoning = calendarOf(state, disclosure);
+  const calendar = calendarOf(state, disclosure);
   const writable = new Map([...ratings.history].filter(([item]) => isWritableId(item)));
-  const [history, entered] = [renameRatings(writable, state), renameRatings(ratings.entered, state)];
+  const [history, entered] = [
+    renameRatings(writable, state),
+    renameRatings(ratings.entered, state),
+  ];
   try {
-    state.log = await checkLog(published, state.log, calendarEpoch(now, reckoning.length));
+    state.log = await checkLog(published, state.log, calendarEpoch(now, calendar.length));
     refuseUnsafe(disclosure);
     state.checkNames(disclosure.aliases);
   } catch (error) {
-    return { history, entered, calendar: reckoning, refusalReason: reasonOf(error) };
+    return { history, entered, calendar, refusalReason: reasonOf(error) };
   }
-  return { history, entered, calendar: reckoning };
+  return { history, entered, calendar };
 }
 
 /** The calendar that the account keeps: that of the first disclosure that it followed. */
@@ -239,7 +285,9 @@ function followNames(state: State, history: History, disclosure: Disclosure): Ma
 /** The notice about stars off the scale. */
 function describeSkipped(items: readonly ItemId[]): { notice?: string } {
   const itemList = items.map(itemJson).join(", ");
-  return itemList === "" ? {} : { notice: `Not decided, because the stars lie off the scale: ${itemList}.` };
+  return itemList === ""
+    ? {}
+    : { notice: `Not decided, because the stars lie off the scale: ${itemList}.` };
 }
 
 /** Note when each undecided item arrived, and drop what was deleted before it was decided. */
@@ -258,7 +306,11 @@ function repeatLastLetter(state: State, { history }: PersonRatings, epoch: numbe
   if (state.letter === null) return null;
   const lastLetter = Release.decode(state.letter);
   const shown = state.shownLevels();
-  return new Release(lastLetter.disclosure, epoch, lastLetter.ratings.filter(([item]) => shown.has(item)));
+  return new Release(
+    lastLetter.disclosure,
+    epoch,
+    lastLetter.ratings.filter(([item]) => shown.has(item)),
+  );
 }
 
 /**
@@ -272,8 +324,11 @@ async function checkLog(
   seenLog: readonly LogEntry[],
   epoch: number,
 ): Promise<readonly LogEntry[]> {
-  const goesOn = seenLog.every(([number, digest], at) => log[at]?.[0] === number && log[at]?.[1] === digest);
-  if (!goesOn) throw new Refusal("the service's log of disclosures is not the one it showed before");
+  const goesOn = seenLog.every(
+    ([number, digest], at) => log[at]?.[0] === number && log[at]?.[1] === digest,
+  );
+  if (!goesOn)
+    throw new Refusal("the service's log of disclosures is not the one it showed before");
   if (log.some(([number], at) => at > 0 && number <= (log[at - 1]?.[0] as number))) {
     throw new Refusal("the service's log has two disclosures in one epoch");
   }

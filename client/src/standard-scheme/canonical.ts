@@ -19,14 +19,7 @@ export class Real {
 }
 
 export type Json =
-  | null
-  | boolean
-  | number
-  | bigint
-  | Real
-  | string
-  | readonly Json[]
-  | ReadonlyMap<string, Json>;
+  null | boolean | number | bigint | Real | string | readonly Json[] | ReadonlyMap<string, Json>;
 
 /** The content as a map with its keys in order. */
 export function sortedFields(fields: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {
@@ -63,7 +56,9 @@ function checkVersion(found: Json | undefined, version: number): void {
 /** Exactly these fields of a map, in this order. */
 export function readFields(value: Json | undefined, kind: string, ...names: string[]): Json[] {
   const fits = value instanceof Map && value.size === names.length;
-  const values = names.map((name) => (fits ? (value as ReadonlyMap<string, Json>).get(name) : undefined));
+  const values = names.map((name) =>
+    fits ? (value as ReadonlyMap<string, Json>).get(name) : undefined,
+  );
   require(!values.includes(undefined), `a ${kind} has the fields ${names.join(", ")}`);
   return values as Json[];
 }
@@ -98,7 +93,10 @@ function writeJson(value: Json): string {
   }
   if (Array.isArray(value)) return `[${value.map(writeJson).join(",")}]`;
   if (value instanceof Map) {
-    const entries = Array.from(value, ([key, entry]) => `${writeJson(key)}:${writeJson(entry as Json)}`);
+    const entries = Array.from(
+      value,
+      ([key, entry]) => `${writeJson(key)}:${writeJson(entry as Json)}`,
+    );
     return `{${entries.join(",")}}`;
   }
   return value instanceof Real ? writeReal(value.value) : String(value);

@@ -100,7 +100,9 @@ export class Device {
 
   /** The undecided items whose stars `release` refuses. */
   offScale(history: History): ItemId[] {
-    return this.ratedLevels(history).flatMap(({ item, level }) => (level === undefined ? item : []));
+    return this.ratedLevels(history).flatMap(({ item, level }) =>
+      level === undefined ? item : [],
+    );
   }
 
   /** Predicted stars for the owner: the recommender's scores plus the attribute's effect. */
@@ -122,9 +124,14 @@ export class Device {
   }
 
   /** What is to be decided: micro-levels of each item, undefined for stars off the scale. */
-  private ratedLevels(rated: History): { number: number; item: ItemId; level: number | undefined }[] {
+  private ratedLevels(
+    rated: History,
+  ): { number: number; item: ItemId; level: number | undefined }[] {
     return [...this.disclosure.items.entries()]
-      .filter(([number, item]) => rated.has(item) && this.state.isUndecided(item) && this.decidable(number))
+      .filter(
+        ([number, item]) =>
+          rated.has(item) && this.state.isUndecided(item) && this.decidable(number),
+      )
       .map(([number, item]) => ({ number, item, level: this.level(rated.get(item) as number) }));
   }
 
@@ -239,7 +246,9 @@ export function renameRatings<V>(
 }
 
 function findOwnRow(table: AttributeTable, values: Values): number {
-  const row = Object.hasOwn(values, table.name) ? table.values.indexOf(values[table.name] as string) : -1;
+  const row = Object.hasOwn(values, table.name)
+    ? table.values.indexOf(values[table.name] as string)
+    : -1;
   if (row < 0) {
     throw new Refusal(`attribute '${table.name}' has to be one of: ${table.values.join(", ")}`);
   }

@@ -39,7 +39,10 @@ export function epochEnd(epoch: number, { created, length }: EpochCalendar): num
 }
 
 /** The label of the account's latest epoch that has ended; undefined before the first end. */
-export function latestEndedEpoch(now: number, { created, length }: EpochCalendar): number | undefined {
+export function latestEndedEpoch(
+  now: number,
+  { created, length }: EpochCalendar,
+): number | undefined {
   const ended = calendarEpoch(now, length) - 1;
   if (ended > 1 && epochStart(ended + 1, length) > created + DAY) return ended;
   if (now >= created + DAY) return 1;
@@ -53,7 +56,11 @@ export function runningEpoch(now: number, { created, length }: EpochCalendar): n
 }
 
 /** The second from which on the letter of this epoch may leave. */
-export async function sendingTime(epoch: number, calendar: EpochCalendar, secret: Secret): Promise<number> {
+export async function sendingTime(
+  epoch: number,
+  calendar: EpochCalendar,
+  secret: Secret,
+): Promise<number> {
   const ended = epochEnd(epoch, calendar);
   if (epoch < 2) return ended;
   const drawn = firstWord(await hmac(await rootKey(secret), encode(sortedFields({ epoch }))));

@@ -29,10 +29,15 @@ export interface Start {
 export function openState(
   state: State | undefined,
   rated: Iterable<ItemId>,
-  { now, length, lastLetterEpoch }: Omit<Start, "lastLetterEpoch"> & { readonly lastLetterEpoch: number | null },
+  {
+    now,
+    length,
+    lastLetterEpoch,
+  }: Omit<Start, "lastLetterEpoch"> & { readonly lastLetterEpoch: number | null },
 ): State {
   if (state !== undefined) {
-    const isOlder = lastLetterEpoch !== null && lastLetterEpoch > state.lastLetterEpoch && !state.closed;
+    const isOlder =
+      lastLetterEpoch !== null && lastLetterEpoch > state.lastLetterEpoch && !state.closed;
     if (isOlder) freezeUnrecorded(state, rated, { now, length, lastLetterEpoch });
     return state;
   }
@@ -55,12 +60,21 @@ export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoc
  */
 export function forgottenState(state: State, rated: Iterable<ItemId>, now: number): State {
   const { frozen, records, arrivals, log, aliases } = state;
-  const mayBeDecided = [...frozen, ...records.keys(), ...arrivals.keys(), ...state.renameItems(rated)];
+  const mayBeDecided = [
+    ...frozen,
+    ...records.keys(),
+    ...arrivals.keys(),
+    ...state.renameItems(rated),
+  ];
   return new State({ created: now, frozen: mayBeDecided, log, aliases });
 }
 
 /** Take an older copy of the memory as lost for everything that it has no record of. */
-function freezeUnrecorded(state: State, rated: Iterable<ItemId>, { now, length, lastLetterEpoch }: Start): void {
+function freezeUnrecorded(
+  state: State,
+  rated: Iterable<ItemId>,
+  { now, length, lastLetterEpoch }: Start,
+): void {
   for (const item of [...state.renameItems(rated), ...state.arrivals.keys()]) {
     if (!state.records.has(item)) state.frozen.add(item);
   }

@@ -187,7 +187,9 @@ export class Release {
 
   encode(): Bytes {
     const { disclosure, epoch, ratings } = this;
-    return encode(sortedFields({ version: VERSION, message: "release", disclosure, epoch, ratings }));
+    return encode(
+      sortedFields({ version: VERSION, message: "release", disclosure, epoch, ratings }),
+    );
   }
 
   static decode(data: Uint8Array): Release {
@@ -228,12 +230,18 @@ export function toNumber(value: ScaleNumber): number {
   return value instanceof Real ? value.value : Number(value);
 }
 
-export function scaleToWire({ minimum, step, levels }: DisclosureFields): ReadonlyMap<string, Json> {
+export function scaleToWire({
+  minimum,
+  step,
+  levels,
+}: DisclosureFields): ReadonlyMap<string, Json> {
   return sortedFields({ minimum, step, levels });
 }
 
 function checkAliases(aliases: readonly Alias[], items: readonly ItemId[]): void {
-  const pairs = aliases.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isItemId));
+  const pairs = aliases.every(
+    (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isItemId),
+  );
   require(pairs, "an alias is an old id and a new one");
   const oldIds = new Set(aliases.map(([id]) => id));
   require(oldIds.size === aliases.length, "an old id has one new id");
@@ -254,7 +262,9 @@ function checkRows(disclosure: string, rows: readonly (readonly unknown[])[], wi
 
 function parseRows(listed: Json | undefined): Json[][] {
   require(Array.isArray(listed) && listed.every(Array.isArray), "a list for a named disclosure");
-  return (listed as Json[][]).map(([item, ...numbers]) => [item, ...numbers.map(toNumbers)] as Json[]);
+  return (listed as Json[][]).map(
+    ([item, ...numbers]) => [item, ...numbers.map(toNumbers)] as Json[],
+  );
 }
 
 function isScaleNumber(value: Json | undefined): value is ScaleNumber {

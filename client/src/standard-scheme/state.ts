@@ -133,7 +133,11 @@ export class State {
       this.arrivals.set(now, Math.min(arrival, this.arrivals.get(now) ?? arrival));
     }
     const candidates = [this.records.get(now), this.records.get(old)].flatMap((record) =>
-      record === undefined ? [] : record.withdrawn ? { ...record, level: null, withdrawn: false } : record,
+      record === undefined
+        ? []
+        : record.withdrawn
+          ? { ...record, level: null, withdrawn: false }
+          : record,
     );
     this.records.delete(old);
     const chosen = candidates.find(({ level }) => level !== null) ?? candidates[0];
@@ -197,7 +201,10 @@ export class State {
       return new State({
         created: toNumbers(created) as number,
         binding: binding as string,
-        records: parseRows(records, 5).map(([item, ...rest]) => [item as ItemId, parseRecord(rest)]),
+        records: parseRows(records, 5).map(([item, ...rest]) => [
+          item as ItemId,
+          parseRecord(rest),
+        ]),
         frozen: requireList(frozen) as ItemId[],
         arrivals: parseRows(arrivals, 2) as unknown as [ItemId, number][],
         lastEpoch: toNumbers(lastEpoch) as number,
@@ -213,7 +220,9 @@ export class State {
 
   private check(): void {
     require(isInteger(this.created, 0), "a memory has the second of its creation");
-    require([this.lastEpoch, this.lastLetterEpoch].every((one) => isInteger(one, -1)), "an epoch is a whole number");
+    require([this.lastEpoch, this.lastLetterEpoch].every((one) =>
+      isInteger(one, -1),
+    ), "an epoch is a whole number");
     require(typeof this.binding === "string", "a binding is a text");
     for (const [item, record] of this.records) {
       require(isItemId(item) && isRecord(record), "an item and what was decided about it");
@@ -222,7 +231,9 @@ export class State {
       require(isItemId(item) && isInteger(second), "an item and the second of its arrival");
     }
     require([...this.frozen].every(isItemId), "an item that is frozen");
-    const isLog = this.log.every(([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string");
+    const isLog = this.log.every(
+      ([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string",
+    );
     require(isLog, "a log of digests");
     require(this.aliases.flat().every(isItemId), "old ids and new ones");
     require(isInteger(this.epochLength, 0), "the length of an epoch");
@@ -259,7 +270,9 @@ function requireList(value: Json | undefined): Json[] {
 }
 
 function parseRows(value: Json | undefined, width: number): Json[][] {
-  return requireRows(value, width).map(([item, ...rest]) => [item, ...rest.map(toNumbers)] as Json[]);
+  return requireRows(value, width).map(
+    ([item, ...rest]) => [item, ...rest.map(toNumbers)] as Json[],
+  );
 }
 
 function requireRows(value: Json | undefined, width = 2): Json[][] {

@@ -72,7 +72,8 @@ function checkOffsets({ items, attributes }: Disclosure): void {
 function checkChances({ keep }: AttributeTable): void {
   for (const number of keep[0]?.keys() ?? []) {
     const chances = keep.map((row) => row[number] as number);
-    const followsRule = Math.max(...chances) === LARGEST_CHANCE && Math.min(...chances) >= SMALLEST_CHANCE;
+    const followsRule =
+      Math.max(...chances) === LARGEST_CHANCE && Math.min(...chances) >= SMALLEST_CHANCE;
     if (chances.some((chance) => chance > 0) && !followsRule) {
       throw new Refusal(
         "the disclosure's chances to show an item are not those of the rule: the largest " +

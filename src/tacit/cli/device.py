@@ -20,7 +20,15 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import command
-from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, ServiceError, Spoken
+from tacit.client import (
+    Account,
+    FileAccount,
+    FileMemory,
+    LetterResult,
+    Memory,
+    MemoryContent,
+    ServiceError,
+)
 from tacit.client.letters import Letters
 from tacit.client.transport import Transport
 from tacit.design import ExecutionOptions, option
@@ -244,7 +252,7 @@ def answer_letter(
     values: Mapping[str, str],
     memory: Path,
     at: datetime | None,
-) -> tuple[Spoken, Scores | None]:
+) -> tuple[LetterResult, Scores | None]:
     """Let a person's device answer a model file, as it answers a service.
 
     Args:
@@ -265,9 +273,9 @@ def answer_letter(
     answer = _ask(model, account, stored, values, history, now)
     if at is None:
         return answer
-    trial, forgetful = Account(account.secret, account.created, account.spoken), Memory()
-    with stored.turn() as held, forgetful.turn() as copy:
-        vars(copy).update(vars(Kept(**vars(held))) | {"tried": 0})
+    trial, forgetful = Account(account.secret, account.created, account.last_letter_epoch), Memory()
+    with stored.transaction() as held, forgetful.transaction() as copy:
+        vars(copy).update(vars(MemoryContent(**vars(held))) | {"tried": 0})
     return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
 
 
@@ -278,19 +286,19 @@ def _ask(
     values: Mapping[str, str],
     history: Mapping[Any, float],
     now: int,
-) -> tuple[Spoken, Scores | None]:
-    with memory.turn() as kept:
+) -> tuple[LetterResult, Scores | None]:
+    with memory.transaction() as kept:
         log = kept.state.log if kept.state else ()
     letters = Letters(_ModelFile(model, log, now), account, memory)
     try:
-        spoken = letters.speak(_DISCLOSURE_NAME, values, history, now)
+        spoken = letters.send_letter(_DISCLOSURE_NAME, values, history, now)
         due, notice = spoken.due, spoken.notice
     except ServiceError as error:
         due, notice = now, str(error)
-    with memory.turn() as kept:
+    with memory.transaction() as kept:
         letter = kept.state.letter if kept.state else None
         scores = kept.answer[1]
-    return Spoken(letter, due, notice), Scores.decode(scores) if scores else None
+    return LetterResult(letter, due, notice), Scores.decode(scores) if scores else None
 
 
 class _ModelFile(Transport):
@@ -303,8 +311,8 @@ class _ModelFile(Transport):
         epoch = calendar_epoch(now, model.disclosure_.epoch_length)
         self._log = seen if known else (*seen, (epoch, digest))
 
-    def get(self, path: str, *, own: bool = False) -> bytes:
-        if own:
+    def get(self, path: str, *, with_key: bool = False) -> bytes:
+        if with_key:
             return b'{"latest":-1}'  # a file knows of no letter
         if path.endswith("/log"):
             rows = [{"epoch": epoch, "digest": digest} for epoch, digest in self._log]

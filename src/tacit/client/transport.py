@@ -18,25 +18,32 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from tacit.client.device_memory import read_json
+from tacit.client.strict_json import read_json
 from tacit.designs.sketches.messages import MessageError, catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
 from tacit.designs.standard_scheme.messages import ItemId
-from tacit.designs.standard_scheme.messages import MessageError as NotCanonical
+from tacit.designs.standard_scheme.messages import MessageError as CanonicalError
 from tacit.errors import ConfigError, ModelFileError, TacitError
 
-M = TypeVar("M")
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers after which the same request may work."""
-_AGENT = {"User-Agent": "tacit-client"}
+MessageType = TypeVar("MessageType")
+_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses after which the same request may work."""
+_PUBLIC_HEADERS = {"User-Agent": "tacit-client"}
 _LONGEST_PAUSE = 30.0
+"""Seconds between two attempts, at most."""
+_FIRST_PAUSE = 0.5
+_CHUNK_BYTES = 1 << 16
+_MOST_SHOWN = 300
+"""Characters of another machine's text that are shown."""
 
 
 class ServiceError(TacitError):
     """The service cannot be reached, refuses, or answers with what is no answer.
 
-    status: of the HTTP response, None where there was none.
+    Args:
+        sentence: What went wrong.
+        status: Status of the HTTP response; None where there was none.
     """
 
     def __init__(self, sentence: str, status: int | None = None) -> None:
@@ -44,15 +51,21 @@ class ServiceError(TacitError):
         super().__init__(sentence)
 
 
-class _Passing(Exception):  # never leaves this file
-    """Worth another attempt, after so many seconds if the service says so."""
+class _RetryableError(Exception):  # never leaves this file
+    """A failure that is worth another attempt.
+
+    Args:
+        error: What is raised after the last attempt.
+        pause: Seconds until the next attempt, if the service says so.
+    """
 
     def __init__(self, error: ServiceError, pause: float | None = None) -> None:
-        self.error, self.pause = error, pause
+        self.error = error
+        self.pause = pause
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """What was meant for one address, and its key, does not go to another."""
+    """Follows no redirect: what was meant for one address, and its key, stays there."""
 
     def redirect_request(
         self, req: Request, fp: Any, code: int, msg: str, headers: Message, newurl: str
@@ -63,9 +76,16 @@ class _NoRedirects(HTTPRedirectHandler):
 class Transport:
     """One service and one key.
 
-    url: https, or http on this machine. key: printed after `Bearer`. timeout: seconds to
-    connect, for the head of an answer to go on, and for its body as a whole. largest: bytes of an
-    answer that are read at most.
+    Args:
+        url: Address of the service: https, or http on this machine.
+        key: What is sent after `Bearer`.
+        timeout: Seconds to connect, for the head of an answer to go on, and for its whole body.
+        attempts: How often a request is sent before its failure is raised.
+        largest: Bytes of an answer that are read at most.
+        sleep: Waits for so many seconds.
+
+    Raises:
+        ConfigError: An argument is malformed.
     """
 
     def __init__(
@@ -78,97 +98,122 @@ class Transport:
         largest: int = 64 << 20,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._url, here = _checked(url)
+        self._url, is_local = _parse_address(url)
         if not (key.isascii() and key.isprintable() and key and " " not in key):
             raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
         if not (timeout > 0 and attempts >= 1 and largest >= 1):
             raise ConfigError("timeout, attempts and largest are above 0.")
-        self._own = _AGENT | {"Authorization": f"Bearer {key}"}
-        self._timeout, self._attempts = timeout, attempts
-        self._largest, self._sleep = largest, sleep
+        self._own_headers = _PUBLIC_HEADERS | {"Authorization": f"Bearer {key}"}
+        self._timeout = timeout
+        self._attempts = attempts
+        self._largest = largest
+        self._sleep = sleep
         # A proxy of the environment is for other machines.
-        self._opener = build_opener(_NoRedirects(), ProxyHandler({} if here else None))
+        self._opener = build_opener(_NoRedirects(), ProxyHandler({} if is_local else None))
 
-    def get(self, path: str, *, own: bool = False) -> bytes:
-        """The body of an answer to anybody: no key goes along, so that the service cannot choose
-        what to show to whom. own: with the key, for what only the service's own records say."""
-        return self._again(Request(self._url + path, headers=self._own if own else _AGENT))
+    def get(self, path: str, *, with_key: bool = False) -> bytes:
+        """Fetch the body of an answer.
+
+        Args:
+            path: Path of the address.
+            with_key: Whether the key goes along, for what the service knows of this person. Without
+                it the service cannot choose what to show to whom.
+        """
+        headers = self._own_headers if with_key else _PUBLIC_HEADERS
+        return self._send_with_retries(Request(self._url + path, headers=headers))
 
     def post(self, path: str, body: bytes) -> bytes:
         """Send a message; a retry, also by another process, has the same bytes and the same key."""
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
-        headers = {"Idempotency-Key": key, "Content-Type": "application/octet-stream"} | self._own
-        return self._again(Request(self._url + path, body, headers, method="POST"))
+        headers = {
+            "Idempotency-Key": key,
+            "Content-Type": "application/octet-stream",
+            **self._own_headers,
+        }
+        return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
     def delete(self, path: str, key: str) -> bytes:
-        """Have something deleted. key: names the request; a retry has the same."""
-        headers = self._own | {"Idempotency-Key": key}
-        return self._again(Request(self._url + path, headers=headers, method="DELETE"))
+        """Have something deleted.
 
-    def json(self, data: bytes) -> Any:
-        """What an answer says; ServiceError if it is no strict JSON."""
+        Args:
+            path: Path of the address.
+            key: Names the request; a retry has the same.
+        """
+        headers = self._own_headers | {"Idempotency-Key": key}
+        return self._send_with_retries(Request(self._url + path, headers=headers, method="DELETE"))
+
+    def parse_json(self, data: bytes) -> Any:
+        """Parse the body of an answer; ServiceError if it is no strict JSON."""
         try:
             return read_json(data)
         except ValueError as error:
             raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
 
-    def listed(self, *parts: str) -> list[dict[str, Any]]:
-        """The rows that lie at these parts of the path, under the name of the last one."""
-        noun, answer = parts[-1], self.json(self.get(_path(*parts)))
+    def fetch_rows(self, *parts: str) -> list[dict[str, Any]]:
+        """Fetch the rows at these parts of the path, listed under the last part's name."""
+        noun = parts[-1]
+        answer = self.parse_json(self.get(_path(*parts)))
         rows = answer.get(noun) if isinstance(answer, dict) else None
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ServiceError(f"The service's list of {noun} is no list.")
         return rows
 
-    def message(self, decode: Callable[[bytes], M], *parts: str) -> M:
-        """What lies at these parts of the path; status 404 where nothing does."""
-        return decoded(decode, self.get(_path(*parts)))
+    def fetch_message(self, decode: Callable[[bytes], MessageType], *parts: str) -> MessageType:
+        """Fetch the message at these parts of the path; status 404 where there is none."""
+        return decode_message(decode, self.get(_path(*parts)))
 
-    def catalogue(self, name: str, digest: bytes) -> list[ItemId]:
-        """The item ids that a message names by this digest."""
-        answer = self.json(self.get(_path("campaigns", name, "catalogue")))
+    def fetch_catalogue(self, name: str, digest: bytes) -> list[ItemId]:
+        """Fetch the item ids of a campaign, which have this digest."""
+        answer = self.parse_json(self.get(_path("campaigns", name, "catalogue")))
         items: Any = answer.get("items") if isinstance(answer, dict) else None
-        named = isinstance(items, list) and all(type(item) in (int, str) for item in items)
-        if not named or catalogue_digest(items) != digest:
+        are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
+        if not are_ids or catalogue_digest(items) != digest:
             raise ServiceError("The service's catalogue is not the list that its message names.")
         return list(items)
 
-    def disclosure(self, name: str) -> Disclosure:
-        return self.message(Disclosure.decode, "disclosures", name)
+    def fetch_disclosure(self, name: str) -> Disclosure:
+        """Fetch a disclosure."""
+        return self.fetch_message(Disclosure.decode, "disclosures", name)
 
-    def digest_log(self, name: str) -> Log:
-        """Epochs and digests, as the disclosure's public log has them."""
-        rows = self.listed("disclosures", name, "log")
-        if any((type(row.get("epoch")), type(row.get("digest"))) != (int, str) for row in rows):
-            raise ServiceError("The service's log has entries that are none.")
+    def fetch_digest_log(self, name: str) -> Log:
+        """Fetch the epochs and digests of a disclosure's public log."""
+        rows = self.fetch_rows("disclosures", name, "log")
+        for row in rows:
+            if type(row.get("epoch")) is not int or type(row.get("digest")) is not str:
+                raise ServiceError("The service's log has entries that are none.")
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
-    def latest(self, name: str) -> int:
-        """The epoch of the account's latest letter at the service, asked with the key; -1 for none,
-        and where an older service does not say."""
+    def fetch_latest_epoch(self, name: str) -> int:
+        """Fetch the epoch of the account's latest letter, with the key.
+
+        Returns:
+            The epoch; -1 for none, and where the disclosure is not served any more.
+        """
         try:
-            data = self.get(_path("disclosures", name, "latest"), own=True)
+            data = self.get(_path("disclosures", name, "latest"), with_key=True)
         except ServiceError as error:
             if error.status == 404:
                 return -1
             raise
-        answer = self.json(data)
+        answer = self.parse_json(data)
         if not isinstance(answer, dict) or type(answer.get("latest")) is not int:
             raise ServiceError("The service's latest epoch is none.")
         return int(answer["latest"])
 
-    def _again(self, request: Request) -> bytes:
+    def _send_with_retries(self, request: Request) -> bytes:
         for attempt in range(1, self._attempts + 1):
             try:
-                return self._once(request)
-            except _Passing as passing:
+                return self._send(request)
+            except _RetryableError as retryable:
                 if attempt == self._attempts:
-                    raise passing.error from None
-                pause = 0.5 * 2 ** (attempt - 1) if passing.pause is None else passing.pause
+                    raise retryable.error from None
+                pause = retryable.pause
+                if pause is None:
+                    pause = _FIRST_PAUSE * 2 ** (attempt - 1)
             self._sleep(min(pause, _LONGEST_PAUSE))
         raise AssertionError  # the last attempt returns or raises
 
-    def _once(self, request: Request) -> bytes:
+    def _send(self, request: Request) -> bytes:
         deadline = time.monotonic() + self._timeout
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
@@ -178,14 +223,15 @@ class Transport:
                 raise self._refusal(answer, deadline) from None
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, URLError) else error
-            failure = ServiceError(f"{self._url} cannot be reached: {_plain(str(reason))}.")
+            failure = ServiceError(f"{self._url} cannot be reached: {_one_line(str(reason))}.")
             if isinstance(reason, ssl.SSLCertVerificationError):
                 raise failure from None  # it would not be more trustworthy a second later
-            raise _Passing(failure) from None
+            raise _RetryableError(failure) from None
 
     def _read(self, response: Any, deadline: float) -> bytes:
-        parts, size = [], 0
-        while part := response.read1(1 << 16):
+        parts = []
+        size = 0
+        while part := response.read1(_CHUNK_BYTES):
             size += len(part)
             if size > self._largest:
                 limit = f"{self._largest:,} bytes"
@@ -206,70 +252,76 @@ class Transport:
                 "moved, give its new address.",
                 status,
             )
-        said = self._said(answer, deadline)
-        error = ServiceError(f"{self._url} answered {status}: {said}", status)
-        if status not in _PASSING:
+        text = self._problem_text(answer, deadline)
+        error = ServiceError(f"{self._url} answered {status}: {text}", status)
+        if status not in _RETRYABLE_STATUSES:
             return error
-        after = answer.headers.get("Retry-After", "")
-        return _Passing(error, float(after) if after.isdecimal() and len(after) < 9 else None)
+        seconds = answer.headers.get("Retry-After", "")
+        has_pause = seconds.isdecimal() and len(seconds) < 9
+        return _RetryableError(error, float(seconds) if has_pause else None)
 
-    def _said(self, answer: HTTPError, deadline: float) -> str:
-        """Title and detail of an RFC 9457 problem, as far as they can be shown."""
+    def _problem_text(self, answer: HTTPError, deadline: float) -> str:
+        """Title and detail of a problem response (RFC 9457), as far as they can be shown."""
         try:
             problem = json.loads(self._read(answer, deadline))
             parts = [str(problem[name]) for name in ("title", "detail") if name in problem]
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
             parts = []
-        return _plain(" - ".join(parts)) or "it does not say why."
+        return _one_line(" - ".join(parts)) or "it does not say why."
 
 
-def _checked(url: str) -> tuple[str, bool]:
-    """The address without a slash at the end, and whether it is on this machine."""
+def _parse_address(url: str) -> tuple[str, bool]:
+    """Check an address.
+
+    Returns:
+        The address without a slash at the end, and whether it is on this machine.
+    """
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
+        host = parts.hostname
+        _ = parts.port  # which raises ValueError for a malformed one
     except ValueError:
-        raise ConfigError(f"{_plain(url)} is no address of a service.") from None
+        raise ConfigError(f"{_one_line(url)} is no address of a service.") from None
     extra = parts.username or parts.password or parts.query or parts.fragment
     if not host or parts.scheme not in ("http", "https") or extra:
         raise ConfigError(
-            f"{_plain(url)} is no address of a service: give  https://HOST  without key or query."
+            f"{_one_line(url)} is no address of a service: give  https://HOST  without key, query."
         )
-    here = _is_here(host)
-    if parts.scheme == "http" and not here:
+    is_local = _is_local(host)
+    if parts.scheme == "http" and not is_local:
         raise ConfigError(
-            f"{_plain(url)} would send key and messages in the clear: give an https address."
+            f"{_one_line(url)} would send key and messages in the clear: give an https address."
         )
-    return url.rstrip("/"), here
+    return url.rstrip("/"), is_local
 
 
-def _is_here(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def _plain(text: str) -> str:
-    """What another machine says, on one line, without what a terminal would obey."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text[:300])
+def _one_line(text: str) -> str:
+    """A text of another machine on one line, without what a terminal would obey."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_SHOWN])
     return " ".join(shown.split()).rstrip(".")
 
 
-def decoded(decode: Callable[[bytes], M], data: bytes) -> M:
-    """A message; ServiceError for bytes that are none."""
+def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> MessageType:
+    """Decode a message; ServiceError for bytes that are none."""
     try:
         return decode(data)
-    except (MessageError, NotCanonical, ModelFileError, OverflowError) as error:
+    except (MessageError, CanonicalError, ModelFileError, OverflowError) as error:
         raise ServiceError(f"The service sent what is no message: {error}.") from None
 
 
 def _path(*parts: str) -> str:
-    return "/api/" + "/".join(map(quoted, parts))
+    return "/api/" + "/".join(map(quote_name, parts))
 
 
-def quoted(name: str) -> str:
-    """A name as one part of a path; ConfigError for what would be taken for a folder."""
+def quote_name(name: str) -> str:
+    """Write a name as one part of a path; ConfigError for one that would be taken for a folder."""
     if name in ("", ".", ".."):
         raise ConfigError("A campaign, a disclosure or a model is asked for by its name.")
     return quote(name, safe="")

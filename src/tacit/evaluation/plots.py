@@ -65,6 +65,42 @@ def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = Tr
     )
 
 
+def steps(
+    lines: Sequence[Line], *, x_title: str, y_title: str, transitions: Sequence[float]
+) -> str:
+    """Lines that stay at a value until the next x, over a logarithmic x; y may be 0.
+
+    Args:
+        lines: means by x, above 0; a mean of None leaves a gap.
+        x_title, y_title: of the axes.
+        transitions: x of upright lines, where a curve steps.
+    """
+    rows = []
+    highest = []
+    for number, line in enumerate(lines):
+        heights = []
+        for place, mean in line.means.items():
+            if mean is not None and place is not None:
+                rows.append({"line": str(number), "x": place, "y": mean.mean})
+                heights.append(mean.mean)
+        highest.append(max(heights, default=0.0))
+    names = [str(number) for number in range(len(lines))]
+    # Near 0 the axis is linear, up to a tenth of the lowest line: all lines can be read.
+    linear_to = min((height for height in highest if height > 0), default=1.0) / 10
+    x = alt.X("x:Q").title(x_title).scale(type="log").axis(format="~g", tickCount=5)
+    y = alt.Y("y:Q").title(y_title).scale(type="symlog", constant=linear_to)
+    y = y.axis(format="~g", tickCount=6)
+    colour = alt.Color("line:N").legend(None)
+    colour = colour.scale(domain=names, range=[line.colour for line in lines])
+    dash = alt.StrokeDash("line:N").legend(None)
+    dash = dash.scale(domain=names, range=[list(line.dash) or [1, 0] for line in lines])
+    drawn = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour, dash)
+    places = alt.Chart(alt.InlineData(values=[{"x": place} for place in transitions]))
+    upright = places.mark_rule(strokeDash=[2, 3], color="var(--muted)").encode(alt.X("x:Q"))
+    layers = alt.layer(drawn.mark_line(strokeWidth=2, interpolate="step-after"), upright)
+    return _svg(layers.properties(width=405, height=320))
+
+
 def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Compute the ends of the axis: all points, and intervals up to a third of their range more."""
     values = [row["y"] for row in rows]

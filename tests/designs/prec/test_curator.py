@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
-from tacit.designs.prec.clients import Block
+from tacit.designs.prec.round import Block
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.gate import GateRun
 from tacit.randomness import SecureSource, secure

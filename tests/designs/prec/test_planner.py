@@ -8,10 +8,110 @@ import math
 import pytest
 
 from tacit.designs.prec import planner, theory
-from tacit.designs.prec.planner import EXACT_VOTERS, floor_epsilon, plan, promise_epsilon
+from tacit.designs.prec.planner import (
+    EXACT_VOTERS,
+    floor_epsilon,
+    loss_curve,
+    plan,
+    plan_loss,
+    promise_epsilon,
+)
 from tacit.errors import ConfigError
 
 USUAL = {"objects": 2, "rounds": 1000, "peers": 50, "voters": 300}
+
+
+SIZES = {"objects": 2, "rounds": 1000, "peers": 50, "voters": 300}
+
+
+def test_epsilon_is_a_step_at_the_loss_bound():
+    """Nothing is proven below it; one number from there on; 0 from the loss of uniform objects."""
+    bound = theory.loss_bound(2, 1000, 0, 300, 50)
+    losses = (bound * (1 - 1e-9), bound, 100.0, 499.9, 500.0, 1000.0)
+    found = [plan_loss(loss, **SIZES).epsilon for loss in losses]
+    promise = promise_epsilon(**SIZES)[0]
+    assert found == [None, promise, promise, promise, 0.0, 0.0]
+    assert promise == pytest.approx(0.525, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mode", "epsilon"),
+    [
+        (SIZES, "promise", 0.525),
+        (SIZES | {"rounds": 10**6, "diversity": 100}, "floor", 852.24),
+    ],
+)
+def test_the_least_proven_epsilon_is_named(sizes, mode, epsilon):
+    """The smaller of promise and floor; either can be asked for."""
+    found = plan_loss(10.0, **sizes)
+    assert (found.mode, found.epsilon) == (mode, pytest.approx(epsilon, abs=0.01))
+    proven = plan(**sizes)["epsilon_proven"]
+    for asked in ("promise", "floor"):
+        forced = plan_loss(10.0, **sizes, mode=asked)
+        assert (forced.mode, forced.epsilon) == (asked, proven[asked])
+    with pytest.raises(ConfigError, match="promise or floor"):
+        plan_loss(10.0, **sizes, mode="hope")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"rounds": 2000},
+        {"peers": 40},
+        {"voters": 90},
+        {"diversity": 1000, "rounds": 100_000},
+        {"diversity": 100, "radius": 60},
+        {"objects": 3},
+    ],
+)
+def test_lower_bounds_are_for_the_asked_sizes(changes):
+    """Every size reaches Lemma 8 and Theorem 15; the largest decides, and the gap is its factor."""
+    sizes = {"diversity": 0, "radius": 0} | SIZES | changes
+    m, T, D, R = (sizes[name] for name in ("objects", "rounds", "diversity", "radius"))  # noqa: N806
+    n, P = sizes["voters"], sizes["peers"]  # noqa: N806
+    loss = theory.loss_bound(m, T, R, n, P)
+    found = plan_loss(loss, **sizes)
+    eighth, fifteenth = theory.eps_lower_8(T, n, P, loss), theory.eps_lower_15(T, D, R, n, P, loss)
+    expected = {"Lemma 8": eighth, "Theorem 15": fifteenth}
+    assert {bound.name: bound.epsilon for bound in found.bounds} == expected
+    highest = max(expected.values())
+    assert found.decides == (max(expected, key=expected.get) if highest else None)
+    assert found.gap == (found.epsilon / highest if highest else None)
+    assert max(eighth, fifteenth) == theory.eps_lower_bound(m, T, D, R, n, P)
+
+
+def test_theorem_15_decides_where_the_diversity_is_large():
+    """A thousand rounds of two liked objects: the bound of the diversity is above the loss's."""
+    sizes = SIZES | {"rounds": 100_000}
+    assert plan_loss(10.0, **sizes, diversity=1000).decides == "Theorem 15"
+    assert plan_loss(10.0, **sizes).decides == "Lemma 8"
+
+
+def test_a_loss_that_nobody_keeps_is_called_impossible():
+    """Below Theorem 6's bound, for any algorithm; between it and p-REC's bound nothing is said."""
+    least = theory.loss_lower_bound(2, 1000, 0, 300, 50)
+    assert plan_loss(least * 0.99, **SIZES).impossible
+    assert not plan_loss(least, **SIZES).impossible
+    assert plan_loss(0.0, **SIZES).decides == "Lemma 8"
+    for wrong in (-1.0, math.nan, math.inf):
+        with pytest.raises(ConfigError, match="disliked recommendations"):
+            plan_loss(wrong, **SIZES)
+
+
+def test_the_curve_has_the_transitions():
+    """From below p-REC's bound to all rounds; both steps and what is just below them are there."""
+    curve = loss_curve(**SIZES)
+    losses = [point.loss for point in curve]
+    bound = theory.loss_bound(2, 1000, 0, 300, 50)
+    assert losses == sorted(losses)
+    assert losses[0] == pytest.approx(bound / 2)
+    assert losses[-1] == pytest.approx(1000)
+    epsilons = {point.loss: point.epsilon for point in curve}
+    assert (epsilons[bound * (1 - 1e-9)], epsilons[500 * (1 - 1e-9)]) == (None, epsilons[bound])
+    assert epsilons[500.0] == 0
+    lower = [max(each.epsilon for each in point.bounds) for point in curve]
+    assert lower == sorted(lower, reverse=True)
 
 
 def test_exact_numbers_are_given_as_such():

@@ -314,3 +314,25 @@ def test_likely_loss_by_hand():
     charged = theory.loss_bound(2, 1000, 0, 1000, 50) - mean / 2
     found = theory.likely_loss_bound(2, 1000, 0, 1000, 50, math.exp(-2))
     assert found == pytest.approx(charged + mean + 2 * math.sqrt(mean) + 4 / 3)
+
+
+def test_inequalities_of_phi():
+    """Lemmas 3 and 4 on a grid of shares, Lemma 5 for moves of several shares to the largest."""
+    m, T = 3, 50
+    lam, cut = theory.lam(m, T, 0), theory.rho(m)
+
+    def phi(x):
+        return math.exp(lam * max(x, cut)) - math.exp(lam * cut)
+
+    shares = [step / 40 for step in range(41)]
+    for x in shares:
+        for y in shares:
+            factor = math.exp(lam * abs(x - y))
+            assert phi(x) <= (factor * phi(y) + (factor - 1) * math.exp(lam * cut)) * (1 + 1e-12)
+            if x >= y >= cut + math.log(2) / lam:
+                assert phi(x) <= math.exp(2 * lam * (x - y)) * phi(y) * (1 + 1e-12)
+    for one, two, largest in ((0.1, 0.2, 0.3), (0.0, 0.3, 0.35), (0.2, 0.2, 0.2)):
+        for moved in (0.01, 0.1):
+            before = phi(one + moved) + phi(two + moved) + phi(largest)
+            after = phi(one) + phi(two) + phi(largest + 2 * moved)
+            assert before <= after * (1 + 1e-12)

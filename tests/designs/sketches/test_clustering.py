@@ -20,7 +20,7 @@ from tacit.designs.sketches.clustering import (
     score_clusters,
     spectral_coclusters,
 )
-from tacit.designs.sketches.server import ItemCounts, PairCounts
+from tacit.designs.sketches.counting import ItemCounts, PairCounts
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation.metrics import label_accuracy
 

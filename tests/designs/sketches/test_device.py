@@ -95,6 +95,36 @@ def test_rated_pair(campaign):
     assert seen == {(3, 17), (3, 20), (3, 39), (17, 20), (17, 39), (20, 39)}
 
 
+def test_bits_of_identical_pairs(campaign):
+    """Without lies, bit q says whether both items of pair q are liked, or both disliked; an item
+    that is not rated is neither."""
+    stars = dict.fromkeys(range(15), 5.0) | dict.fromkeys(range(15, 30), 1.0)
+    kinds = [item // 15 if item < 30 else None for item in ITEMS]
+    found = Counter()
+    for n in range(60):
+        made = campaign(method="pairwise-identical", questions=2, seed=n.to_bytes(16, "big"))
+        report = Device(SECRET, {}, ANY, honest).report(made, ITEMS, stars)
+        for q, (one, other) in enumerate(pairs(made, report.ticket)):
+            identical = kinds[one] == kinds[other] is not None
+            assert report.bits >> q & 1 == identical
+            found[kinds[one], kinds[other]] += 1
+    assert {(0, 0), (1, 1), (0, 1), (0, None), (None, None)} <= set(found)
+
+
+def test_identical_rated_pair(campaign):
+    """Of rated items, the device names two and says whether it likes both or dislikes both."""
+    history = HISTORY | {21: 1.0}
+    seen = {}
+    for n in range(80):
+        made = campaign(method="pairwise-rated-identical", seed=n.to_bytes(16, "big"))
+        report = Device(SECRET, {}, ANY, honest).report(made, ITEMS, history)
+        seen[report.pair] = report.bits
+    assert seen[20, 21] == seen[3, 17] == seen[17, 39] == 1
+    assert seen[3, 20] == seen[17, 21] == 0
+    with pytest.raises(Refused, match="which shows them"):
+        Device(SECRET, {}, Limits()).report(made, ITEMS, history)
+
+
 @pytest.mark.parametrize("other", [{"seed": bytes(16)}, {"closes": 7}])
 def test_another_seed_or_closing_time_is_paid_for(campaign, other):
     """A campaign is known by all its bytes: what differs in one is a new answer."""
@@ -355,6 +385,8 @@ def test_short_secrets_are_refused():
         {"questions": 3, "theta": 0.5},
         {"method": "pairwise-preference"},
         {"method": "pairwise-rated"},
+        {"method": "pairwise-identical"},
+        {"method": "pairwise-rated-identical"},
     ],
 )
 def test_explain_shows_every_byte(campaign, wanted):
@@ -366,7 +398,8 @@ def test_explain_shows_every_byte(campaign, wanted):
     assert sum(b.startswith("bit") for b, _ in rows) == made.questions
     lie = 1 / (1 + math.exp(made.epsilon / made.questions / 1e6))
     assert f"flipped with probability {lie:.4f}" in rows[4][1]
-    assert ("NOT protected" in rows[-1][1]) == (made.method == "pairwise-rated")
+    assert ("NOT protected" in rows[-1][1]) == made.names_pair
+    assert any("or dislike both" in meaning for _, meaning in rows) == made.asks_identical
 
 
 def test_explain_is_not_repainted_by_ids(campaign):

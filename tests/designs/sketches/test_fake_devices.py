@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tacit.designs.sketches import sensing
+from tacit.designs.sketches.counting import item_counts
 from tacit.designs.sketches.fake_devices import inspect, manipulation
 from tacit.designs.sketches.messages import Report
-from tacit.designs.sketches.model import answer
-from tacit.designs.sketches.server import Server, item_counts
+from tacit.designs.sketches.population import make_reports
+from tacit.designs.sketches.server import Server
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 
@@ -22,7 +23,7 @@ def honest(made, people, seed, share=0.1):
     liked = rng.random((people, made.items)) < share
     starts = np.concatenate([[0], np.cumsum(liked.sum(axis=1))])
     with simulation():
-        return answer(made, starts, np.nonzero(liked)[1], replay(seed))
+        return make_reports(made, starts, np.nonzero(liked)[1], replay(seed))
 
 
 def crafted(made, fakes, seed, chosen):

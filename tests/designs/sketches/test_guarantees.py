@@ -9,9 +9,10 @@ from fractions import Fraction
 import pytest
 
 from tacit.auditing import exact_losses
-from tacit.designs.sketches.campaigns import bit_loss, cards, changed_bits, new_campaign
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits
-from tacit.designs.sketches.messages import MICRO, UNITS, WHOLE
+from tacit.designs.sketches.guarantees import bit_loss, cards, changed_bits
+from tacit.designs.sketches.messages import MICRO, RATED_METHODS, UNITS, WHOLE
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 from tacit.errors import ConfigError
 from tacit.privacy import Basis
@@ -118,18 +119,20 @@ def test_a_full_epsilon_for_every_bit_is_caught():
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("questions", [1, 2])
-def test_pairs_keep_epsilon(unit, questions):
+@pytest.mark.parametrize("method", ["pairwise-preference", "pairwise-identical"])
+def test_pairs_keep_epsilon(unit, questions, method):
     """Random pairs, which may share an item: charged for every question."""
-    made = made_for(unit, questions, 4, "pairwise-preference")
+    made = made_for(unit, questions, 4, method)
     loss = worst(made, unit)
     assert loss <= cards(made)[UNITS.index(unit)].epsilon * (1 + 1e-12)
     if unit == "user":
         assert loss == pytest.approx(made.epsilon / MICRO, rel=1e-6)
 
 
-def test_values_of_rated_pairs():
+@pytest.mark.parametrize("method", RATED_METHODS)
+def test_values_of_rated_pairs(method):
     """Given the rated set: epsilon for the stars. For the set itself: nothing at all."""
-    made = made_for("user", 1, 4, "pairwise-rated")
+    made = made_for("user", 1, 4, method)
     (card,) = cards(made)
     rated = (1, 1, 1, 0)
     values = [likes for likes in WORLDS if not likes[3]]

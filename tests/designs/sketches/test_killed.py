@@ -10,8 +10,9 @@ import numpy as np
 
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.clustering import publish, score_clusters
+from tacit.designs.sketches.counting import item_counts
 from tacit.designs.sketches.messages import Report
-from tacit.designs.sketches.server import Server, item_counts
+from tacit.designs.sketches.server import Server
 
 BATCHES, IN_A_BATCH = 6, 500
 RUN = """

@@ -24,12 +24,13 @@ def method(found, name):
 
 
 def test_lower_bounds_are_named():
-    """The three bounds under their names, as the theory has them."""
+    """The four bounds under their names, as the theory has them."""
     bounds = plan(items=100, rated=1, epsilon=1.0).lower_bounds
     assert bounds == {
         "ldp": theory.ldp_bound(100, 1.0, 0.1),
         "scarce": theory.scarce_bound(100, 1, 1.0, 0.1),
         "adaptive": theory.adaptive_bound(100, 1, 1.0, 0.1),
+        "one_bit": theory.one_bit_bound(100, 0.1),
     }
 
 
@@ -40,7 +41,7 @@ def test_wrong_labels_leave_less_to_learn():
     ball = sum(math.comb(100, k) for k in range(11))
     left = theory.unknown_bits(100, 0.0, 0.1) + 1
     assert left <= 100 - math.log2(ball) < left + 5
-    assert set(found.lower_bounds) == {"ldp", "scarce"}
+    assert set(found.lower_bounds) == {"ldp", "scarce", "one_bit"}
     exact = plan(items=100, rated=1, epsilon=1.0).lower_bounds
     share = theory.unknown_bits(100, 0.1, 0.1) / theory.unknown_bits(100, 0.1)
     assert found.lower_bounds["ldp"] == pytest.approx(share * exact["ldp"])
@@ -57,7 +58,99 @@ def test_other_units_have_no_lower_bounds(unit):
     """
     found = plan(items=200, rated=20, epsilon=1.0, unit=unit)
     assert found.lower_bounds == {}
-    assert found.to_dict()["lower_bounds"] == {"ldp": None, "scarce": None, "adaptive": None}
+    missing = dict.fromkeys(("ldp", "scarce", "adaptive", "one_bit"))
+    assert found.to_dict()["lower_bounds"] == missing
+    assert found.information == ()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 1000.0])
+@pytest.mark.parametrize("unit", ["user", "rating", "moved rating"])
+def test_one_bit_is_for_one_rated_item_at_any_epsilon(epsilon, unit):
+    """Theorem 4.3 holds whatever the noise and its unit, for one rated item; else it is null."""
+    one = plan(items=1682, rated=1, epsilon=epsilon, unit=unit)
+    assert round(one.to_dict()["lower_bounds"]["one_bit"]) == 1_763_734
+    two = plan(items=1682, rated=2, epsilon=epsilon, unit=unit)
+    assert two.to_dict()["lower_bounds"]["one_bit"] is None
+
+
+ONE_CLASS = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.1]]))
+UNEQUAL = Blocks(
+    np.array([0.2, 0.8]), np.array([0.7, 0.1, 0.2]), np.array([[0.9, 0.2, 0.5], [0.3, 0.8, 0.1]])
+)
+
+
+def test_pairs_work_where_one_class_of_people_is():
+    """Sixty items, all rated, epsilon 1: about 61,656 people, as simulations find."""
+    found = plan(items=60, rated=60, epsilon=1.0, blocks=ONE_CLASS)
+    assert round(method(found, "pairwise-preference").users_clt) == 61_656
+
+
+def pair_answers(world, items, epsilon, *, both_rated, identical):
+    """(items, items) chance of a yes about every pair, item by item."""
+    labels = world.labels(items)
+    likes = world.likes[:, labels]
+    chances = np.zeros((items, items))
+    for share, liked in zip(world.people, likes, strict=True):
+        chances += share * np.outer(liked, liked)
+        if identical:
+            chances += share * np.outer(1 - liked, 1 - liked)
+    true = both_rated * chances
+    kept = math.exp(epsilon) / (1 + math.exp(epsilon))
+    return kept * true + (1 - kept) * (1 - true)
+
+
+@pytest.mark.parametrize(
+    ("name", "both_rated", "identical"),
+    [
+        ("pairwise-preference", 0.2 * 19 / 99, False),
+        ("pairwise-identical", 0.2 * 19 / 99, True),
+        ("pairwise-rated", 1.0, False),
+        ("pairwise-rated-identical", 1.0, True),
+    ],
+)
+def test_pairs_are_planned_for_the_matrix_of_all_items(name, both_rated, identical):
+    """Unequal shares of items and people: eigenvalues and mean of the whole matrix of 100 items."""
+    found = method(plan(items=100, rated=20, epsilon=1.5, clusters=3, blocks=UNEQUAL), name)
+    answers = pair_answers(UNEQUAL, 100, 1.5, both_rated=both_rated, identical=identical)
+    values = np.linalg.eigvalsh(answers)
+    largest = values[np.argsort(-np.abs(values))[:3]] / 100
+    np.testing.assert_allclose(found.spectrum.eigenvalues, largest, rtol=1e-9)
+    mean, smallest = answers.mean(), abs(largest[2])
+    assert found.users_clt == pytest.approx(99 * mean * math.log(1000) / smallest**2, rel=1e-6)
+
+
+def test_a_pair_of_rated_items_needs_two():
+    """Who rated one item names no pair: no number of people is enough."""
+    found = plan(items=100, rated=1, epsilon=1.0)
+    for name in ("pairwise-rated", "pairwise-rated-identical"):
+        assert method(found, name).users_clt == math.inf
+        assert method(found, name).spectrum is None
+
+
+def test_what_shows_rated_items_is_not_advised():
+    """Pairs of rated items need the fewest people; another method is listed first and advised."""
+    found = plan(items=200, rated=20, epsilon=1.0)
+    fewest = min(found.methods, key=lambda row: row.users_clt)
+    assert fewest.method == "pairwise-rated-identical"
+    assert found.best.method == found.methods[0].method == "maxsense"
+
+
+def test_sets_are_planned_for_the_mean_of_all_items():
+    """Unequal shares: the chance of a yes is the mean over items, each with its own."""
+    items, rated, epsilon = 100, 20, 1.0
+    found = method(
+        plan(items=items, rated=rated, epsilon=epsilon, clusters=3, blocks=UNEQUAL), "maxsense"
+    )
+    made = new_campaign(range(items), rated=rated, epsilon=epsilon, theta=found.theta)
+    theta = made.set_size * rated / made.modulus
+    likes = UNEQUAL.likes[:, UNEQUAL.labels(items)]
+    nothing = (1 - theta * likes.mean(axis=1) / rated) ** rated  # (classes,) no liked item sensed
+    hit = UNEQUAL.people @ (1 - nothing[:, None] * (1 - rated / items * likes))
+    chance = theory.truth(-epsilon) + theory.rho(epsilon) * hit.mean()
+    gaps = UNEQUAL.people @ (np.exp(-theta * likes.mean(axis=1))[:, None] * UNEQUAL.likes)
+    apart = np.diff(np.sort(gaps)).min()
+    users = theory.clt_users(items, rated, epsilon, theta, apart, chance, 0.1)
+    assert found.users_clt == pytest.approx(users, rel=1e-6)
 
 
 @pytest.mark.parametrize(("items", "rated", "epsilon"), [(200, 20, 1), (60, 60, 1), (500, 5, 6)])
@@ -97,12 +190,13 @@ def test_questions_for_a_rating():
 
 def test_json_has_no_infinity():
     """A method that cannot work has null for its number of people."""
-    one = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.2]]))
-    content = plan(items=60, rated=60, epsilon=1.0, blocks=one).to_dict()
+    same = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.9]]))
+    content = plan(items=60, rated=60, epsilon=1.0, blocks=same).to_dict()
     json.dumps(content, allow_nan=False)
     pairs = next(m for m in content["methods"] if m["method"] == "pairwise-preference")
     assert pairs["users_clt"] is None
-    keys = {"method", "theta", "questions", "users_clt", "users_theorem"}
+    assert pairs["spectrum"]["distinct_eigenvalues"] is False
+    keys = {"method", "theta", "questions", "users_clt", "users_theorem", "spectrum"}
     assert set(pairs) == keys
 
 
@@ -111,9 +205,8 @@ def test_examples_can_be_told_apart(clusters):
     """MaxSense and pairs both have something to see in the assumed worlds."""
     world = example(clusters)
     assert theory.separation(1.0, world.people, world.items, world.likes) > 0.005
-    pairs = theory.pairwise_users(100, 100, 1.0, world.people, world.items, world.likes, 0.1)
-    assert math.isfinite(pairs)
-    assert math.isfinite(plan(items=100, rated=100, epsilon=1.0, clusters=clusters).best.users_clt)
+    found = plan(items=100, rated=100, epsilon=1.0, clusters=clusters)
+    assert all(math.isfinite(row.users_clt) for row in found.methods)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import Report
-from tacit.designs.sketches.model import answer, true_bits
+from tacit.designs.sketches.population import make_reports, true_bits
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 
@@ -52,7 +52,7 @@ def test_the_twin_tells_the_truth(campaign):
     made = campaign(rated=8, epsilon=math.inf)
     starts, likes, _ = crowd()
     with simulation():
-        data = answer(made, starts, likes, replay(1))
+        data = make_reports(made, starts, likes, replay(1))
     reports = [Report.decode(data[at : at + 22]) for at in range(0, len(data), 22)]
     tickets = np.array([report.ticket for report in reports], dtype=np.uint64)
     bits = true_bits(made, tickets, starts, likes)
@@ -63,7 +63,7 @@ def test_lies_are_as_often_as_stated(campaign):
     """Of people who like nothing, a quarter says yes to each question at ln 3 (5 sigma)."""
     made = campaign(rated=8, epsilon=3 * math.log(3), questions=3, theta=0.5)
     with simulation():
-        data = answer(made, np.zeros(4001, dtype=np.int64), np.empty(0, np.int64), replay(2))
+        data = make_reports(made, np.zeros(4001, dtype=np.int64), np.empty(0, np.int64), replay(2))
     bits = [Report.decode(data[at : at + 22]).bits for at in range(0, len(data), 22)]
     for question in range(3):
         share = sum(b >> question & 1 for b in bits) / 4000
@@ -75,12 +75,12 @@ def test_likes_are_capped(campaign):
     made = campaign(rated=2, theta=0.05, questions=32, epsilon=math.inf)
     starts = np.arange(0, 40 * 51, 40)
     with simulation():
-        data = answer(made, starts, np.tile(np.arange(40), 50), replay(3))
+        data = make_reports(made, starts, np.tile(np.arange(40), 50), replay(3))
     counts = [Report.decode(data[at : at + 22]).bits.bit_count() for at in range(0, len(data), 22)]
     assert max(counts) == 2
     free = campaign(rated=2, theta=0.05, questions=32, epsilon=math.inf, unit="rating")
     with simulation():
-        data = answer(free, starts, np.tile(np.arange(40), 50), replay(3))
+        data = make_reports(free, starts, np.tile(np.arange(40), 50), replay(3))
     assert all(
         Report.decode(data[at : at + 22]).bits.bit_count() >= 31 for at in range(0, len(data), 22)
     )

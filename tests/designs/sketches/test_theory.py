@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.data.synthetic_worlds import Blocks, example
+from tacit.data.synthetic_worlds import example
 from tacit.designs.sketches import theory
 
 getcontext().prec = 50
@@ -116,14 +116,75 @@ def test_both_liked():
     assert np.allclose(theory.both_liked(WORLD.people, WORLD.likes), expected)
 
 
-def test_degenerate_pairs_are_recognised():
-    """One class of people has a product of rank one, where Theorem 3.5 does not apply."""
-    one = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.2]]))
-    assert theory.pairwise_users(60, 60, 1.0, *ARGS, 0.1) < math.inf
-    assert theory.pairwise_users(60, 60, 1.0, one.people, one.items, one.likes, 0.1) == math.inf
-    faint = (np.full(2, 0.5), np.full(2, 0.5), np.diag([1.0, 1e-7]))
-    assert theory.pairwise_users(60, 60, 1.0, *faint, 0.1) == math.inf
-    assert theory.pairwise_users(60, 1, 1.0, *ARGS, 0.1) == math.inf  # no pair is rated
+def test_both_alike():
+    """Identical preference in the two-by-two example, by hand: both liked or both disliked."""
+    expected = [[0.70, 0.32], [0.32, 0.68]]
+    assert np.allclose(theory.both_alike(WORLD.people, WORLD.likes), expected)
+
+
+def spectrum(likes, people=None, items=None, eps=1.0, c=1.0):
+    """Theorem 3.5's look at a world; equal shares unless they are given."""
+    likes = np.array(likes)
+    people = np.full(len(likes), 1 / len(likes)) if people is None else np.array(people)
+    items = np.full(likes.shape[1], 1 / likes.shape[1]) if items is None else np.array(items)
+    chances = theory.pair_chances(eps, c, theory.both_liked(people, likes))
+    return theory.pair_spectrum(chances, items)
+
+
+def test_the_offset_of_the_noise_makes_one_class_learnable():
+    """One class of people: liked pairs alone have rank one, the answers' chances rank two. By
+    hand: at eps ln 3 the offset is 1/4 and rho 1/2, and (.25 + .405)(.25 + .005) - .295^2 = .08."""
+    found = spectrum([[0.9, 0.1]], eps=math.log(3))
+    assert np.prod(found.eigenvalues) == pytest.approx(0.08 / 4)
+    assert found.eigenvalues.sum() == pytest.approx((0.655 + 0.255) / 2)
+    assert found.has_distinct_eigenvalues
+    assert found.has_distinct_rows
+
+
+def test_pairs_that_tell_nothing_are_recognised():
+    """Equal clusters, and people who rated one item: no number of people is enough."""
+    equal = spectrum([[0.9, 0.9], [0.3, 0.3]])
+    unrated = spectrum([[0.9, 0.2], [0.3, 0.8]], c=0.0)
+    for found in (equal, unrated):
+        assert found.smallest == 0
+        assert not found.has_distinct_eigenvalues
+        assert not found.has_distinct_rows
+    flat = theory.pair_chances(1.0, 0.0, np.ones((2, 2)))
+    assert theory.pairwise_users(60, flat, np.full(2, 0.5), 0.1) == math.inf
+
+
+def test_the_conditions_are_two():
+    """Three clusters of one class have an eigenvalue 0 and different rows; three clusters that
+    each please one class have two equal eigenvalues and different rows."""
+    line = spectrum([[0.9, 0.5, 0.1]])
+    assert (line.smallest, line.has_distinct_eigenvalues, line.has_distinct_rows) == (
+        0,
+        False,
+        True,
+    )
+    symmetric = spectrum(np.full((3, 3), 0.1) + 0.8 * np.eye(3))
+    assert symmetric.smallest > 0
+    assert not symmetric.has_distinct_eigenvalues
+    assert symmetric.has_distinct_rows
+
+
+def test_eigenvectors_have_the_papers_norm():
+    """sum_l beta_l y_s(l)^2 is 1 for each, and B y = value y, with unequal shares."""
+    beta, likes = np.array([0.2, 0.8]), np.array([[0.9, 0.2], [0.3, 0.8]])
+    found = spectrum(likes, people=[0.7, 0.3], items=beta)
+    assert beta @ found.rows**2 == pytest.approx(np.ones(2))
+    liked = theory.both_liked(np.array([0.7, 0.3]), likes)
+    matrix = theory.pair_chances(1.0, 1.0, liked) * beta
+    assert np.allclose(matrix @ found.rows, found.rows * found.eigenvalues)
+    assert abs(found.eigenvalues[0]) > abs(found.eigenvalues[1])
+
+
+def test_one_bit_questions_need_a_square_of_people():
+    """Theorem 4.3 at the size of MovieLens 100K, by hand: [.9 * 1682 - 1] * 1682 * ln 2."""
+    assert theory.one_bit_bound(1682, 0.1) == pytest.approx(1512.8 * 1682 * math.log(2))
+    assert round(theory.one_bit_bound(1682, 0.1)) == 1_763_734
+    share = theory.unknown_bits(1682, 0.1, 0.2) / theory.unknown_bits(1682, 0.1)
+    assert theory.one_bit_bound(1682, 0.1, 0.2) == pytest.approx(share * 1_763_734, rel=1e-6)
 
 
 def test_maxsense_gap():
@@ -212,13 +273,17 @@ def test_people_for_pairs_by_hand():
     """Two classes that like one cluster each, of shares 1/4 and 3/4; 3 of 5 items rated; eps ln 3.
 
     bhat is 1/2 times the identity, c is 3/10, rho 1/2 and a lie 1/4, so that a 1 comes with chance
-    .325 within a cluster and .25 across; mu is 1/8, the strength 3/160, the mean chance 19/64.
+    .325 within a cluster and .25 across; the mean chance is 19/64. The eigenvalues have the sum
+    .325 and the product 3/16 (.325^2 - .25^2).
     """
     halves, shares, apart = np.full(2, 0.5), np.array([0.25, 0.75]), np.eye(2)
-    chances = theory.pair_chances(5, 3, math.log(3), halves, apart)
+    liked = theory.both_liked(halves, apart)
+    chances = theory.pair_chances(math.log(3), theory.both_rated(5, 3), liked)
     assert np.allclose(chances, [[0.325, 0.25], [0.25, 0.325]])
-    users = theory.pairwise_users(5, 3, math.log(3), halves, shares, apart, 0.1)
-    assert users == pytest.approx(4 * (19 / 64) * math.log(50) * (160 / 3) ** 2)
+    users = theory.pairwise_users(5, chances, shares, 0.1)
+    product = 3 / 16 * (0.325**2 - 0.25**2)
+    mu = (0.325 - math.sqrt(0.325**2 - 4 * product)) / 2
+    assert users == pytest.approx(4 * (19 / 64) * math.log(50) / mu**2)
 
 
 def test_sensed_sets_by_hand():

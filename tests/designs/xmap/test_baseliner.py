@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.xmap.extender import baseline, means_of_items
+from tacit.designs.xmap.baseliner import make_baseline, mean_stars_of_items
 from tacit.engine import Engine
 
 
@@ -19,7 +19,7 @@ def stars(rows):
 
 def test_ratings_are_centred_by_person():
     """A person's centred ratings sum to zero, and a rating at her mean stays a rating."""
-    base = baseline(stars([[5, 3, 1], [4, None, 4]]))
+    base = make_baseline(stars([[5, 3, 1], [4, None, 4]]))
     assert base.table.values.toarray().tolist() == [[2, 0, -2], [0, 0, 0]]
     assert base.table.values.nnz == 5
 
@@ -27,8 +27,8 @@ def test_ratings_are_centred_by_person():
 def test_likes_are_at_least_the_items_mean():
     """A rating of exactly the item's mean is a like; items count their raters."""
     given = stars([[5, 2], [3, 2], [4, None]])
-    base = baseline(given)
-    assert means_of_items(given).tolist() == [4, 2]
+    base = make_baseline(given)
+    assert mean_stars_of_items(given).tolist() == [4, 2]
     assert base.table.likes.tolist() == [True, True, False, True, True]
     assert base.raters.tolist() == [3, 2]
 
@@ -36,12 +36,12 @@ def test_likes_are_at_least_the_items_mean():
 def test_unrated_item_has_the_overall_mean():
     """An item that nobody rated is given the mean of all ratings."""
     matrix = sparse.csr_array(([4.0, 1.0], ([0, 1], [0, 0])), shape=(2, 2))
-    assert means_of_items(matrix).tolist() == [2.5, 2.5]
+    assert mean_stars_of_items(matrix).tolist() == [2.5, 2.5]
 
 
 def test_norms_are_over_all_raters():
     """The cosine of two items divides by all their raters, not by the co-raters alone."""
-    base = baseline(stars([[5, 4, 1], [1, None, 4], [None, 3, 1]]))
+    base = make_baseline(stars([[5, 4, 1], [1, None, 4], [None, 3, 1]]))
     found = Engine().neighbours(
         base.table,
         of=np.array([0], dtype=np.int32),

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
+from tacit.designs.xmap.baseliner import make_baseline
+from tacit.designs.xmap.extender import blocks_of_starts, extend, similarities
 from tacit.engine import Engine
 
 ENGINE = Engine()
@@ -69,7 +70,7 @@ def test_x_sim_of_two_paths():
 def test_x_sim_is_the_enumeration(make_sparse, seed):
     """Without pruning, X-SIM of every pair is that of all its meta-paths, and NaN without one."""
     matrix, half = make_sparse(seed)
-    base = baseline(matrix)
+    base = make_baseline(matrix)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     extension = extend(base, sources, targets, k=ALL, significance=0, engine=ENGINE)
     found = similarities(extension, sources, ENGINE)
@@ -91,7 +92,9 @@ def test_worlds_have_every_layer(make_sparse):
     for seed in SEEDS:
         matrix, half = make_sparse(seed)
         sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
-        found = extend(baseline(matrix), sources, targets, k=ALL, significance=0, engine=ENGINE)
+        found = extend(
+            make_baseline(matrix), sources, targets, k=ALL, significance=0, engine=ENGINE
+        )
         seen += [
             len(found.layers[1]),
             len(found.layers[0]),
@@ -104,7 +107,7 @@ def test_worlds_have_every_layer(make_sparse):
 def test_direct_pair_has_its_cosine(make_sparse):
     """A directly connected cross-domain pair is its only path: X-SIM is s_ac."""
     matrix, half = make_sparse(3)
-    base = baseline(matrix)
+    base = make_baseline(matrix)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     found = similarities(
         extend(base, sources, targets, k=ALL, significance=0, engine=ENGINE), sources, ENGINE
@@ -118,7 +121,7 @@ def test_direct_pair_has_its_cosine(make_sparse):
 def test_an_edge_stays_if_either_end_keeps_it(make_sparse):
     """Pruned to k = 1, the edges across are every bridge item's strongest, seen from both sides."""
     matrix, half = make_sparse(5, people=60, straddlers=40)
-    base = baseline(matrix)
+    base = make_baseline(matrix)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     extension = extend(base, sources, targets, k=1, significance=0, engine=ENGINE)
     edges = {pair: abs(e[1]) for pair, e in edges_of(base).items()}
@@ -140,9 +143,9 @@ def test_blocks_change_nothing(make_sparse, monkeypatch):
     """X-SIM in blocks of one item is X-SIM at once."""
     matrix, half = make_sparse(1)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
-    extension = extend(baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
-    monkeypatch.setattr("tacit.designs.xmap.extender._CELLS", 1)
-    blocks = blocks_of(extension, sources)
+    extension = extend(make_baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
+    monkeypatch.setattr("tacit.designs.xmap.extender.MOST_PAIRS", 1)
+    blocks = blocks_of_starts(extension, sources)
     assert len(blocks) == half
     found = [similarities(extension, sources[part], ENGINE) for part in blocks]
     np.testing.assert_array_equal(np.concatenate(found), similarities(extension, sources, ENGINE))
@@ -152,6 +155,6 @@ def test_domains_without_a_straddler(make_sparse):
     """Nobody rated in both: no layer, no X-SIM."""
     matrix, half = make_sparse(0, straddlers=0)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
-    extension = extend(baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
+    extension = extend(make_baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
     assert not extension.layers[2].size
     assert np.isnan(similarities(extension, sources, ENGINE)).all()

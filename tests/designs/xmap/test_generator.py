@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.xmap.generator import (
-    alter_egos,
-    drawn_as_published,
-    nearest,
+    make_alter_egos,
+    nearest_image,
+    private_replacement_selection,
 )
 from tacit.designs.xmap.theory import SPREAD
 from tacit.randomness import replay, simulation
@@ -23,13 +23,13 @@ DRAWS = 20_000
 def test_nearest_is_the_largest():
     """NX-Map takes the largest X-SIM, not the largest |X-SIM|; without one there is no image."""
     similar = np.array([[0.1, -0.9, 0.3], [NAN, -0.2, NAN], [NAN, NAN, NAN], [0.5, 0.5, NAN]])
-    assert nearest(similar).tolist() == [2, 1, -1, 0]
+    assert nearest_image(similar).tolist() == [2, 1, -1, 0]
 
 
 def test_infinity_is_the_nearest():
     """PRS at epsilon = inf is NX-Map's choice itself."""
     with simulation():
-        assert drawn_as_published(math.inf, replay(0)) is nearest
+        assert private_replacement_selection(math.inf, replay(0)) is nearest_image
 
 
 def replacement_chances(similar, epsilon):
@@ -48,7 +48,7 @@ def test_published_replacement_follows_its_chances():
     in fewer than one run of 100,000."""
     row = np.array([0.9, NAN, -0.9, 0.2])
     with simulation():
-        found = frequencies(drawn_as_published(3.0, replay(1)), row)
+        found = frequencies(private_replacement_selection(3.0, replay(1)), row)
     expected = np.zeros(4)
     expected[[0, 2, 3]] = replacement_chances(row[[0, 2, 3]], 3.0)
     assert found[1] == 0
@@ -61,8 +61,8 @@ def test_published_support_tells():
     person who is the link."""
     without, present = np.array([[NAN, NAN]]), np.array([[NAN, 0.4]])
     with simulation():
-        assert drawn_as_published(1.0, replay(3))(without).tolist() == [-1]
-        assert drawn_as_published(1.0, replay(3))(present).tolist() == [1]
+        assert private_replacement_selection(1.0, replay(3))(without).tolist() == [-1]
+        assert private_replacement_selection(1.0, replay(3))(present).tolist() == [1]
 
 
 def ego(rows, images, means=(3.0, 3.0, 3.0, 3.0, 3.0), times=None):
@@ -70,7 +70,7 @@ def ego(rows, images, means=(3.0, 3.0, 3.0, 3.0, 3.0), times=None):
     entries = [(p, i, v) for p, row in enumerate(rows) for i, v in sorted(row.items())]
     people, items, values = map(list, zip(*entries, strict=True))
     matrix = sparse.csr_array((np.array(values, float), (people, items)), (len(rows), 5))
-    return alter_egos(
+    return make_alter_egos(
         matrix,
         times,
         item_means=np.array(means),
@@ -116,5 +116,5 @@ def test_epsilon_matters(epsilon):
     """More budget, likelier best image."""
     row = np.array([0.9, -0.9])
     with simulation():
-        found = frequencies(drawn_as_published(epsilon, replay(5)), row)
+        found = frequencies(private_replacement_selection(epsilon, replay(5)), row)
     assert found[0] == pytest.approx(replacement_chances(row, epsilon)[0], abs=0.02)

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tacit.designs.xmap import guarantees
-from tacit.designs.xmap.settings import sound_card
+from tacit.designs.xmap.guarantees import card_of_sound
 from tacit.privacy import Basis
 
 
@@ -33,7 +33,7 @@ def test_noise_of_two_scales():
 
 def test_published_card_is_refuted():
     """No epsilon, every theorem with its verdict, and figures that come from the formulas."""
-    card = guarantees.published(epsilon=0.3, epsilon_prime=0.8, k=50, images=165)
+    card = guarantees.card_of_published(epsilon=0.3, epsilon_prime=0.8, k=50, images=165)
     assert card.basis is Basis.REFUTED
     assert card.epsilon is None
     evidence = json.dumps(card.to_dict())
@@ -44,7 +44,9 @@ def test_published_card_is_refuted():
 def test_published_card_follows_its_model():
     """Twice as many images, twice the nats."""
     first, second = (
-        guarantees.published(epsilon=1.0, epsilon_prime=0.8, k=10, images=n).claims[0].evidence[1]
+        guarantees.card_of_published(epsilon=1.0, epsilon_prime=0.8, k=10, images=n)
+        .claims[0]
+        .evidence[1]
         for n in (100, 200)
     )
     assert "100 nats" in first
@@ -54,7 +56,9 @@ def test_published_card_follows_its_model():
 @pytest.mark.parametrize(("epsilon", "epsilon_prime"), [(math.inf, 0.8), (0.3, math.inf)])
 def test_published_card_of_a_step_without_noise(epsilon, epsilon_prime):
     """A step at epsilon = inf is said to be without noise; no infinite figure is printed."""
-    card = guarantees.published(epsilon=epsilon, epsilon_prime=epsilon_prime, k=50, images=165)
+    card = guarantees.card_of_published(
+        epsilon=epsilon, epsilon_prime=epsilon_prime, k=50, images=165
+    )
     evidence = json.dumps(card.to_dict())
     assert evidence.count("drawn without noise") == 1
     assert "inf-differentially" not in evidence
@@ -64,7 +68,7 @@ def test_published_card_of_a_step_without_noise(epsilon, epsilon_prime):
 
 def test_sound_card_says_whose_view():
     """User-level, proved, and her own list is not covered."""
-    card = sound_card(1.0, 1e-6)
+    card = card_of_sound(1.0, 1e-6)
     assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 1.0, 1e-6)
     assert str(card.adjacency) == "add or remove one user"
     assert any("own list" in line for line in card.not_covered)
@@ -72,4 +76,4 @@ def test_sound_card_says_whose_view():
 
 def test_sound_card_states_no_less_than_was_spent():
     """Planted: a fit whose events come to more than was asked for has them on its card."""
-    assert sound_card(1.0, 1e-6, sound_card(2.0, 1e-6)).epsilon == pytest.approx(2.0)
+    assert card_of_sound(1.0, 1e-6, card_of_sound(2.0, 1e-6)).epsilon == pytest.approx(2.0)

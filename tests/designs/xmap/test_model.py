@@ -86,13 +86,16 @@ def test_infinity_is_nx_map(world, kind):
 
 def test_infinity_is_the_argmax(world, model):
     """NX-Map's image of every book is the film of the largest X-SIM, computed apart."""
-    from tacit.designs.xmap.extender import baseline, extend, similarities
+    from tacit.designs.xmap.baseliner import make_baseline
+    from tacit.designs.xmap.extender import extend, similarities
 
     domain = world.item_ids % 2
     books, films = (np.flatnonzero(domain == side).astype(np.int32) for side in (0, 1))
-    extension = extend(baseline(world.matrix), books, films, k=10, significance=50, engine=Engine())
+    extension = extend(
+        make_baseline(world.matrix), books, films, k=10, significance=50, engine=Engine()
+    )
     found = similarities(extension, books, Engine())
-    images = model.boxes_.bridges["films"].images[books]
+    images = model.published_.by_target["films"].images[books]
     assert (images >= 0).sum() > 10
     for row, image in zip(found, images, strict=True):
         assert image == (-1 if np.isnan(row).all() else np.nanargmax(row))
@@ -102,7 +105,7 @@ def test_finite_budgets_differ(world, model):
     """PRS and PNSA do something: at finite budgets images and neighbours are others."""
     with simulation():
         drawn = nx_map(epsilon=0.3, epsilon_prime=0.8).fit(world, draws=replay(1))
-    ours, theirs = (m.boxes_.bridges["films"] for m in (drawn, model))
+    ours, theirs = (m.published_.by_target["films"] for m in (drawn, model))
     assert (ours.images != theirs.images).mean() > 0.3
     assert drawn.guarantees()[0].basis is Basis.REFUTED
 
@@ -112,7 +115,9 @@ def test_prime_alone_can_be_infinite(world, model):
     with simulation():
         drawn = nx_map(epsilon=1.0, epsilon_prime=INF).fit(world, draws=replay(1))
     assert drawn.guarantees()[0].basis is Basis.REFUTED
-    assert (drawn.boxes_.bridges["films"].images != model.boxes_.bridges["films"].images).any()
+    assert (
+        drawn.published_.by_target["films"].images != model.published_.by_target["films"].images
+    ).any()
 
 
 def test_user_based_draws_once(world):
@@ -150,7 +155,7 @@ def test_several_targets_from_one_fit(world, place):
         made = model.recommend(person, target=name, n=100)
         assert made.item_ids
         assert all(item % 3 == rest for item in made.item_ids)
-        sources = model.boxes_.bridges[name].images >= 0
+        sources = model.published_.by_target[name].images >= 0
         assert (three.item_ids[sources] % 3 != rest).all()
     assert len(model.recommend(person, n=100)) == sum(
         len(model.recommend(person, n=100, target=name)) for name in names

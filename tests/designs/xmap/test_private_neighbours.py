@@ -13,17 +13,17 @@ from scipy import sparse
 
 from tacit.auditing.output_distributions import distribution
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.extender import baseline
+from tacit.designs.xmap.baseliner import make_baseline
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.recommender import (
+from tacit.designs.xmap.private_neighbours import (
     Candidates,
     PrivateNeighbours,
-    admit,
-    candidates,
-    candidates_of,
+    admit_candidates,
+    candidates_of_items,
     draw_item_neighbours,
     draw_neighbours,
     longest_rating_vector,
+    measure_candidates,
 )
 from tacit.randomness import replay, secure, simulation
 
@@ -60,14 +60,14 @@ def profiles_of(rows):
 )
 def test_candidates_are_the_formulas(rows):
     """Similarity and SS of every pair, of either sign, are those of the closed formulas."""
-    table = baseline(sparse.csr_array(np.array(rows, dtype=float))).table
+    table = make_baseline(sparse.csr_array(np.array(rows, dtype=float))).table
     values = table.values
     dense = np.full(values.shape, math.nan)
     people = np.repeat(np.arange(len(rows)), np.diff(values.indptr))
     dense[people, values.indices] = values.data
     squares = np.nansum(dense**2, axis=0)
     raters = np.flatnonzero(~np.isnan(dense[:, 0]))
-    found = candidates(raters, dense[raters, 0], values, squares, 0)
+    found = measure_candidates(raters, dense[raters, 0], values, squares, 0)
     assert found.numbers.tolist() == [0, 1, 2, 3]
     for j in range(1, 4):
         s = theory.similarity(dense[:, 0], dense[:, j])
@@ -141,14 +141,14 @@ def mild_and_strong(people, *, present):
 
 
 def share_of_first(people, *, present, repeats):
-    table = baseline(mild_and_strong(people, present=present).stars).table
+    table = make_baseline(mild_and_strong(people, present=present).stars).table
     chosen = []
     with simulation():
         for seed in range(repeats):
             draws = replay(f"{people} {present} {seed}")
             pnsa = PrivateNeighbours(1, 0.8, "positive")
-            model = draw_item_neighbours(table, np.full(5, 3.0), 0, pnsa, draws)
-            chosen.append(model.items[0, 0] == 1)
+            items, _ = draw_item_neighbours(table.values, 0, pnsa, draws)
+            chosen.append(items[0, 0] == 1)
     return np.mean(chosen)
 
 
@@ -193,7 +193,7 @@ def test_every_rater_of_every_item_counts():
     """Also the first rater of the first item."""
     values = sparse.csr_array(np.array([[2.0, 1.0], [0.5, 0.0], [0.0, 1.0]]))
     both = np.arange(2, dtype=np.int32)
-    first, second = candidates_of(values, both, 0)
+    first, second = candidates_of_items(values, both, 0)
     expected = 2 / math.sqrt(4.25 * 2)
     assert first.similarities[first.numbers == 1] == pytest.approx([expected])
     assert second.similarities[second.numbers == 0] == pytest.approx([expected])
@@ -210,7 +210,7 @@ def test_who_leaves_next_to_nothing_has_no_terms(rest, counted):
     """Two people with stars 1 and r at both items: without the first one r^4 is left of the norms'
     product, and her quotient is 1 / r^2. It counts from 1e-12 on."""
     columns, squares = columns_of([[1, 1], [rest, rest]])
-    found = candidates(np.arange(2), np.array([1.0, rest]), columns, squares, 0)
+    found = measure_candidates(np.arange(2), np.array([1.0, rest]), columns, squares, 0)
     expected = 1 / rest**2 if counted else rest**2
     assert found.sensitivities == pytest.approx([expected] * 2, rel=1e-5)
 
@@ -221,7 +221,7 @@ def test_few_who_rated_both_count_for_less():
         [[1, 1, 2, 0, 1], [2, 2, 0, 0, -1], [1, 1, 0, 0, 1], [3, 2, 0, 0, 0], [1, 0, 1, 4, 0]]
     )
     people, stars = np.arange(5), np.array([1.0, 2, 1, 3, 1])
-    plain, fewer = (candidates(people, stars, columns, squares, least) for least in (0, 3))
+    plain, fewer = (measure_candidates(people, stars, columns, squares, least) for least in (0, 3))
     cosines = [4.0, 12 / math.sqrt(10), 3 / math.sqrt(5), 1.0]
     assert plain.similarities[:4] == pytest.approx([cosine / 4 for cosine in cosines])
     shares = [1, 1, 2 / 3, 1 / 3]
@@ -232,16 +232,14 @@ def test_every_item_is_a_candidate_as_printed():
     """The paper draws among all items: with an immense epsilon' and a wide |v| the three neighbours
     of an item are its one positive item and two others; the restricted reading has the one."""
     stars = sparse.csr_array(np.array([[5.0, 5, 1, 1], [5, 4, 1, 2], [4, 5, 2, 1]]))
-    table = baseline(stars).table
+    table = make_baseline(stars).table
     with simulation():
-        all_items, positive = (
-            draw_item_neighbours(
-                table, np.full(4, 3.0), 0, PrivateNeighbours(3, 1.0, reading), replay(1)
-            )
+        (all_items, _), (positive, _) = (
+            draw_item_neighbours(table.values, 0, PrivateNeighbours(3, 1.0, reading), replay(1))
             for reading in ("printed", "positive")
         )
-    assert sorted(all_items.items[0].tolist()) == [1, 2, 3]
-    assert sorted(positive.items[0].tolist()) == [-1, -1, 1]
+    assert sorted(all_items[0].tolist()) == [1, 2, 3]
+    assert sorted(positive[0].tolist()) == [-1, -1, 1]
 
 
 @pytest.mark.parametrize(("reading", "length"), [("printed", 500), ("counted", 5)])
@@ -268,6 +266,6 @@ def test_the_printed_length_is_the_longest_rating_vector():
 def test_only_the_restricted_reading_leaves_candidates_out():
     """Negative and zero similarities stay, but for the reading named positive."""
     found = Candidates(np.arange(3, dtype=np.int32), np.array([0.1, 0.0, -0.2]), np.ones(3))
-    assert admit(found, "printed").numbers.tolist() == [0, 1, 2]
-    assert admit(found, "counted").numbers.tolist() == [0, 1, 2]
-    assert admit(found, "positive").numbers.tolist() == [0]
+    assert admit_candidates(found, "printed").numbers.tolist() == [0, 1, 2]
+    assert admit_candidates(found, "counted").numbers.tolist() == [0, 1, 2]
+    assert admit_candidates(found, "positive").numbers.tolist() == [0]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.xmap.extender import baseline
+from tacit.designs.xmap.baseliner import make_baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
-    item_neighbours,
-    recency,
+    find_item_neighbours,
+    recency_weights,
 )
 from tacit.engine import Engine
 
@@ -64,7 +64,7 @@ def test_predictions_are_not_rounded():
 def test_recent_ratings_weigh_more():
     """A weight is e^(-alpha rank), with the dense rank of times from the latest on."""
     rows = profiles([[5, 4, 3, 2]], [0] * 4, times=[10, 500, 10, 900])
-    assert recency(rows, 0.3).tolist() == pytest.approx(
+    assert recency_weights(rows, 0.3).tolist() == pytest.approx(
         [math.exp(-0.6), math.exp(-0.3), math.exp(-0.6), 1]
     )
 
@@ -72,14 +72,14 @@ def test_recent_ratings_weigh_more():
 def test_recency_ranks_each_person_alone():
     """Another person's times change nothing."""
     both = profiles([[5, 4], [3, 2]], [0, 0], times=[1, 2, 50, 40])
-    assert recency(both, 1.0).tolist() == pytest.approx([math.exp(-1), 1, 1, math.exp(-1)])
+    assert recency_weights(both, 1.0).tolist() == pytest.approx([math.exp(-1), 1, 1, math.exp(-1)])
 
 
 def test_alpha_zero_switches_time_off():
     """All weights are 1, as without times."""
     rows = profiles([[5, 4]], [0, 0], times=[1, 2])
-    assert recency(rows, 0.0).tolist() == [1, 1]
-    assert recency(profiles([[5, 4]], [0, 0]), 2.0).tolist() == [1, 1]
+    assert recency_weights(rows, 0.0).tolist() == [1, 1]
+    assert recency_weights(profiles([[5, 4]], [0, 0]), 2.0).tolist() == [1, 1]
 
 
 def test_time_enters_the_prediction():
@@ -97,10 +97,10 @@ def test_neighbours_are_the_largest_positive(k):
     """However many negative similarities are stronger, exactly the k largest positive are kept."""
     generator = np.random.default_rng(4)
     stars = generator.integers(1, 6, (12, 9)) * (generator.random((12, 9)) < 0.7)
-    table = baseline(sparse.csr_array(stars.astype(float))).table
+    table = make_baseline(sparse.csr_array(stars.astype(float))).table
     every = np.arange(9, dtype=np.int32)
     dense = ENGINE.neighbours(table, of=every, among=every, k=9)
-    found = item_neighbours(table, np.zeros(9), k=k, significance=0, engine=ENGINE)
+    found = find_item_neighbours(table, np.zeros(9), k=k, significance=0, engine=ENGINE)
     for item in range(9):
         positive = [
             (-s, j)
@@ -113,9 +113,9 @@ def test_neighbours_are_the_largest_positive(k):
 
 def test_significance_scales_thin_pairs_down():
     """A pair with 2 co-raters has 2 / 10 of its similarity at a significance of 10."""
-    table = baseline(profiles([[5, 4, 1], [1, 2, 5], [3, 0, 4]], [3, 3, 3]).stars).table
+    table = make_baseline(profiles([[5, 4, 1], [1, 2, 5], [3, 0, 4]], [3, 3, 3]).stars).table
     full, scaled = (
-        item_neighbours(
+        find_item_neighbours(
             table,
             np.full(3, 3.0),
             k=1,

@@ -42,13 +42,20 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
     <section class="lead">
       <h1 tabIndex={-1}>Operator</h1>
       <p>
-        Spending, refusals, the ledger, budgets, guarantees. The key stays in this page's memory: a reload
-        forgets it.
+        Spending, refusals, the ledger, budgets, guarantees. The key stays in this page's memory: a
+        reload forgets it.
       </p>
       <form class="door" onSubmit={(event) => void enter(event)}>
         <label for="key">Operator's key</label>
         <div class="row">
-          <input id="key" type="password" ref={field} autocomplete="off" spellcheck={false} required />
+          <input
+            id="key"
+            type="password"
+            ref={field}
+            autocomplete="off"
+            spellcheck={false}
+            required
+          />
           <button type="submit" disabled={asking}>
             Open
           </button>
@@ -80,7 +87,8 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       <section class="panel" aria-labelledby="spending">
         <h2 id="spending">Spending over time</h2>
         <p>
-          Amounts of epsilon are in nats. A sum over people measures use: no one's loss is that large.
+          Amounts of epsilon are in nats. A sum over people measures use: no one's loss is that
+          large.
         </p>
         <ShowPending draft={running}>{(found) => <Spending found={found} />}</ShowPending>
       </section>
@@ -93,7 +101,9 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
         <h2 id="health">The ledger</h2>
         <ShowPending draft={running}>
           {(found) => (
-            <ShowPending draft={logged}>{(read) => <Ledger found={found} log={read} apiKey={apiKey} />}</ShowPending>
+            <ShowPending draft={logged}>
+              {(read) => <Ledger found={found} log={read} apiKey={apiKey} />}
+            </ShowPending>
           )}
         </ShowPending>
       </section>

@@ -40,7 +40,9 @@ export function Spending({ found }: { found: Overview }) {
           {[...days].reverse().map((day) => (
             <tr key={day.day}>
               <th scope="row">{day.day}</th>
-              <td class="number" data-name="Stored requests">{day.requests}</td>
+              <td class="number" data-name="Stored requests">
+                {day.requests}
+              </td>
               <td class="share">
                 <progress value={day.requests} max={most} aria-label={`Requests of ${day.day}`} />
               </td>
@@ -57,7 +59,10 @@ export function Spending({ found }: { found: Overview }) {
 function charged({ spent }: Day, kind: string): string {
   const texts = spent
     .filter((one) => one.kind === kind)
-    .map(({ amount, counted_in, charges }) => `${amount} ${short(counted_in)} in ${several(charges, "charge")}`);
+    .map(
+      ({ amount, counted_in, charges }) =>
+        `${amount} ${short(counted_in)} in ${several(charges, "charge")}`,
+    );
   return texts.join("; ") || "–";
 }
 
@@ -65,7 +70,9 @@ export function Refusals({ apiKey }: { apiKey: string }) {
   const draft = usePending(() => fetchRefusals(apiKey), [apiKey]);
   return (
     <ShowPending draft={draft}>
-      {(found) => (found.length === 0 ? <p>None since the service started.</p> : <Counts found={found} />)}
+      {(found) =>
+        found.length === 0 ? <p>None since the service started.</p> : <Counts found={found} />
+      }
     </ShowPending>
   );
 }
@@ -87,7 +94,9 @@ function Counts({ found }: { found: readonly Refusal[] }) {
           {found.map(({ operation, status, count, reasons }) => (
             <tr key={`${operation} ${status}`}>
               <th scope="row">{operation === "none" ? "an unknown address or key" : operation}</th>
-              <td class="number" data-name="Refused">{count}</td>
+              <td class="number" data-name="Refused">
+                {count}
+              </td>
               <td class="why">
                 {status}: {reasons.join("; or: ") || "an error"}
               </td>
@@ -105,7 +114,8 @@ export function Ledger({ found, log, apiKey }: { found: Overview; log: Log; apiK
     <>
       <dl class="health">
         <Fact name="Kept in" good>
-          {store.place === "file" ? "a file" : store.place}, {several(log.entries, "entry", "entries")} in its log
+          {store.place === "file" ? "a file" : store.place},{" "}
+          {several(log.entries, "entry", "entries")} in its log
         </Fact>
         <Fact name="Second place" good={store.apart}>
           {store.second === "file" ? "a file" : store.second},{" "}
@@ -125,7 +135,8 @@ export function Ledger({ found, log, apiKey }: { found: Overview; log: Log; apiK
 /** Whether the log and every table agree. */
 function verified({ replayed }: Log): string {
   if (replayed === null) return "the log is being replayed: look again";
-  if (!replayed.sound) return `the log does not agree with its tables: ${replayed.problems.join("; ")}`;
+  if (!replayed.sound)
+    return `the log does not agree with its tables: ${replayed.problems.join("; ")}`;
   return `just now, up to entry ${replayed.entries}: the log agrees with every table`;
 }
 

@@ -98,7 +98,8 @@ async function fetchReleasedModel(
     if (device === null) continue;
     try {
       const lists = await DeviceLists.decode(await fetchOctets(`/api/models/${name}/device`));
-      if (lists.digest === device) return { name, lists, titles: titlesOf(lists.items, catalogues) };
+      if (lists.digest === device)
+        return { name, lists, titles: titlesOf(lists.items, catalogues) };
     } catch {
       continue;
     }
@@ -117,7 +118,9 @@ export async function fetchPublished(name: string): Promise<Published> {
 }
 
 async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer[]> {
-  const { disclosures } = await fetchJson<{ disclosures: readonly DisclosureEntry[] }>("/api/disclosures");
+  const { disclosures } = await fetchJson<{ disclosures: readonly DisclosureEntry[] }>(
+    "/api/disclosures",
+  );
   const found = await Promise.allSettled(disclosures.map((one) => fetchOffer(one, catalogues)));
   const offers = found.filter((one) => one.status === "fulfilled").map(({ value }) => value);
   const failed = found.find((one) => one.status === "rejected");
@@ -172,7 +175,7 @@ async function fetchCatalogues(models: readonly Named[]): Promise<Catalogue[]> {
   return Promise.all(
     models.map(async ({ name }) => {
       const catalogue = new Map<string, string | null>();
-      for (let after: string | null = ""; after !== null; ) {
+      for (let after: string | null = ""; after !== null;) {
         const place: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
         const page: ItemPage = await fetchJson(`/api/models/${name}/items?limit=500${place}`);
         for (const { item_id, title } of page.items) catalogue.set(item_id, title);

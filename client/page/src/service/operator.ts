@@ -70,7 +70,10 @@ export function fetchLog(key: string): Promise<Log> {
 }
 
 /** One page of budgets; next: where the following page begins, or null. */
-export function fetchBudgets(key: string, after: number): Promise<{ budgets: HeldBudget[]; next: number | null }> {
+export function fetchBudgets(
+  key: string,
+  after: number,
+): Promise<{ budgets: HeldBudget[]; next: number | null }> {
   return fetchJson(`/api/privacy/budgets?after=${after}&limit=100`, { key });
 }
 
@@ -94,7 +97,11 @@ export async function fetchRefusals(key: string): Promise<Refusal[]> {
   ]);
   const line = /^tacit_requests_total\{operation="([^"]*)",status="(\d+)"\} ([\d.e+]+)$/gm;
   return [...metrics.matchAll(line)]
-    .map(([, operation = "", code, count]) => ({ operation, status: Number(code), count: Number(count) }))
+    .map(([, operation = "", code, count]) => ({
+      operation,
+      status: Number(code),
+      count: Number(count),
+    }))
     .filter(({ status }) => status >= 400)
     .map((one) => ({
       ...one,
@@ -122,22 +129,28 @@ export async function fetchProgress(key: string): Promise<Progress[]> {
     fetchJson<{ campaigns: readonly CampaignState[] }>("/api/campaigns"),
   ]);
   const runs = rounds.map(({ name, round, rounds: of, announced }): Progress => {
-    const state = announced.length > 0 ? "people vote on the next round" : round === 0 ? "not started" : "open";
+    const state =
+      announced.length > 0 ? "people vote on the next round" : round === 0 ? "not started" : "open";
     return { noun: "rounds", name, done: round, of, unit: "rounds opened", state };
   });
-  const asked = campaigns.map(async ({ name, closed, until }): Promise<Progress> => {
-    const { reports } = await fetchJson<{ reports: number }>(`/api/campaigns/${name}/counts`, { key });
+  const campaignProgress = campaigns.map(async ({ name, closed, until }): Promise<Progress> => {
+    const { reports } = await fetchJson<{ reports: number }>(`/api/campaigns/${name}/counts`, {
+      key,
+    });
     const open = until ? `open until ${new Date(until * 1000).toLocaleDateString()}` : "open";
     const state = closed ? "closed" : open;
     return { noun: "campaign", name, done: reports, of: undefined, unit: "reports", state };
   });
-  return [...runs, ...(await Promise.all(asked))];
+  return [...runs, ...(await Promise.all(campaignProgress))];
 }
 
 /** Download the whole log, one entry a line. reportProgress: called with the number of entries. */
-export async function downloadLog(key: string, reportProgress: (entries: number) => void): Promise<Blob> {
+export async function downloadLog(
+  key: string,
+  reportProgress: (entries: number) => void,
+): Promise<Blob> {
   const lines: string[] = [];
-  for (let after: number | null = 0; after !== null; ) {
+  for (let after: number | null = 0; after !== null;) {
     const page: { entries: object[]; next: number | null } = await fetchJson(
       `/api/operations/log?after=${after}`,
       { key },

@@ -28,8 +28,8 @@ export interface RequestOptions {
 }
 
 /** The headers that the page itself puts on a request; the browser adds its usual ones. */
-export async function makeHeaders(asked: RequestOptions): Promise<Headers> {
-  const { method = "GET", key, octets, json, idempotency } = asked;
+export async function makeHeaders(options: RequestOptions): Promise<Headers> {
+  const { method = "GET", key, octets, json, idempotency } = options;
   const headers = new Headers();
   if (key !== undefined) headers.set("Authorization", `Bearer ${key}`);
   if (octets !== undefined) headers.set("Content-Type", OCTETS);
@@ -40,12 +40,12 @@ export async function makeHeaders(asked: RequestOptions): Promise<Headers> {
   return headers;
 }
 
-export async function send(path: string, asked: RequestOptions = {}): Promise<Response> {
-  const { method = "GET", octets, json } = asked;
+export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
+  const { method = "GET", octets, json } = options;
   const body = octets ?? (json === undefined ? null : encodeJson(json));
   let response: Response;
   try {
-    const headers = await makeHeaders(asked);
+    const headers = await makeHeaders(options);
     response = await fetch(path, { method, headers, body, credentials: "omit", redirect: "error" });
   } catch {
     throw new Trouble(
@@ -57,12 +57,12 @@ export async function send(path: string, asked: RequestOptions = {}): Promise<Re
   return response;
 }
 
-export async function fetchJson<T>(path: string, asked?: RequestOptions): Promise<T> {
-  return (await (await send(path, asked)).json()) as T;
+export async function fetchJson<T>(path: string, options?: RequestOptions): Promise<T> {
+  return (await (await send(path, options)).json()) as T;
 }
 
-export async function fetchOctets(path: string, asked?: RequestOptions): Promise<Bytes> {
-  return new Uint8Array(await (await send(path, asked)).arrayBuffer());
+export async function fetchOctets(path: string, options?: RequestOptions): Promise<Bytes> {
+  return new Uint8Array(await (await send(path, options)).arrayBuffer());
 }
 
 /** The message that a person gets about a failure. */

@@ -34,7 +34,7 @@ export async function fetchVisitor(token: string): Promise<Visitor> {
   } catch (error) {
     if (!(error instanceof Trouble) || error.status !== 404) throw error;
     throw new Trouble(
-      "This service gives no keys to visitors, so nothing can be sent. Its operator can let "  +
+      "This service gives no keys to visitors, so nothing can be sent. Its operator can let " +
         "visitors in.",
       error.status,
     );
@@ -44,7 +44,10 @@ export async function fetchVisitor(token: string): Promise<Visitor> {
 /** The epoch of the latest letter that the service took; -1 for none, and where it does not say. */
 export async function fetchLatestEpoch(disclosure: string, { key }: Visitor): Promise<number> {
   try {
-    const { latest } = await fetchJson<{ latest: number }>(`/api/disclosures/${disclosure}/latest`, { key });
+    const { latest } = await fetchJson<{ latest: number }>(
+      `/api/disclosures/${disclosure}/latest`,
+      { key },
+    );
     if (Number.isSafeInteger(latest)) return latest;
   } catch (error) {
     if (error instanceof Trouble && error.status === 404) return -1;

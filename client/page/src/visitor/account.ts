@@ -42,17 +42,23 @@ export async function resumeAccount(
 ): Promise<void> {
   const account = openAccount(identity);
   if ((await account.readState()) !== undefined) return;
-  const hasSentLetters = storage.readContacted().some((path) => path.startsWith("/api/disclosures/"));
+  const hasSentLetters = storage
+    .readContacted()
+    .some((path) => path.startsWith("/api/disclosures/"));
   const isAdopted = identity.adopted !== "";
   if (!hasSentLetters && !isAdopted) return;
   const frozen = [...storage.readFrozen(), ...rated];
   const lastLetterEpoch = isAdopted ? null : 0;
-  await account.start(openState(undefined, frozen, { now: currentSecond(), length, lastLetterEpoch }));
+  await account.start(
+    openState(undefined, frozen, { now: currentSecond(), length, lastLetterEpoch }),
+  );
 }
 
 /** Start the account, when letters are first allowed: nothing leaves in its first half hour. */
 export function startAccount(identity: Identity): Promise<void> {
-  return openAccount(identity).start(new State({ created: currentSecond(), frozen: storage.readFrozen() }));
+  return openAccount(identity).start(
+    new State({ created: currentSecond(), frozen: storage.readFrozen() }),
+  );
 }
 
 /** Run one piece of work at a time, among all tabs: meanwhile no letter of this visitor leaves. */
@@ -80,7 +86,10 @@ export interface SendingPlan {
 }
 
 /** Plan the next letter; undefined before letters were ever allowed, and where none ever leaves. */
-export async function planSending({ name, disclosure }: Offer, identity: Identity): Promise<SendingPlan | undefined> {
+export async function planSending(
+  { name, disclosure }: Offer,
+  identity: Identity,
+): Promise<SendingPlan | undefined> {
   const account = openAccount(identity);
   const state = await account.readState();
   const nextSending = await account.nextSendingTime(currentSecond(), disclosure);
@@ -106,11 +115,11 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
     const entered = new Map([...ratings].map(([item, { entered }]) => [item, entered]));
     const rated = { history, entered };
     const [account, path, now] = [openAccount(identity), releasePath(offer.name), currentSecond()];
-    let asked: Promise<Visitor> | undefined;
+    let visitorRequest: Promise<Visitor> | undefined;
     /** With it goes the token, for which the service gives a visitor's key; once, never before. */
     const visitor = () => {
       storage.storeContacted(path);
-      return (asked ??= fetchVisitor(identity.token));
+      return (visitorRequest ??= fetchVisitor(identity.token));
     };
     await account.checkLatest(published.disclosure, now, async () =>
       fetchLatestEpoch(offer.name, await visitor()),
@@ -119,7 +128,9 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
     if (letter === null || (await wasSent(path, letter))) return undefined;
     const { disclosure } = published;
     explainLetter({ ...offer, disclosure }, Release.decode(letter), history);
-    const scores = Scores.decode(await postLetter(path, identity, await visitor(), letter, disclosure));
+    const scores = Scores.decode(
+      await postLetter(path, identity, await visitor(), letter, disclosure),
+    );
     const list = await rankItems(scores, disclosure, values);
     await listStore(identity).write(new Map([[LIST_KEY, list]]));
     await markSent(path, letter);
@@ -147,7 +158,11 @@ async function postLetter(
 }
 
 /** By preference; in the order of the answer where it is equal. */
-async function rankItems(scores: Scores, disclosure: Disclosure, values: storage.Values): Promise<List> {
+async function rankItems(
+  scores: Scores,
+  disclosure: Disclosure,
+  values: storage.Values,
+): Promise<List> {
   const stars = await completeStars(scores, disclosure, values);
   return [...scores.scores]
     .sort(([, , one], [, , other]) => other - one)
@@ -162,7 +177,12 @@ async function completeStars(
 ): Promise<ReadonlyMap<ItemId, number> | undefined> {
   if (scores.disclosure !== (await disclosure.digest())) return undefined;
   try {
-    const device = await Device.create(disclosure, values, new State({ created: 0 }), systemDrawing());
+    const device = await Device.create(
+      disclosure,
+      values,
+      new State({ created: 0 }),
+      systemDrawing(),
+    );
     return await device.completeScores(scores);
   } catch (error) {
     if (error instanceof Refusal) return undefined;

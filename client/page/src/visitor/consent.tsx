@@ -27,8 +27,8 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending
             <ul>
               <li>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</li>
               <li>
-                Clicks on films of a list, looking films up, saying how many you rated, or a film that
-                someone knows you saw: each reveals what was held back.
+                Clicks on films of a list, looking films up, saying how many you rated, or a film
+                that someone knows you saw: each reveals what was held back.
               </li>
               <li>The service sees when this page is open, at the time of each letter.</li>
             </ul>
@@ -46,8 +46,8 @@ function Switch({ visit, on }: { visit: Visit; on: boolean }) {
   return (
     <>
       <p class="price">
-        It costs <strong>what the letters show, for good and without a budget</strong>, and promises that
-        your {hiddenAttributes(visit.offer.disclosure)} is not sent and shows less in what is.
+        It costs <strong>what the letters show, for good and without a budget</strong>, and promises
+        that your {hiddenAttributes(visit.offer.disclosure)} is not sent and shows less in what is.
       </p>
       <label class="switch">
         <input
@@ -76,8 +76,8 @@ function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
         <strong>{on ? "On." : "Off: nothing leaves."}</strong>{" "}
         {on && speaking.nextSending !== undefined && (
           <>
-            The next letter leaves on <time>{formatTime(speaking.nextSending)}</time>, or when this page is next open
-            after that. Until then you can switch it off.
+            The next letter leaves on <time>{formatTime(speaking.nextSending)}</time>, or when this
+            page is next open after that. Until then you can switch it off.
           </>
         )}
         {!on &&
@@ -86,8 +86,8 @@ function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
             : `The next letter would leave on ${formatTime(speaking.nextSending)}, or when you allow it after that.`)}
       </p>
       <p>
-        Then one leaves every {days === 7 ? "week" : `${days} days`}, whether or not anything is new,
-        at a time that nothing you rate can change. A letter holds everything that is shown.
+        Then one leaves every {days === 7 ? "week" : `${days} days`}, whether or not anything is
+        new, at a time that nothing you rate can change. A letter holds everything that is shown.
       </p>
       <p>
         {last === undefined

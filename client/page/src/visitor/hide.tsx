@@ -18,10 +18,12 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           What should stay yours?
         </h1>
         <p>
-          {offer.table !== undefined && "Only for letters to the service: your list does not need this. "}
-          What people watch, and how they rate it, reveals a lot about them. Here it can be made harder to
-          read your {offers.offers.map(({ disclosure }) => hiddenAttributes(disclosure)).join(" or your ")} from your
-          stars.
+          {offer.table !== undefined &&
+            "Only for letters to the service: your list does not need this. "}
+          What people watch, and how they rate it, reveals a lot about them. Here it can be made
+          harder to read your{" "}
+          {offers.offers.map(({ disclosure }) => hiddenAttributes(disclosure)).join(" or your ")}{" "}
+          from your stars.
         </p>
       </div>
       {offers.offers.length > 1 && (
@@ -51,8 +53,8 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
             />
           ))}
           <p class="stays">
-            These are the values in the data that the service learned from. If none is yours, nothing here
-            can hide it: send no letters. Your list does not need them.
+            These are the values in the data that the service learned from. If none is yours,
+            nothing here can hide it: send no letters. Your list does not need them.
           </p>
           <p class="stays">
             <Lock /> This answer never leaves your device. It is needed here, to choose which films
@@ -61,13 +63,15 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
           {visit.sent[releasePath(offer.name)] !== undefined && (
             <p class="stays">
               Your letters were disguised under one answer. Under another one your device decides
-              nothing new and repeats the latest letter: new films could reveal which answer is true.
+              nothing new and repeats the latest letter: new films could reveal which answer is
+              true.
             </p>
           )}
         </fieldset>
       ))}
       <div class="hold">
-        {hasAllValues(visit) && attributes.map((table) => <Traces key={table.name} table={table} visit={visit} />)}
+        {hasAllValues(visit) &&
+          attributes.map((table) => <Traces key={table.name} table={table} visit={visit} />)}
       </div>
       <div class="bar">
         <p role="status">{hasAllValues(visit) ? "Kept here" : "Not answered yet"}</p>

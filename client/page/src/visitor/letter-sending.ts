@@ -6,7 +6,14 @@ import { describeError } from "../service/requests";
 import type { Offer } from "../service/offers";
 import type { Identity } from "./code";
 import * as storage from "./storage";
-import { startAccount, readList, planSending, sendDueLetter, type List, type SendingPlan } from "./account";
+import {
+  startAccount,
+  readList,
+  planSending,
+  sendDueLetter,
+  type List,
+  type SendingPlan,
+} from "./account";
 
 export interface LetterSending {
   /** The disclosure that letters may be sent for; empty while none may. */
@@ -68,7 +75,8 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
     if (plan === undefined || allowed === "" || allowed !== offer?.name) return;
     let timer: ReturnType<typeof setTimeout>;
     const run = () => {
-      const left = Math.max(plan.isUnanswered ? 0 : plan.nextSending * 1000, notBefore) - Date.now();
+      const left =
+        Math.max(plan.isUnanswered ? 0 : plan.nextSending * 1000, notBefore) - Date.now();
       if (left > 0) timer = setTimeout(run, Math.min(left, LONGEST_TIMER));
       else void sendNow();
     };
@@ -99,5 +107,12 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
     },
     [offer, identity],
   );
-  return { allowedDisclosure: allowed, allow, nextSending: plan?.nextSending, trouble, list, changes: turn };
+  return {
+    allowedDisclosure: allowed,
+    allow,
+    nextSending: plan?.nextSending,
+    trouble,
+    list,
+    changes: turn,
+  };
 }

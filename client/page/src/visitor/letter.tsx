@@ -57,7 +57,9 @@ export function Envelope({ letter, token }: { letter: Letter; token: string }) {
     <details class="envelope">
       <summary>The envelope around it</summary>
       <dl>
-        <dt>Right before, the page asks for a visitor's key, with a random number that is always yours</dt>
+        <dt>
+          Right before, the page asks for a visitor's key, with a random number that is always yours
+        </dt>
         <dd>
           <code>
             POST {location.origin}/api/visitors {JSON.stringify({ token })}

@@ -35,7 +35,11 @@ export interface ReportDraft extends Letter {
 }
 
 /** A letter with disguised stars, with what each part of it means. */
-export function explainLetter({ name, disclosure, titles }: Offer, release: Release, stars: Stars): Letter {
+export function explainLetter(
+  { name, disclosure, titles }: Offer,
+  release: Release,
+  stars: Stars,
+): Letter {
   const text = (written: string, meaning: string, staysHereText?: string): MessagePart => {
     const part = { bytes: encodeUtf8(written), text: written, meaning };
     return staysHereText === undefined ? part : { ...part, staysHere: staysHereText };
@@ -124,13 +128,16 @@ function here(sent: number, given: number | undefined): string | undefined {
 /** The parts, if they are the whole of the body: what cannot be explained is not sent. */
 function checkWhole(parts: MessagePart[], body: Bytes): MessagePart[] {
   const spelled = parts.map(({ bytes }) => toHex(bytes)).join("");
-  if (spelled !== toHex(body)) throw new Error("This page cannot explain these bytes, so it will not send them.");
+  if (spelled !== toHex(body))
+    throw new Error("This page cannot explain these bytes, so it will not send them.");
   return parts;
 }
 
 function checkSame(sealed: Bytes, drafted: Bytes): void {
   if (!equalBytes(sealed, drafted)) {
-    throw new Error("Something changed since these bytes were shown. Look at them again before you send.");
+    throw new Error(
+      "Something changed since these bytes were shown. Look at them again before you send.",
+    );
   }
 }
 

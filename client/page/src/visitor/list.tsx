@@ -25,13 +25,23 @@ export function List({ visit }: { visit: Visit }) {
     <>
       {released !== undefined && <ListOfTheReleasedModel visit={visit} released={released} />}
       {offer.table !== undefined && <ListMadeHere visit={visit} first={first} />}
-      {speaking.list !== undefined && <OtherLists visit={visit} list={speaking.list} first={first} />}
+      {speaking.list !== undefined && (
+        <OtherLists visit={visit} list={speaking.list} first={first} />
+      )}
     </>
   );
 }
 
 /** What stands below the lists made here. */
-function OtherLists({ visit, list, first }: { visit: Visit; list: readonly RankedItem[]; first: boolean }) {
+function OtherLists({
+  visit,
+  list,
+  first,
+}: {
+  visit: Visit;
+  list: readonly RankedItem[];
+  first: boolean;
+}) {
   const { offer, offers } = visit;
   return (
     <>
@@ -41,9 +51,11 @@ function OtherLists({ visit, list, first }: { visit: Visit; list: readonly Ranke
       {list.length === 0 && offer.table === undefined && (
         <ListOfTheMostLiked visit={visit} first={first} />
       )}
-      {offers.questions.filter(({ hasClusters: clustered }) => clustered).map((question) => (
-        <Groups key={question.name} visit={visit} question={question} />
-      ))}
+      {offers.questions
+        .filter(({ hasClusters: clustered }) => clustered)
+        .map((question) => (
+          <Groups key={question.name} visit={visit} question={question} />
+        ))}
       <OwnData visit={visit} />
     </>
   );
@@ -63,8 +75,8 @@ function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: R
           For you
         </h1>
         <p class="stays">
-          <Lock /> Nothing leaves this browser. The service gives everybody the same model; your device
-          fetched all of it and ranks with your true stars.
+          <Lock /> Nothing leaves this browser. The service gives everybody the same model; your
+          device fetched all of it and ranks with your true stars.
         </p>
       </div>
       {!rated && (
@@ -135,8 +147,8 @@ function ListByLetter(given: { visit: Visit; list: readonly RankedItem[]; first:
           {first ? "For you" : "By your letters"}
         </Heading>
         <p>
-          The service answered your latest letter with scores of every film. They are kept here: your
-          device added your part, left out what you rated, and sends the result to nobody.
+          The service answered your latest letter with scores of every film. They are kept here:
+          your device added your part, left out what you rated, and sends the result to nobody.
         </p>
       </div>
       <Films visit={visit} heading={first ? "h2" : "h3"} films={unseen} />
@@ -157,8 +169,8 @@ function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) 
           What most people like
         </Heading>
         <p>
-          The service publishes this order for everybody; your device left out what you rated. A list
-          of your own is made from disguised stars alone.{" "}
+          The service publishes this order for everybody; your device left out what you rated. A
+          list of your own is made from disguised stars alone.{" "}
           {on ? (
             <>
               Yours comes with the first letter. <a href="#send">See when it leaves</a>
@@ -170,7 +182,11 @@ function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) 
           )}
         </p>
       </div>
-      <Films visit={visit} heading={first ? "h2" : "h3"} films={unseen.map((item) => [item, null])} />
+      <Films
+        visit={visit}
+        heading={first ? "h2" : "h3"}
+        films={unseen.map((item) => [item, null])}
+      />
     </section>
   );
 }
@@ -217,8 +233,8 @@ function Groups({ visit, question }: { visit: Visit; question: Question }) {
     <section class="panel" aria-labelledby={`groups-${name}`}>
       <h2 id={`groups-${name}`}>By groups of films</h2>
       <p>
-        The groups were made of everybody's answers by coin toss. Your device fetched all of them and
-        chose by itself.
+        The groups were made of everybody's answers by coin toss. Your device fetched all of them
+        and chose by itself.
       </p>
       <ShowPending draft={draft}>
         {(found) => (

@@ -9,17 +9,20 @@ export function MeasurementText({ card, hidden }: { card: Card | undefined; hidd
   if (strongest === undefined) {
     return (
       <p class="measured">
-        <strong>Not measured:</strong> nobody tried how well your {hidden} is hidden by these tables.
+        <strong>Not measured:</strong> nobody tried how well your {hidden} is hidden by these
+        tables.
       </p>
     );
   }
   const without = strongestWithoutHiding(card?.measurements ?? []);
   return (
     <p class="measured">
-      <strong>Measured</strong> on {strongest.data}, never proved: of one person of each kind, the best of the
-      programs that were tried tells who has which {hidden} {timesInHundred(strongest.auc)} times in 100, with 95 %
-      confidence at most {Math.ceil(100 * strongest.high)}. Tossing a coin gives 50
-      {without !== undefined && `; without hiding it was ${timesInHundred(without.auc)}`}. Others may do better.
+      <strong>Measured</strong> on {strongest.data}, never proved: of one person of each kind, the
+      best of the programs that were tried tells who has which {hidden}{" "}
+      {timesInHundred(strongest.auc)} times in 100, with 95 % confidence at most{" "}
+      {Math.ceil(100 * strongest.high)}. Tossing a coin gives 50
+      {without !== undefined && `; without hiding it was ${timesInHundred(without.auc)}`}. Others
+      may do better.
     </p>
   );
 }

@@ -24,7 +24,7 @@ export function OwnData({ visit }: { visit: Visit }) {
 
 /** Asked for by its button alone: a request with the visitor's key tells that the visitor is here. */
 function BudgetPanel({ visit }: { visit: Visit }) {
-  const [asked, setAsked] = useState(false);
+  const [isRequested, setIsRequested] = useState(false);
   const never = Object.keys(visit.sent).length === 0;
   return (
     <div class="panel">
@@ -33,12 +33,12 @@ function BudgetPanel({ visit }: { visit: Visit }) {
         {never && "You have sent nothing yet. "}Disguised stars have no epsilon to count; answers by
         coin toss are counted on your device, which stops at its limit.
       </p>
-      {!never && !asked && (
-        <button type="button" class="quiet" onClick={() => setAsked(true)}>
+      {!never && !isRequested && (
+        <button type="button" class="quiet" onClick={() => setIsRequested(true)}>
           Ask the service what it counted
         </button>
       )}
-      {asked && <ChargedBudgets visit={visit} />}
+      {isRequested && <ChargedBudgets visit={visit} />}
     </div>
   );
 }
@@ -57,7 +57,11 @@ function ChargedBudgets({ visit }: { visit: Visit }) {
                 <strong>You have used {shareOf(Number(budget.spent), Number(budget.cap))}</strong>
                 <span class="of">of {of}</span>
                 <span class="amount">{`${budget.spent} of ${budget.cap} (${budget.counted_in})`}</span>
-                <progress value={Number(budget.spent)} max={Number(budget.cap)} aria-label={`Spent: ${of}`} />
+                <progress
+                  value={Number(budget.spent)}
+                  max={Number(budget.cap)}
+                  aria-label={`Spent: ${of}`}
+                />
               </li>
             ))}
           </ul>
@@ -69,15 +73,15 @@ function ChargedBudgets({ visit }: { visit: Visit }) {
 
 function CodePanel({ visit }: { visit: Visit }) {
   const [shown, setShown] = useState(false);
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const field = useRef<HTMLInputElement>(null);
   return (
     <div class="panel">
       <h3>Another device</h3>
       <p>
-        With your code, another browser is the same visitor. What was decided here is kept here alone,
-        so letters with disguised stars leave only from the browser that made the code. A person who has
-        the code can undo the disguise: keep it to yourself.
+        With your code, another browser is the same visitor. What was decided here is kept here
+        alone, so letters with disguised stars leave only from the browser that made the code. A
+        person who has the code can undo the disguise: keep it to yourself.
       </p>
       <p>
         <button type="button" class="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>
@@ -89,14 +93,14 @@ function CodePanel({ visit }: { visit: Visit }) {
         onSubmit={(event) => {
           event.preventDefault();
           const fits = adoptCode(field.current?.value ?? "");
-          setSaid(fits ? "" : "That is not a code: it has 43 letters, digits, - and _.");
+          setMessage(fits ? "" : "That is not a code: it has 43 letters, digits, - and _.");
           if (fits) location.reload();
         }}
       >
         {visit.identity.adopted !== "" && (
           <p class="stays">
-            Your code came from another browser, which decides what its letters hold. No letter leaves
-            from here. Your list made here uses all that you rate here.
+            Your code came from another browser, which decides what its letters hold. No letter
+            leaves from here. Your list made here uses all that you rate here.
           </p>
         )}
         <label for="code">I have a code</label>
@@ -106,7 +110,7 @@ function CodePanel({ visit }: { visit: Visit }) {
             Use it
           </button>
         </div>
-        {said !== "" && <Trouble>{said}</Trouble>}
+        {message !== "" && <Trouble>{message}</Trouble>}
       </form>
     </div>
   );
@@ -129,8 +133,9 @@ function ErasePanel({ visit }: { visit: Visit }) {
     <div class="panel">
       <h3>Delete everything</h3>
       <p>
-        The service forgets what it keeps of you, and this browser forgets your stars, your answer and
-        your code. What was learned from letters already sent is not undone: a receipt says what.
+        The service forgets what it keeps of you, and this browser forgets your stars, your answer
+        and your code. What was learned from letters already sent is not undone: a receipt says
+        what.
       </p>
       <p>
         <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>
@@ -140,14 +145,12 @@ function ErasePanel({ visit }: { visit: Visit }) {
       {trouble !== undefined && <Trouble>{trouble}</Trouble>}
       <dialog ref={dialog} aria-labelledby="sure">
         <h2 id="sure">Delete everything of yours?</h2>
-        <p>
-          It cannot be brought back. You get a receipt of what is gone and what is not.
-        </p>
+        <p>It cannot be brought back. You get a receipt of what is gone and what is not.</p>
         <p>
           If letters left from here, this browser keeps the numbers of the films they were decided
-          from, without stars, so that a new visitor here never sends them. If that is erased too, by
-          clearing the browser or in another one, rating the same films again on a new account shows
-          two draws. A service that finds out that both are you then reads what you hid, with
+          from, without stars, so that a new visitor here never sends them. If that is erased too,
+          by clearing the browser or in another one, rating the same films again on a new account
+          shows two draws. A service that finds out that both are you then reads what you hid, with
           certainty.
         </p>
         <div class="row">

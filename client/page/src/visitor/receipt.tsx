@@ -4,11 +4,17 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { VisitState } from "./visit";
 
-export function Receipt({ over: { service, frozen, used } }: { over: NonNullable<VisitState["ended"]> }) {
+export function Receipt({
+  over: { service, frozen, used },
+}: {
+  over: NonNullable<VisitState["ended"]>;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const bounds = service?.bounded_by ?? [];
-  const first = used.map((one) => bounds.find(({ of }) => of === one)).filter((one) => one !== undefined);
+  const first = used
+    .map((one) => bounds.find(({ of }) => of === one))
+    .filter((one) => one !== undefined);
   const own = first.map(({ sentence }) => sentence);
   const names = used.map((one) => ` ${one.split("/")[1]}`);
   const sent = (service?.cannot_be_recalled ?? []).filter(
@@ -52,7 +58,9 @@ export function Receipt({ over: { service, frozen, used } }: { over: NonNullable
               />
               <Several
                 name="What bounds it"
-                texts={bounds.filter((one) => !first.includes(one)).map(({ of, sentence }) => `${of}: ${sentence}`)}
+                texts={bounds
+                  .filter((one) => !first.includes(one))
+                  .map(({ of, sentence }) => `${of}: ${sentence}`)}
               />
             </details>
           </>

@@ -18,7 +18,10 @@ import type { Visit } from "./visit";
 
 export function ReportLetter({ visit, question }: { visit: Visit; question: Question }) {
   const { stars, identity } = visit;
-  const draft = usePending<ReportDraft>(() => draftReport(question, stars, identity), [question, stars]);
+  const draft = usePending<ReportDraft>(
+    () => draftReport(question, stars, identity),
+    [question, stars],
+  );
   const guarantee = usePending(() => fetchGuarantee(`campaigns/${question.name}`), [question.name]);
   const id = `report-${question.name}`;
   const { questions, epsilon } = question.campaign;
@@ -62,8 +65,8 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
 function Price({ share, guarantee: { cards, sentence } }: { share: string; guarantee: Guarantee }) {
   return (
     <p class="price">
-      It costs <strong>{share}</strong> of what you can ever spend on such questions, and promises this:{" "}
-      {cards[0]?.sentence ?? sentence}
+      It costs <strong>{share}</strong> of what you can ever spend on such questions, and promises
+      this: {cards[0]?.sentence ?? sentence}
     </p>
   );
 }

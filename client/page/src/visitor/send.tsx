@@ -50,7 +50,7 @@ export function Send({ visit }: { visit: Visit }) {
 interface Drawn {
   readonly release: Release | null;
   readonly letter: Letter | undefined;
-  readonly silence: string | undefined;
+  readonly notice: string | undefined;
   /** Films that another memory may have decided. */
   readonly frozen: number;
 }
@@ -61,31 +61,35 @@ function StarsLetter({ visit }: { visit: Visit }) {
   const draw = async (): Promise<Drawn> => {
     const account = openAccount(identity);
     const rated = { history: stars, entered: new Map() };
-    const { release, notice: silence } = await account.draft(offer, values, rated, currentSecond());
-    const frozen = [...((await account.readState())?.frozen ?? [])].filter((item) => stars.has(item));
+    const { release, notice } = await account.draft(offer, values, rated, currentSecond());
+    const frozen = [...((await account.readState())?.frozen ?? [])].filter((item) =>
+      stars.has(item),
+    );
     const letter = release === null ? undefined : explainLetter(offer, release, stars);
-    return { release, silence, letter, frozen: frozen.length };
+    return { release, notice, letter, frozen: frozen.length };
   };
   const draft = usePending(draw, [offer, values, stars, speaking.changes], true);
   return (
     <>
       <p>
-        Your taste is meant to be seen, so most stars leave as you gave them. Some films are held back
-        for good and some stars moved by chance, so that your {hiddenAttributes(offer.disclosure)} shows less
-        in what is left. Each film is decided once, for ever.
+        Your taste is meant to be seen, so most stars leave as you gave them. Some films are held
+        back for good and some stars moved by chance, so that your{" "}
+        {hiddenAttributes(offer.disclosure)} shows less in what is left. Each film is decided once,
+        for ever.
       </p>
       {identity.adopted === "" && <Consent visit={visit} guarantee={guarantee} />}
       <ShowPending draft={draft}>
-        {({ release, letter, silence, frozen }) => (
+        {({ release, letter, notice, frozen }) => (
           <>
             {frozen > 0 && release !== null && (
               <p class="stays">
                 The memory of an earlier visitor is not here, so{" "}
-                {frozen === 1 ? "1 film is" : `${frozen} films are`} frozen: no letter from here holds
-                what may have been decided before. Films that you rate from now on are decided.
+                {frozen === 1 ? "1 film is" : `${frozen} films are`} frozen: no letter from here
+                holds what may have been decided before. Films that you rate from now on are
+                decided.
               </p>
             )}
-            {silence !== undefined && <Trouble>{silence}</Trouble>}
+            {notice !== undefined && <Trouble>{notice}</Trouble>}
             {release !== null && letter !== undefined && (
               <>
                 <h3>The letter as it would be now</h3>
@@ -107,7 +111,8 @@ function StarsLetter({ visit }: { visit: Visit }) {
 /** "6 films, 1 star changed, 2 held back". */
 function counted(release: Release, { offer, stars }: Visit): string {
   const { home, changed } = compareStars(release, offer.disclosure, stars);
-  const moved = changed === 1 ? "1 star changed" : `${changed === 0 ? "no" : changed} stars changed`;
+  const moved =
+    changed === 1 ? "1 star changed" : `${changed === 0 ? "no" : changed} stars changed`;
   return `${films(release.ratings.length)}, ${moved}, ${home.length} held back`;
 }
 
@@ -123,41 +128,45 @@ function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Gua
   return (
     <>
       <ShowPending draft={given.guarantee}>
-        {({ cards }) => <MeasurementText card={cards[0]} hidden={hiddenAttributes(offer.disclosure)} />}
+        {({ cards }) => (
+          <MeasurementText card={cards[0]} hidden={hiddenAttributes(offer.disclosure)} />
+        )}
       </ShowPending>
-    <div class="balance">
-      <div>
-        <h3>Leaves</h3>
-        <ul>
-          <li>
-            {films(count)}
-            {count > 0 &&
-              (changed === 0 ? ", all with the stars you gave" : `, ${changed} with other stars than you gave`)}
-          </li>
-          <li>which tables your device used, and which letter of the calendar this is</li>
-          <li>
-            with the connection: a visitor's key, which the service gives for a random number, your
-            internet address, the time
-          </li>
-        </ul>
-      </div>
-      <div class="home">
-        <h3>
-          <Lock /> Stays here
-        </h3>
-        <ul>
-          <li>your {hiddenAttributes(offer.disclosure)}</li>
-          <li>which stars are as you gave them, and which are not</li>
-          {home.length > 0 && (
+      <div class="balance">
+        <div>
+          <h3>Leaves</h3>
+          <ul>
             <li>
-              {home.length === 1 ? "1 film" : `${home.length} films`} not in the letter:{" "}
-              {home.map(offer.titles).join(", ")}
+              {films(count)}
+              {count > 0 &&
+                (changed === 0
+                  ? ", all with the stars you gave"
+                  : `, ${changed} with other stars than you gave`)}
             </li>
-          )}
-          <li>how many films you rated, the secret that chance is drawn from, and your list</li>
-        </ul>
+            <li>which tables your device used, and which letter of the calendar this is</li>
+            <li>
+              with the connection: a visitor's key, which the service gives for a random number,
+              your internet address, the time
+            </li>
+          </ul>
+        </div>
+        <div class="home">
+          <h3>
+            <Lock /> Stays here
+          </h3>
+          <ul>
+            <li>your {hiddenAttributes(offer.disclosure)}</li>
+            <li>which stars are as you gave them, and which are not</li>
+            {home.length > 0 && (
+              <li>
+                {home.length === 1 ? "1 film" : `${home.length} films`} not in the letter:{" "}
+                {home.map(offer.titles).join(", ")}
+              </li>
+            )}
+            <li>how many films you rated, the secret that chance is drawn from, and your list</li>
+          </ul>
+        </div>
       </div>
-    </div>
     </>
   );
 }

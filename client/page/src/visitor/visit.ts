@@ -109,7 +109,9 @@ export function useVisit(isShown: boolean): VisitState {
   if (trouble !== undefined) return { trouble };
   if (inputs === undefined) return {};
   if (offer === undefined) {
-    return { trouble: "This service offers nothing that hides an attribute, so there is no visit." };
+    return {
+      trouble: "This service offers nothing that hides an attribute, so there is no visit.",
+    };
   }
   const currentVisitor = () => {
     if (visitor.current === undefined) {
@@ -148,7 +150,10 @@ export function useVisit(isShown: boolean): VisitState {
           const used = storage.readContacted().map((path) => path.split("/").slice(2, 4).join("/"));
           const known = storage.readContacted().length > 0 || inputs.identity.adopted !== "";
           const service = known ? await eraseVisitor(await currentVisitor(), wish) : undefined;
-          const frozen = await frozenItems(inputs.identity, [...stars.keys(), ...storage.readRatings().keys()]);
+          const frozen = await frozenItems(inputs.identity, [
+            ...stars.keys(),
+            ...storage.readRatings().keys(),
+          ]);
           await storage.forgetAll(frozen);
           return { service, frozen: frozen.length, used };
         });
@@ -170,7 +175,11 @@ function allNamesOf(item: ItemId, offer: Offer | undefined): ItemId[] {
  * Ratings with these stars for an item, or without them. It keeps its first second, and the names
  * that it was rated under: they distinguish deletions from new names.
  */
-function withRating(before: storage.Ratings, names: ItemId[], stars: number | undefined): storage.Ratings {
+function withRating(
+  before: storage.Ratings,
+  names: ItemId[],
+  stars: number | undefined,
+): storage.Ratings {
   const after = new Map(before);
   for (const name of names) after.delete(name);
   if (stars === undefined) return after;

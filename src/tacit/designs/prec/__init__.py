@@ -6,8 +6,8 @@ Source   Gilbert, Liu, Yu: On differentially private online collaborative recomm
 paper                       here                                   where
 T, m, n, P, D, R            PRecSettings                           settings.py
 phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py
-p-REC_sim, p-REC            PRec                                   curator.py
-creditD, creditR, weight    Block                                  clients.py
+p-REC_sim, p-REC            PRec, Curator                          model.py, curator.py
+creditD, creditR, weight    Block                                  round.py
 promise of P peers          Gate (sound), assumed (published)      clients.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
@@ -17,12 +17,12 @@ rounds may have fewer objects; voters may abstain, join and leave. The published
 and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
 """
 
-from tacit.designs.prec.clients import Entry, Round, Transcript
-from tacit.designs.prec.curator import PRec
+from tacit.designs.prec.clients import Entry, Transcript
 from tacit.designs.prec.guarantees import cards
+from tacit.designs.prec.model import PRec
 from tacit.designs.prec.output_distribution import OutputDistribution
+from tacit.designs.prec.replay import Round, replay
 from tacit.designs.prec.settings import Plan, PRecSettings
-from tacit.designs.prec.storing import replay
 
 __all__ = [
     "Entry",

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.rounding import round_up
+from tacit.designs.prec.round import Block
 from tacit.designs.prec.voters import Id
-from tacit.engine.votes import Counts, Credits, Votes, enrol, no_credits
 from tacit.errors import ConfigError
 from tacit.mechanisms.gate import GateRun, ThresholdGate
 
@@ -81,16 +80,6 @@ class Transcript:
     stopped: int | None = None
 
 
-@dataclass(frozen=True)
-class Round:
-    """What comes in before and with one round: see `PRec.open_round`."""
-
-    candidates: Collection[Any]
-    votes: Mapping[Any, Any] | tuple[Any, Any]
-    joined: Collection[Any] = ()
-    left: Collection[Any] = ()
-
-
 @dataclass(eq=False)
 class Run:
     """block, place: where the state is of who counts. gate: None where there is none; its noisy
@@ -128,72 +117,3 @@ class Run:
             return False
         self.passed = number
         return True
-
-
-class Block:
-    """Who counts for each of up to 64 clients side by side: a few bits per voter and client."""
-
-    def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
-        self.credit = no_credits(voters, diversity=diversity, radius=radius)
-        self._counts: tuple[Counts, Counts] | None = None
-
-    def enrol(self, place: int, electorate: Bits) -> None:
-        """A client at this place, for whom the electorate (rows,) counts with full credits."""
-        enrol(self.credit, place, electorate)
-        self._counts = None
-
-    def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
-        """Of the open round: (objects,) votes that count for the client, and the credit left."""
-        if self._counts is None:
-            from tacit.engine import votes_compiled as engine
-
-            tally = engine.tally(votes, self.credit.alive, objects)
-            total = tally.sum(axis=1) if self._plain else engine.total_credit(self.credit)
-            self._counts = tally, total
-        return self._counts[0][place], int(self._counts[1][place])
-
-    def counting(self, place: int) -> Bits:
-        """(rows,) who counts for the client at this place."""
-        return (self.credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
-
-    def fit(self, rows: int, present: Bits | None) -> None:
-        """Room for so many voters; the new ones count for nobody who is here already. present:
-        (rows,) who has not left, None if nobody new has. Who left counts for nobody."""
-        old = self.credit
-        if more := rows - old.alive.size:
-            planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
-            alive = np.pad(old.alive, (0, more))
-            self.credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
-            self._counts = None
-        if present is not None:
-            self.credit.alive[~present] = 0
-            self._counts = None
-
-    def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
-        """Charge for the answers of the last round, and count this one's votes in the same walk.
-        had, has: objects of the last round and of this one."""
-        self._counts = None
-        if not answers:
-            return
-        from tacit.engine import votes_compiled as engine
-
-        # Bit c of each object: for client c its voters lose a creditD, a creditR
-        diverse, radius = np.zeros(had, np.uint64), np.zeros(had, np.uint64)
-        for client, (chosen, liked) in answers.items():
-            bit = np.uint64(1 << client)
-            if liked:
-                diverse |= bit
-                diverse[chosen] &= ~bit
-            else:
-                radius[chosen] |= bit
-        if self._plain:
-            spared = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, spared, votes, self.credit.alive, has)
-            self._counts = tally, tally.sum(axis=1)
-        else:
-            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
-
-    @property
-    def _plain(self) -> bool:
-        """Whether a voter has one credit, D = R = 0."""
-        return self.credit.start_both == 0

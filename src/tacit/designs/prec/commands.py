@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import Result, Table
+from tacit.evaluation import Interval, Result, Table, describe_run
 
 if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds
     from tacit.designs.prec import PRec
+    from tacit.designs.prec.planner import LossPlan
 
 DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
@@ -32,17 +33,51 @@ class PlanSettings:
     epsilon: float | None = option(
         "Count the voters that these nats take, gate apart.", default=None
     )
+    loss: float | None = option(
+        "Disliked recommendations that are allowed: print the least epsilon for it.",
+        default=None,
+        least=0,
+    )
+    mode: str | None = option(
+        "Whose epsilon --loss takes: promise, or floor under a gate; default: the smaller.",
+        default=None,
+    )
+    report: Path | None = option(
+        "Write a page with the curve of epsilon against loss here.", default=None, writes=True
+    )
+
+    def __post_init__(self) -> None:
+        if self.mode not in (None, "promise", "floor"):
+            raise ConfigError(f"--mode is promise or floor; got {self.mode!r}.")
+        if self.mode is not None and self.loss is None and self.report is None:
+            raise ConfigError("--mode says whose epsilon a loss has: add --loss or --report.")
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of the run, by the planner's names."""
+        return {
+            "objects": self.objects,
+            "rounds": self.rounds,
+            "peers": self.peers,
+            "voters": self.voters,
+            "diversity": self.diversity,
+            "radius": self.radius,
+        }
 
 
-def plan(settings: PlanSettings, _: Run) -> Result:
+def plan(settings: PlanSettings, run: Run) -> Result:
     """Count the voters that p-REC needs.
 
     Also computes what it reveals about each voter: with a gate, always; without one, if enough
-    voters agree with the client in every round, which nobody can check.
+    voters agree with the client in every round, which nobody can check. With --loss, the least
+    epsilon for a number of disliked recommendations, beside what nobody can go below.
     """
     from tacit.designs.prec import planner
 
-    planned = planner.plan(**vars(settings))
+    mode: Any = settings.mode
+    planned = planner.plan(
+        **settings.sizes, epsilon=settings.epsilon, loss=settings.loss, mode=mode
+    )
     exact = planned["epsilon_exact"] or {}
     known = {mode: "bound" if exact.get(mode) is None else "exact" for mode in ("floor", "promise")}
     proven = planned["epsilon_proven"]
@@ -67,6 +102,12 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         ],
     )
     shown: list[Table | str] = [losses, disliked, advice(planned)]
+    if settings.loss is not None:
+        shown += [bounds_table(planned), loss_advice(planned)]
+    if settings.report is not None:
+        curve = planner.loss_curve(**settings.sizes, mode=mode)
+        planned["curve"] = [asdict(point) for point in curve]
+        write_curve(planned, curve, settings.report, describe_run(run.command, asdict(settings)))
     if planned["epsilon_exact_reason"] is not None:
         shown.append(planned["epsilon_exact_reason"])
     return Result(planned, shown, "docs/prec-theory.md  says how these numbers are found.")
@@ -92,6 +133,103 @@ def advice(planned: Mapping[str, Any]) -> str:
     if needed["exact_floor"] is None:
         known = f"it is known to be enough that a gate keeps {floor:,}"
     return f"{text}{known}; the theorem asks for {needed['theorem']:,}."
+
+
+def bounds_table(planned: Mapping[str, Any]) -> Table:
+    """What p-REC is proven to have at a loss, and what nobody can go below."""
+    epsilon, mode = planned["epsilon"], planned["mode"]
+    upper = "not proven for so small a loss" if epsilon is None else epsilon
+    name = "p-REC, at most" if mode is None else f"p-REC, at most ({mode})"
+    rows = [(name, upper)]
+    rows += [(f"{bound['name']}, at least", bound["epsilon"]) for bound in planned["bounds"]]
+    return Table("", (f"epsilon at {planned['loss']:g} disliked recommendations", "nats"), rows)
+
+
+def loss_advice(planned: Mapping[str, Any]) -> str:
+    """In words: what a loss costs, which bound decides, and that there is little trade-off."""
+    loss, epsilon = planned["loss"], planned["epsilon"]
+    if planned["impossible"]:
+        return (
+            f"No algorithm, private or not, keeps to {loss:g} disliked recommendations: at least "
+            f"{planned['loss_lower_bound']:g} are expected in the worst case (Theorem 6)."
+        )
+    if epsilon is None:
+        return (
+            f"p-REC is proven to keep to {planned['loss_bound']:.4g} and has no knob that lowers "
+            "it: for a smaller loss no epsilon is proven here."
+        )
+    if epsilon == 0:
+        return (
+            "Uniform recommendations have so few disliked ones without looking at a vote: epsilon "
+            "is 0."
+        )
+    text = (
+        f"p-REC keeps to {planned['loss_bound']:.4g} at epsilon {epsilon:.4g}, and has no knob: "
+        "a larger loss costs it the same, until uniform recommendations are good enough. "
+    )
+    if planned["mode"] == "floor":
+        text += "The gate's own epsilon and delta come to it. "
+    if planned["gap"] is None:
+        return f"{text}No lower bound is above 0 at this loss."
+    return (
+        f"{text}Nobody can go below {epsilon / planned['gap']:.3g} ({planned['decides']} decides), "
+        f"a factor of {planned['gap']:.3g} less. That is the paper's main result: there is little "
+        "trade-off, as the lower bound falls with the logarithm of the loss alone."
+    )
+
+
+def write_curve(
+    planned: Mapping[str, Any], curve: Sequence[LossPlan], file: Path, manifest: dict[str, Any]
+) -> None:
+    """Write a page with epsilon against loss: the step of p-REC, and the lower bounds."""
+    from tacit.evaluation.lines import Line
+    from tacit.evaluation.page import Figure, Mark, Page, Section
+    from tacit.evaluation.plots import steps
+
+    upper: dict[float | None, Interval | None] = {}
+    lower: dict[float | None, Interval | None] = {}
+    for point in curve:
+        epsilon = point.epsilon
+        least = max(bound.epsilon for bound in point.bounds)
+        upper[point.loss] = None if epsilon is None else Interval(epsilon, epsilon, epsilon)
+        lower[point.loss] = Interval(least, least, least)
+    lines = (
+        Line("p-REC, at most", "var(--p2)", (), upper),
+        Line("anybody, at least", "var(--p3)", (5, 3), lower),
+    )
+    uniform = planned["rounds"] * (1 - 1 / planned["objects"])
+    transitions = [planned["loss_bound"], uniform]
+    titles = {"x_title": "disliked recommendations", "y_title": "epsilon, nats"}
+    drawn = steps(lines, **titles, transitions=transitions)
+    rows = []
+    for point in curve:
+        written = "–" if point.epsilon is None else f"{point.epsilon:.4g}"
+        least = max(bound.epsilon for bound in point.bounds)
+        rows.append((f"{point.loss:.4g}", written, f"{least:.4g}", point.decides))
+    columns = ("disliked", "p-REC, at most", "anybody, at least", "by")
+    figure = Figure(
+        "Epsilon against loss",
+        "Step plot of epsilon against loss; the table below holds the same figures.",
+        (("", drawn),),
+        "Upright lines: p-REC's loss bound, below which nothing is proven, and the loss of uniform "
+        "recommendations, from which on epsilon is 0.",
+        key=[Mark(line.name, line.colour, line.dash) for line in lines],
+        table=Table("", columns, rows),
+    )
+    lead = (
+        f"{planned['rounds']:,} rounds of {planned['objects']} objects, {planned['voters']:,} "
+        f"voters, {planned['peers']:,} peers, diversity {planned['diversity']}, radius "
+        f"{planned['radius']}. There is little trade-off: p-REC's epsilon is one number for every "
+        "loss between the two lines, and the lower bound falls with the logarithm of the loss."
+    )
+    page = Page(
+        "p-REC: epsilon against loss",
+        [Section("The step", figures=[figure])],
+        manifest,
+        lead=lead,
+        design="p-REC",
+    )
+    page.write(file)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Source      Gilbert, Liu, Yu: On differentially private online collaborative rec
 Runs at     the platform, which is trusted.
 Sees        all votes, and what clients say.
 Releases    to each client the objects recommended to them, and with them when their gate closed.
-Guarantee   `PRec.guarantees`; a voter's whole history, from clients.
+Guarantee   `guarantees.cards`; a voter's whole history, from clients.
 Deviations  sound: a gate before each round takes the place of the promise that P peers exist; once
             it is shut, uniform for ever. Silence counts as a dislike. Rounds may have fewer
             objects; voters may abstain, come and go (docs: p-REC, with the proofs).
@@ -13,32 +13,28 @@ Deviations  sound: a gate before each round takes the place of the promise that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import container
-from tacit.atomic_writes import write_whole
-from tacit.designs.prec import guarantees
-from tacit.designs.prec.clients import Block, Entry, Run, Transcript
+from tacit.designs.prec.clients import Entry, Run, Transcript
+from tacit.designs.prec.files import ClientState, RunState, require
 from tacit.designs.prec.output_distribution import uniform
+from tacit.designs.prec.round import Block
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, Voters, candidate_index, plain_id, read_votes
 from tacit.engine.votes import CLIENTS, Counts, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.gate import GateRun
 from tacit.mechanisms.runs import MechanismRun
-from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
 
-class PRec(MechanismRun):
-    """Recommends from other people's votes, round after round, without revealing any voter.
+class Curator(MechanismRun):
+    """One run at the platform: votes come in, and each client is given one object per round.
 
     randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
     is always the system's. number: of the run, below 2^64, else drawn; only abstainers' votes
@@ -174,10 +170,6 @@ class PRec(MechanismRun):
         """Whether the client's gate is shut, so that they are served uniformly; this is public."""
         return self._known(plain_id(client)).stopped is not None
 
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card for one client's view, one for those priced together, one for all if bounded."""
-        return guarantees.cards(self.settings, private=self.source.is_private)
-
     # For audits: what the recommendations depend on. Never to be released
     def counts(self, client: Any) -> Counts:
         """(candidates,) votes that count for a client in this round."""
@@ -199,45 +191,97 @@ class PRec(MechanismRun):
         cast = self._votes[self._electorate]
         return dict(zip(ids.tolist(), (self.candidates[at] for at in cast), strict=True))
 
-    def save(self, path: str | Path) -> None:
-        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once. An old
-        file stays until the new one is on disk."""
-        self._hand_over(partial(write_whole, path))
+    def put_in(self, client: Any, entry: Entry, *, has_stopped: bool) -> None:
+        """Record what another curator of this run recommended in the open round.
 
-    def to_bytes(self) -> bytes:
-        """The same into bytes, as secret as the file; this object is used up."""
-        return self._hand_over(lambda _: None)
-
-    def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
-        from tacit.designs.prec import storing
-
+        Args:
+            client: who joined; they are served no recommendation here from now on.
+            entry: of the open round, without an answer.
+            has_stopped: whether the client's gate was shut by then.
+        """
         with self._alone():
-            data = storing.pack(self)
-            write(data)
-            self._handed_over = True
-            return data
+            run = self._known(plain_id(client))
+            run.replayed = True
+            if has_stopped:
+                run.stopped = run.stopped or self.round
+            run.entries.append(entry)
 
-    @classmethod
-    def from_bytes(cls, data: bytes, *, settings: PRecSettings, randomness: Source) -> PRec:
-        """The run that `to_bytes` handed over; ModelFileError for another, or other settings.
+    def state(self) -> RunState:
+        """Return all of the run as a frozen value; voters who left are nameless in it."""
+        ids = self._voters.ids.copy()
+        ids[~self._voters.present] = 0 if ids.dtype != object else ""
+        clients = {}
+        for name, run in self._runs.items():
+            drawn = None if run.gate is None else run.gate.drawn
+            block = self._blocks.index(run.block)
+            seen = run.transcript
+            clients[name] = ClientState(block, run.place, drawn, run.replayed, seen, run.passed)
+        return RunState(
+            settings=self.settings,
+            plan=self._gate_numbers(),
+            number=self.number,
+            round=self.round,
+            begun=self.begun,
+            candidates=self.candidates,
+            clients=clients,
+            left=frozenset(self._left),
+            voters=ids,
+            present=self._voters.present,
+            votes=self._votes,
+            electorate=self._electorate,
+            blocks=tuple(block.credit for block in self._blocks),
+        )
 
-        What is said of loading a file twice holds here. A transaction that is undone, with the
-        bytes kept in it, may be done again: nobody saw it, and all is drawn anew.
+    def restore(self, state: RunState) -> None:
+        """Go on from a state of this run.
+
+        Raises:
+            ValueError: the state is of another division of epsilon, or counts other runs.
         """
-        from tacit.designs.prec import storing
+        is_same = state.plan == self._gate_numbers()
+        require(is_same, "its gates were drawn for another division of epsilon than this version's")
+        self.round = state.round
+        self._voters.restore(state.voters, state.present)
+        self._electorate = state.electorate
+        self.candidates = state.candidates
+        self._votes = state.votes
+        self._blocks = [Block.of_credits(credit) for credit in state.blocks]
+        self._left = set(state.left)
+        self._runs = {name: self._restored_run(saved) for name, saved in state.clients.items()}
+        taken = {(run.block, run.place) for run in self._runs.values()}
+        self._free = []
+        for block in reversed(self._blocks):
+            for place in reversed(range(CLIENTS)):
+                if (block, place) not in taken:
+                    self._free.append((block, place))
+        are_distinct = len(taken) == len(self._runs) and not self._left & set(self._runs)
+        require(are_distinct, "its clients are not distinct")
+        most = self.begun if self.settings.clients is None else self.settings.clients
+        is_counted = state.begun == self.begun <= most
+        require(is_counted, "it counts another number of runs than it holds")
 
-        return storing.built(cls, container.unpack(data), "this run", randomness, settings)
+    def _restored_run(self, saved: ClientState) -> Run:
+        gate = None
+        seen = saved.transcript
+        if self.plan is not None:
+            # Noise on counts that the saved run drew ahead was never used, and is drawn anew
+            has_stopped = seen.stopped is not None
+            gate = GateRun(self.plan.mechanism, drawn=saved.drawn, has_stopped=has_stopped)
+        return Run(
+            self._blocks[saved.block],
+            saved.place,
+            gate,
+            seen.joined,
+            list(seen.entries),
+            seen.stopped,
+            saved.passed,
+            saved.is_replayed,
+        )
 
-    @classmethod
-    def load(cls, path: str | Path, *, randomness: Source) -> PRec:
-        """The run of a file that `save` wrote; ModelFileError for any other.
-
-        Loading a file twice, or one that is older than what clients have seen since, answers the
-        same rounds twice, which costs their epsilon twice. Nothing here can prevent that.
-        """
-        from tacit.designs.prec import storing
-
-        return storing.built(cls, container.read(path), path, randomness)
+    def _gate_numbers(self) -> tuple[float, ...] | None:
+        """What the gates are drawn for; with another threshold or epsilon they promise nothing."""
+        plan = self.plan
+        return None if plan is None else (plan.peers, plan.slack, plan.gate)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -120,6 +121,8 @@ def plan(
     diversity: int = 0,
     radius: int = 0,
     epsilon: float | None = None,
+    loss: float | None = None,
+    mode: Mode | None = None,
 ) -> dict[str, Any]:
     """All that is known before the first vote; with epsilon, also the voters that it takes.
 
@@ -128,6 +131,7 @@ def plan(
     loss_lower_bound, epsilon_lower_bound: nobody can go below, with or without privacy, or who
     keeps the loss bound. epsilon_proven: the best upper bounds known, by mode (see above).
     epsilon_exact: those of them that are exact; None where none is. peers_needed: see `_needed`.
+    loss: with it, also the fields of `LossPlan`.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
@@ -152,7 +156,133 @@ def plan(
     }
     if epsilon is not None:
         planned["peers_needed"] = _needed(epsilon, m, T, D, R, n)
+    if loss is not None:
+        sizes = {"objects": m, "rounds": T, "peers": P, "voters": n}
+        planned |= asdict(plan_loss(loss, **sizes, diversity=D, radius=R, mode=mode))
     return planned
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """What nobody can go below who keeps a loss. name: of the lemma or theorem."""
+
+    name: str
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class LossPlan:
+    """The least epsilon that p-REC is proven to have for a loss, and what nobody can go below.
+
+    loss: expected disliked recommendations that are allowed.
+    epsilon: nats of one voter's whole history; 0 where uniform recommendations are good enough;
+        None below p-REC's own loss bound: it has no knob that buys less loss for more epsilon.
+    mode: whose epsilon it is, 'promise' or 'floor'; None where nothing of votes is used, or nothing
+        is proven.
+    bounds: lower bounds of epsilon at this loss, for any algorithm.
+    decides: the name of the largest bound; None where all are 0.
+    gap: epsilon over the largest bound; None where either says nothing.
+    impossible: whether no algorithm has so small a loss, at any epsilon (Theorem 6).
+    """
+
+    loss: float
+    epsilon: float | None
+    mode: Mode | None
+    bounds: tuple[LowerBound, ...]
+    decides: str | None
+    gap: float | None
+    impossible: bool
+
+
+def plan_loss(
+    loss: float,
+    *,
+    objects: int,
+    rounds: int,
+    peers: int,
+    voters: int,
+    diversity: int = 0,
+    radius: int = 0,
+    mode: Mode | None = None,
+) -> LossPlan:
+    """Find the least proven epsilon for a loss, and the lower bounds beside it.
+
+    Theorems 1, 2, 7 and 15: p-REC's epsilon is a step at its own loss bound, and the lower bounds
+    hardly fall until a loss is near that of uniform recommendations.
+
+    Args:
+        loss: expected disliked recommendations that are allowed.
+        objects, rounds, peers, voters, diversity, radius: m, T, P, n, D and R.
+        mode: whose proven epsilon is taken; None for the smaller of both.
+
+    Raises:
+        ConfigError: the loss is no number from 0 up, or a size is out of range.
+    """
+    m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
+    theory.check(m, T, D, R, n, P)
+    if not (math.isfinite(loss) and loss >= 0):
+        raise ConfigError(f"loss counts disliked recommendations, from 0 up; got {loss}.")
+    if mode not in (None, "promise", "floor"):
+        raise ConfigError(f"A mode is promise or floor; got {mode!r}.")
+    epsilon: float | None = None
+    taken: Mode | None = None
+    if loss >= theory.uniform_loss(m, T):
+        epsilon = 0.0
+    elif loss >= theory.loss_bound(m, T, R, n, P):
+        modes: tuple[Mode, ...] = ("promise", "floor") if mode is None else (mode,)
+        proven = [(cached_epsilon(each, m, T, D, R, n, P)[0], each) for each in modes]
+        epsilon, taken = min(proven)
+    bounds = lower_bounds(T, D, R, n, P, loss)
+    highest = max(bounds, key=lambda bound: bound.epsilon)
+    known = highest.epsilon > 0
+    return LossPlan(
+        loss=loss,
+        epsilon=epsilon,
+        mode=taken,
+        bounds=bounds,
+        decides=highest.name if known else None,
+        gap=epsilon / highest.epsilon if known and epsilon is not None else None,
+        impossible=loss < theory.loss_lower_bound(m, T, R, n, P),
+    )
+
+
+def lower_bounds(T: int, D: int, R: int, n: int, P: int, loss: float) -> tuple[LowerBound, ...]:
+    """Lower bounds of epsilon at a loss, by name; 0 where one says nothing.
+
+    Theorem 1 is the larger of the two. A loss of 0 is bounded as one of a millionth.
+    """
+    at_least = max(loss, 1e-6)
+    return (
+        LowerBound("Lemma 8", theory.eps_lower_8(T, n, P, at_least)),
+        LowerBound("Theorem 15", theory.eps_lower_15(T, D, R, n, P, at_least)),
+    )
+
+
+def loss_curve(
+    *,
+    objects: int,
+    rounds: int,
+    peers: int,
+    voters: int,
+    diversity: int = 0,
+    radius: int = 0,
+    mode: Mode | None = None,
+    points: int = 60,
+) -> list[LossPlan]:
+    """Plan losses from half of p-REC's bound to the number of rounds, on a logarithmic scale.
+
+    p-REC's loss bound and the loss of uniform recommendations, where the curve steps, are among
+    them, and what is just below.
+    """
+    bound = theory.loss_bound(objects, rounds, radius, voters, peers)
+    uniform = theory.uniform_loss(objects, rounds)
+    first, last = math.log(min(bound, uniform) / 2), math.log(rounds)
+    losses = {math.exp(first + (last - first) * step / points) for step in range(points + 1)}
+    for step in (bound, uniform):
+        losses |= {step, step * (1 - 1e-9)}
+    sizes = {"objects": objects, "rounds": rounds, "peers": peers, "voters": voters}
+    sizes |= {"diversity": diversity, "radius": radius}
+    return [plan_loss(loss, **sizes, mode=mode) for loss in sorted(losses)]
 
 
 def _why_not(m: int, D: int, R: int) -> str:

@@ -219,6 +219,11 @@ def eps_lower_15(T: int, D: int, R: int, n: int, P: int, L: float) -> float:
     return max(0.0, _KULLBACK / (2 * P) * spread)
 
 
+def uniform_loss(m: int, T: int) -> float:
+    """Expected loss at most of recommendations that look at no vote: (1 - 1/m) T, at epsilon 0."""
+    return (1 - 1 / m) * T
+
+
 def eps_lower_bound(m: int, T: int, D: int, R: int, n: int, P: int) -> float:
     """What nobody can go below who keeps the loss within `loss_bound`; 0 where nothing is known."""
     L = loss_bound(m, T, R, n, P)

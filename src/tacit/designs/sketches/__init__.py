@@ -6,10 +6,10 @@ Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommen
 paper                      here                                where
 S0, S, bit release         Device.report                       device.py
 H_u, sensing vectors       sensed_sets                         sensing.py
-B_i                        ItemCounts.ones, .normalised        server.py
-A_ij                       PairCounts.matrix                   server.py
+B_i                        ItemCounts.ones, .normalised        counting.py
+A_ij                       PairCounts.matrix                   counting.py
 spectral step, k-means     pair_clusters, score_clusters       clustering.py
-alpha, beta, b             Blocks                              data/synthetic_blocks.py
+alpha, beta, b             Blocks                              data/synthetic_worlds.py
 theorems, theta, Q         bounds, planner                     theory.py, planner.py
 
 Deviations, each with its reason in the docs: sensed sets are drawn without replacement also in
@@ -26,13 +26,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.designs.sketches.campaigns import cards as cards
     from tacit.designs.sketches.campaigns import new_campaign as new_campaign
     from tacit.designs.sketches.clustering import Clustering as Clustering
     from tacit.designs.sketches.clustering import confidence as confidence
     from tacit.designs.sketches.clustering import pair_clusters as pair_clusters
     from tacit.designs.sketches.clustering import publish as publish
     from tacit.designs.sketches.clustering import score_clusters as score_clusters
+    from tacit.designs.sketches.counting import item_counts as item_counts
+    from tacit.designs.sketches.counting import pair_counts as pair_counts
     from tacit.designs.sketches.device import Device as Device
     from tacit.designs.sketches.device import Limits as Limits
     from tacit.designs.sketches.device import Refused as Refused
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.device import new_secret as new_secret
     from tacit.designs.sketches.fake_devices import inspect as inspect
     from tacit.designs.sketches.fake_devices import manipulation as manipulation
+    from tacit.designs.sketches.guarantees import cards as cards
     from tacit.designs.sketches.messages import Campaign as Campaign
     from tacit.designs.sketches.messages import Clusters as Clusters
     from tacit.designs.sketches.messages import MessageError as MessageError
@@ -48,17 +50,17 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.planner import plan as plan
     from tacit.designs.sketches.server import Receipt as Receipt
     from tacit.designs.sketches.server import Server as Server
-    from tacit.designs.sketches.server import item_counts as item_counts
-    from tacit.designs.sketches.server import pair_counts as pair_counts
 
 _HOMES = {
-    "campaigns": ("cards", "new_campaign"),
+    "campaigns": ("new_campaign",),
     "clustering": ("Clustering", "confidence", "pair_clusters", "publish", "score_clusters"),
+    "counting": ("item_counts", "pair_counts"),
     "device": ("Device", "Limits", "Refused", "explain", "new_secret"),
     "fake_devices": ("inspect", "manipulation"),
+    "guarantees": ("cards",),
     "messages": ("Campaign", "Clusters", "MessageError", "Report"),
     "planner": ("Plan", "plan"),
-    "server": ("Receipt", "Server", "item_counts", "pair_counts"),
+    "server": ("Receipt", "Server"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)

@@ -19,8 +19,9 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import eigsh
 
+from tacit.designs.sketches.counting import ItemCounts, PairCounts, item_counts, pair_counts
 from tacit.designs.sketches.messages import MICRO, Campaign, Clusters
-from tacit.designs.sketches.server import ItemCounts, PairCounts
+from tacit.designs.sketches.server import Server
 from tacit.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,18 @@ class Clustering:
     @property
     def clusters(self) -> int:
         return int(self.labels.max()) + 1
+
+
+def cluster_items(server: Server, clusters: int | None = None) -> Clustering:
+    """Cluster the items by the counts of a server, with the campaign's own method.
+
+    Args:
+        server: that counted the reports.
+        clusters: how many; None to have the number chosen.
+    """
+    if server.campaign.senses:
+        return score_clusters(item_counts(server), clusters)
+    return pair_clusters(pair_counts(server), clusters)
 
 
 def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clustering:

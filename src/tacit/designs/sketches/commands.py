@@ -6,43 +6,76 @@ import math
 from dataclasses import dataclass
 from itertools import chain, product
 from operator import itemgetter
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, WORKERS, Result, Table, group_by, manifest
+from tacit.evaluation import SEED, WORKERS, Result, Table, group_by, manifest, mean_interval
 from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
     from tacit.designs.sketches.planner import Plan
 
+Floats = NDArray[np.float64]
 CLUSTERS = "How many item clusters there are."
 LIKES = (
     "The assumed world: chances of a like by item cluster, one class of people after another, such "
-    "as 0.9,0.2/0.3,0.8; all equally large. Left out, an example of the library."
+    "as 0.9,0.2/0.3,0.8. Left out, an example of the library."
+)
+ITEM_SHARES = "Shares of the items in each cluster, such as 0.7,0.3; left out, all equal."
+PEOPLE_SHARES = "Shares of the people in each class, such as 0.2,0.8; left out, all equal."
+NEEDED = (
+    "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff. A "
+    "method with 'rated' in its name shows which items were rated: only the stars are hidden."
 )
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
 
 
-def world(likes: str | None, clusters: int) -> Blocks:
-    """Who likes what, from `--likes`."""
-    if likes is None:
-        return example(clusters)
-    try:
-        rows = [[float(chance) for chance in row.split(",")] for row in likes.split("/")]
-    except ValueError:
-        rows = []
-    if not rows or any(len(row) != clusters for row in rows):
-        raise ConfigError(
-            f"--likes has a chance for each of {clusters} item clusters, in every class; got "
-            f"{likes!r}. Name another number with --clusters."
-        )
-    people, items = np.full(len(rows), 1 / len(rows)), np.full(clusters, 1 / clusters)
-    return Blocks(people, items, np.array(rows))
+def world(
+    likes: str | None,
+    clusters: int,
+    item_shares: tuple[float, ...] = (),
+    people_shares: tuple[float, ...] = (),
+) -> Blocks:
+    """Read who likes what from `--likes`, `--item-shares` and `--people-shares`.
+
+    Raises:
+        ConfigError: a number is missing or too many, or shares do not add up to 1.
+    """
+    chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
+    people = read_shares("--people-shares", people_shares, len(chances), "classes of people")
+    items = read_shares("--item-shares", item_shares, clusters, "item clusters")
+    return Blocks(people, items, chances)
+
+
+def read_likes(likes: str, clusters: int) -> Floats:
+    """(K, L) chances of a like, from a text such as 0.9,0.2/0.3,0.8."""
+    rows = []
+    for line in likes.split("/"):
+        try:
+            row = [float(chance) for chance in line.split(",")]
+        except ValueError:
+            row = []
+        if len(row) != clusters:
+            raise ConfigError(
+                f"--likes has a chance for each of {clusters} item clusters, in every class; got "
+                f"{likes!r}. Name another number with --clusters."
+            )
+        rows.append(row)
+    return np.array(rows)
+
+
+def read_shares(name: str, shares: tuple[float, ...], count: int, of: str) -> Floats:
+    """(count,) shares that add up to 1; equal ones if none are given."""
+    if not shares:
+        return np.full(count, 1 / count)
+    if len(shares) != count:
+        raise ConfigError(f"{name} has a share for each of {count} {of}; got {len(shares)}.")
+    return np.array(shares)
 
 
 @dataclass(frozen=True)
@@ -59,21 +92,33 @@ class PlanSettings:
     )
     unit: str = option(UNIT, default="user")
     likes: str | None = option(LIKES, default=None)
+    item_shares: tuple[float, ...] = option(ITEM_SHARES, default=())
+    people_shares: tuple[float, ...] = option(PEOPLE_SHARES, default=())
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Count the people that sketches need.
 
-    Prints a lower bound for every method, and the need of each method here.
+    Prints a lower bound for every method, the need of each method here, whether Theorem 3.5 covers
+    the assumed world, and the information of one report beside the lemmas' bounds.
 
     Lower bounds hold whatever people like. What methods need depends on how different the clusters
     are: see --likes.
     """
     from tacit.designs.sketches import planner
 
-    blocks = world(settings.likes, settings.clusters)
-    asked = {name: value for name, value in vars(settings).items() if name != "likes"}
-    planned = planner.plan(**asked, blocks=blocks)
+    planned = planner.plan(
+        items=settings.items,
+        rated=settings.rated,
+        epsilon=settings.epsilon,
+        clusters=settings.clusters,
+        eta=settings.eta,
+        wrong=settings.wrong,
+        unit=settings.unit,
+        blocks=world(
+            settings.likes, settings.clusters, settings.item_shares, settings.people_shares
+        ),
+    )
     columns = {
         "method": lambda one: one.method,
         "theta": lambda one: None if one.theta is None else f"{one.theta:g}",
@@ -86,8 +131,13 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     shown: list[Table | str] = [
         Table.from_rows("", columns, planned.methods),
         advice(planned),
-        "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff.",
+        NEEDED,
+        conditions_table(planned),
     ]
+    if "one_bit" in planned.lower_bounds:
+        shown.append(one_bit_sentence(planned))
+    if planned.information:
+        shown += [information_table(planned), shared_items_sentence(planned)]
     unit = "" if planned.unit == "user" else f" --method multi-maxsense --unit '{planned.unit}'"
     after = (
         f"tacit simulate sketches --items {planned.items} --rated {planned.rated} "
@@ -96,10 +146,64 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     return Result(planned.to_dict(), shown, after)
 
 
+def conditions_table(planned: Plan) -> Table:
+    """Whether Theorem 3.5's two conditions hold in the assumed world, by method of pairs."""
+    rows: list[tuple[Any, ...]] = []
+    for method in planned.methods:
+        if (spectrum := method.spectrum) is not None:
+            sizes = ", ".join(f"{value:.4g}" for value in spectrum.eigenvalues)
+            distinct = _yes(spectrum.distinct_eigenvalues)
+            rows.append((method.method, sizes, distinct, _yes(spectrum.distinct_rows)))
+    columns = ("Theorem 3.5", "eigenvalues", "distinct, none 0", "rows differ")
+    return Table("", columns, rows)
+
+
+def one_bit_sentence(planned: Plan) -> str:
+    """Theorem 4.3's bound, and what it is not for."""
+    least = math.ceil(planned.lower_bounds["one_bit"])
+    return (
+        f"With one fixed yes/no question to each person, at any epsilon, nobody can do with fewer "
+        f"than {least:,} people (Theorem 4.3). The bound is not for several questions to one "
+        "person, nor for questions that depend on answers."
+    )
+
+
+def information_table(planned: Plan) -> Table:
+    """What one report tells beside what the lemmas allow, in nats."""
+    rows = []
+    for told in planned.information:
+        lemma_3_1 = None if told.lemma_3_1 is None else f"{told.lemma_3_1:.3g}"
+        lemma_4_5 = None if told.lemma_4_5 is None else f"{told.lemma_4_5:.3g}"
+        if told.theorem_4_3 is not None:
+            lemma_4_5 = f"{told.theorem_4_3:.3g} (4.3)"
+        person, labels = f"{told.about_person:.3g}", f"{told.about_labels:.3g}"
+        rows.append((told.method, person, lemma_3_1, labels, f"{told.lemma_4_1:.3g}", lemma_4_5))
+    columns = ("nats of a report", "person", "Lemma 3.1", "labels", "Lemma 4.1", "Lemma 4.5")
+    return Table("", columns, rows)
+
+
+def shared_items_sentence(planned: Plan) -> str:
+    """Lemmas 4.5 and 4.7: how far a report moves a belief, and how often two people share items."""
+    shared = planned.shared_items
+    told = planned.information[0]
+    text = (
+        f"Two people rated no item in common with chance {shared.exact:.4f}; Lemma 4.7 has "
+        f"1 - w²/N = {shared.lemma_4_7:.4f} where w² is small against N."
+    )
+    if told.allowed_shifts is None:
+        return text
+    low, high = told.shifts
+    least, most = told.allowed_shifts
+    return (
+        f"{text} A report of {told.method} moves the chance of any history by {low:.3g} to "
+        f"{high:.3g} of it, where Lemma 4.5 allows {least:.3g} to {most:.3g}."
+    )
+
+
 def advice(planned: Plan) -> str:
     """In one sentence: at least so many, and what to use."""
     best, bounds = planned.best, planned.lower_bounds
-    if bounds:
+    if "ldp" in bounds:
         any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
         fixed = max(any_learner, bounds["scarce"])
         least = f"Nobody can do with fewer than {math.ceil(any_learner):,} people"
@@ -115,6 +219,10 @@ def advice(planned: Plan) -> str:
         asked = f"theta {best.theta:g} and {asked}"
     needed = f"which takes about {people(best.users_clt)} people"
     return f"{least}; use {best.method} with {asked}, {needed}."
+
+
+def _yes(true: bool) -> str:
+    return "yes" if true else "no"
 
 
 def people(number: float) -> str:
@@ -135,11 +243,15 @@ class SimulateSettings:
         "Epsilon of a report; several with commas; inf: no noise.", default=(1.0,)
     )
     method: tuple[str, ...] = option(
-        "maxsense, multi-maxsense, pairwise-preference or pairwise-rated; several with commas.",
+        "maxsense, multi-maxsense, pairwise-preference, pairwise-rated, pairwise-identical, "
+        "pairwise-rated-identical; without privacy, for --rated 1 and --epsilon inf, "
+        "one-bit-question, one-bit-on-average. Several with commas.",
         default=("maxsense",),
     )
     clusters: int = option(CLUSTERS, default=2, least=2)
     likes: str | None = option(LIKES, default=None)
+    item_shares: tuple[float, ...] = option(ITEM_SHARES, default=())
+    people_shares: tuple[float, ...] = option(PEOPLE_SHARES, default=())
     unit: str = option(UNIT, default="user")
     seeds: int = option("How many populations.", default=5, least=1)
     workers: int = option(WORKERS, default=1, least=0)
@@ -156,7 +268,9 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     tasks = list(product(*asked, range(settings.seeds)))
     population = {
         "users": settings.people,
-        "blocks": world(settings.likes, settings.clusters),
+        "blocks": world(
+            settings.likes, settings.clusters, settings.item_shares, settings.people_shares
+        ),
         "unit": settings.unit,
     }
     with (
@@ -164,28 +278,40 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         Runner(population, workers=settings.workers) as runner,
     ):
         rows = [*chain.from_iterable(runner.run(_simulated, tasks, advance))]
+    points = means_over_seeds(rows)
     columns = {
-        "method": lambda same: same[0]["method"],
-        "items": lambda same: same[0]["items"],
-        "rated": lambda same: same[0]["rated"],
-        "epsilon": lambda same: "inf" if same[0]["epsilon"] is None else f"{same[0]['epsilon']:g}",
-        "people": lambda same: f"{same[0]['users']:,}",
-        "labels right": lambda same: fmean(row["accuracy"] for row in same),
-        "adjusted Rand": lambda same: fmean(row["ari"] for row in same),
+        "method": lambda point: point["method"],
+        "items": lambda point: point["items"],
+        "rated": lambda point: point["rated"],
+        "epsilon": lambda point: "inf" if point["epsilon"] is None else f"{point['epsilon']:g}",
+        "people": lambda point: f"{point['users']:,}",
+        "labels right": lambda point: point["accuracy"][0],
+        "ARI": lambda point: point["ari"][0],
     }
-    by_setting = group_by(rows, itemgetter("method", "items", "rated", "epsilon", "users")).values()
     return Result(
-        {"rows": rows},
-        (Table.from_rows("", columns, by_setting), "Means over seeds; --json prints every one."),
+        {"rows": rows, "points": points},
+        (Table.from_rows("", columns, points), "Means over seeds; --json prints every one."),
         "tacit plan sketches  says how many people it takes.",
     )
 
 
+def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One point for each setting: accuracy and ari as [mean, low, high], 95 % intervals."""
+    names = ("method", "items", "rated", "epsilon", "users")
+    points = []
+    for setting, same in group_by(rows, itemgetter(*names)).items():
+        point: dict[str, Any] = dict(zip(names, setting, strict=True))
+        for name, low in (("accuracy", 0.0), ("ari", -1.0)):
+            point[name] = [*mean_interval([row[name] for row in same], bounds=(low, 1.0))]
+        points.append(point)
+    return points
+
+
 def _simulated(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
-    from tacit.designs.sketches.experiment import simulate as simulated
+    from tacit.designs.sketches.experiment.simulation import simulate as simulate_method
 
     names = ("method", "items", "rated", "epsilon", "seed")
-    return simulated(**population, **dict(zip(names, task, strict=True)))
+    return simulate_method(**population, **dict(zip(names, task, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -229,7 +355,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     ratings = run.read()
     with run.progress("Evaluating", settings.seeds * len(settings.epsilon)) as advance:
         found = evaluate_ratings(ratings, **asked, progress=advance)
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **asked)
+    describe_run = manifest(ratings, seed=settings.seed, command=run.command, **asked)
     columns = {
         "method": lambda point: point["method"],
         "epsilon": lambda point: None if point["epsilon"] is None else f"{point['epsilon']:g}",
@@ -239,7 +365,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "recall@10": lambda point: point["recall_at_10"][0],
     }
     return Result(
-        found | {"manifest": made_with},
+        found | {"manifest": describe_run},
         (Table.from_rows("", columns, found["points"]), *found["sentences"]),
         "tacit plan sketches  says what theory asks for;  --json has every row.",
     )

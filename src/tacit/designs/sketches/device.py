@@ -188,7 +188,7 @@ class Device:
             )
         if campaign.unit not in limits.units:
             raise Refused(f"this campaign protects a {campaign.unit} only")
-        if campaign.method == "pairwise-rated":
+        if campaign.names_pair:
             self._check_rated_pairs()
         if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
             raise Refused("this campaign was made for another list of items")
@@ -221,11 +221,17 @@ class Device:
         if campaign.senses:
             liked = self._capped(campaign, liked)
             true = [not liked.isdisjoint(members) for members in sensed_sets(campaign, ticket)]
-        elif campaign.method == "pairwise-preference":
-            true = [liked.issuperset(asked) for asked in pairs(campaign, ticket)]
         else:
-            pair = self._rated_pair(campaign, rated)
-            true = [liked.issuperset(pair)] * campaign.questions
+            if campaign.names_pair:
+                pair = self._rated_pair(campaign, rated)
+                asked = [pair]
+            else:
+                asked = pairs(campaign, ticket)
+            disliked = rated - liked
+            true = []
+            for both in asked:
+                identical = campaign.asks_identical and disliked.issuperset(both)
+                true.append(liked.issuperset(both) or identical)
         bits = sum(self._released(campaign, q, bit) << q for q, bit in enumerate(true))
         return Report(campaign.id, ticket, bits, pair)
 
@@ -294,11 +300,19 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
         answer = "yes" if report.bits >> question & 1 else "no"
         titles = ", ".join(shown(catalogue[number]) for number in asked[:3])
         more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""
-        what = "at least one" if campaign.senses else "both"
-        rows.append([f"bit {question}", f"{answer}, to: do you like {what} of {titles}{more}?"])
+        rows.append([f"bit {question}", f"{answer}, to: {_question(campaign)} {titles}{more}?"])
     if report.pair is not None:
         rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
     return rows
+
+
+def _question(campaign: Campaign) -> str:
+    """The beginning of a question to a person, before the titles of its items."""
+    if campaign.senses:
+        return "do you like at least one of"
+    if campaign.asks_identical:
+        return "do you like both, or dislike both, of"
+    return "do you like both of"
 
 
 def shown(item: ItemId) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
+from tacit.designs.sketches.counting import item_counts
 from tacit.designs.sketches.messages import WHOLE, Campaign
-from tacit.designs.sketches.server import Server, item_counts
+from tacit.designs.sketches.server import Server
 from tacit.errors import ConfigError
 
 Ints = NDArray[np.int64]

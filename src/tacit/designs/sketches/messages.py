@@ -33,8 +33,18 @@ NO_NOISE = (1 << 31) - 1
 MOST = (1 << 31) - 1
 MOST_QUESTIONS = 32
 
-METHODS = ("multi-maxsense", "pairwise-preference", "pairwise-rated")
-"""multi-maxsense with one question is MaxSense; pairwise-rated shows which items were rated."""
+METHODS = (
+    "multi-maxsense",
+    "pairwise-preference",
+    "pairwise-rated",
+    "pairwise-identical",
+    "pairwise-rated-identical",
+)
+"""Methods by their number in a campaign; multi-maxsense with one question is MaxSense."""
+RATED_METHODS = ("pairwise-rated", "pairwise-rated-identical")
+"""Methods whose device chooses a pair of rated items, and so shows that it rated them."""
+IDENTICAL_METHODS = ("pairwise-identical", "pairwise-rated-identical")
+"""Methods that ask whether both items are rated alike (Appendix B), not whether both are liked."""
 UNITS = ("user", "rating", "moved rating")
 """What epsilon is for: everything a person rated; one rating more or less; one rating elsewhere."""
 
@@ -124,7 +134,7 @@ class Campaign:
         require(is_bytes(self.seed, 16), "a seed has 16 bytes")
         require(is_bytes(self.catalogue, 32), "a catalogue is named by 32 bytes")
         require((self.theta > 0) == self.senses, "theta is for sensed sets, and they need one")
-        once = self.method != "pairwise-rated" or self.questions == 1
+        once = not self.names_pair or self.questions == 1
         require(once, "about one pair of rated items there is one question")
         room = not self.senses or self.questions * self.set_size <= self.modulus
         require(room, "the sensed sets of one person do not fit into the catalogue")
@@ -134,6 +144,16 @@ class Campaign:
     def senses(self) -> bool:
         """Whether the questions are sensed sets, and not pairs."""
         return self.method == "multi-maxsense"
+
+    @property
+    def names_pair(self) -> bool:
+        """Whether the device chooses a pair of rated items and names it in its report."""
+        return self.method in RATED_METHODS
+
+    @property
+    def asks_identical(self) -> bool:
+        """Whether a pair's true answer is that both items are liked, or both disliked."""
+        return self.method in IDENTICAL_METHODS
 
     @cached_property
     def modulus(self) -> int:
@@ -167,7 +187,7 @@ class Campaign:
 
     @property
     def report_bytes(self) -> int:
-        return RATED_REPORT_BYTES if self.method == "pairwise-rated" else REPORT_BYTES
+        return RATED_REPORT_BYTES if self.names_pair else REPORT_BYTES
 
     def _keeps_epsilon(self) -> bool:
         """exposed_bits * ln(truth / lie) <= epsilon, decided to 60 digits."""
@@ -208,7 +228,7 @@ class Report:
     """What leaves the device, once: no user id, no rating, no time.
 
     ticket: 64 bits, another in every campaign, from which the questions follow. bits: question q's
-    answer is bit q. pair: numbers of the two items, where the device chose them (pairwise-rated).
+    answer is bit q. pair: numbers of the two items, where the device chose them (RATED_METHODS).
     """
 
     campaign: bytes

@@ -1,37 +1,29 @@
-"""A whole campaign in one process: devices that answer, and the clusters that are learned.
-
-`answer` makes the reports of many people at once, for simulations: the same sketches as `device`,
-without the secrets. It sees the likes of everybody, and does not run where people are to be
-protected.
-"""
+"""A whole campaign in one process: devices that answer, and the clusters that are learned."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-
-from tacit.designs.sketches.campaigns import cards, new_campaign
-from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
+from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.clustering import Clustering, cluster_items
 from tacit.designs.sketches.device import Device, Limits, new_secret
-from tacit.designs.sketches.messages import WHOLE, Campaign, ItemId, Report
-from tacit.designs.sketches.sensing import halves
-from tacit.designs.sketches.server import Server, head_of, item_counts, pair_counts, record
-from tacit.errors import ConfigError
+from tacit.designs.sketches.guarantees import cards
+from tacit.designs.sketches.messages import ItemId, Report
+from tacit.designs.sketches.server import Server
 from tacit.privacy import Guarantee
-from tacit.randomness import Source, bernoulli
-
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 
 class Sketches:
-    """items: the catalogue. epsilon: nats of a report. Other settings: those of `new_campaign`."""
+    """A campaign with its devices and its server.
+
+    Args:
+        items: the catalogue, in the campaign's order.
+        rated: items that a person is taken to have rated.
+        epsilon: nats of a report.
+        settings: the other arguments of `new_campaign`.
+    """
 
     def __init__(
         self, items: Sequence[ItemId], *, rated: int = 50, epsilon: float = 1.0, **settings: Any
@@ -41,109 +33,26 @@ class Sketches:
         self.server = Server(self.campaign)
 
     def device(self, secret: bytes | None = None, limits: Limits | None = None) -> Device:
-        """A person's device: `device.report(campaign, items, history)` is all that leaves it."""
+        """Make a person's device; `device.report(campaign, items, history)` is all that leaves it.
+
+        Args:
+            secret: of the person's account; a new one if it is left out.
+            limits: what the owner allows.
+        """
         return Device(new_secret() if secret is None else secret, {}, limits)
 
     def receive(self, *reports: Report) -> int:
-        """Count the reports of devices; how many were accepted."""
-        sent = [report.encode() for report in reports]
-        return self.server.fold_each(sent, now=int(time.time())).accepted
+        """Count the reports of devices, and return how many were accepted."""
+        messages = [report.encode() for report in reports]
+        return self.server.fold_each(messages, now=int(time.time())).accepted
 
     def clusters(self, number: int | None = None) -> Clustering:
-        """Of items; number: None to have it chosen."""
-        return cluster(self.server, number)
+        """Cluster the items by the counts so far; without a number it is chosen."""
+        return cluster_items(self.server, number)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Of one report."""
+        """Return the cards of one report, one for each unit."""
         return cards(self.campaign)
 
     def __repr__(self) -> str:
         return f"Sketches({len(self.items)} items, {self.server.reports:,} reports)"
-
-
-def cluster(server: Server, clusters: int | None = None) -> Clustering:
-    """What the counts of a server say about items, by the campaign's own method."""
-    if server.campaign.senses:
-        return score_clusters(item_counts(server), clusters)
-    return pair_clusters(pair_counts(server), clusters)
-
-
-def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> NDArray[np.uint32]:
-    """(people,) what each would answer without noise, question q in bit q.
-
-    likes[starts[n]:starts[n + 1]]: numbers of the items that person n likes.
-    """
-    from tacit.engine.sketch_compiled import first_hits, pair_hits
-
-    if campaign.method == "pairwise-rated":
-        raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
-    first, second = map(np.uint64, halves(campaign.seed))
-    asked, hits = (first, second, tickets, starts, likes), np.empty(len(tickets), dtype=np.uint32)
-    if campaign.senses:
-        wheel = np.uint64(campaign.modulus), _inverses(campaign.modulus)
-        first_hits(*asked, campaign.questions, campaign.set_size, *wheel, hits)
-    else:
-        pair_hits(*asked, campaign.questions, np.uint64(campaign.items), hits)
-    return hits
-
-
-def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """1 where a rating is a like; no other entry."""
-    likes = matrix.copy()
-    likes.data = (likes.data >= liked_from).astype(float)
-    likes.eliminate_zeros()
-    return likes
-
-
-def reported(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
-    """A server that counted one report from each row of `likes`."""
-    server = Server(campaign, keep_tickets=False)
-    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
-    server.fold(answer(campaign, starts, items, source), now=0)
-    return server
-
-
-def answer(
-    campaign: Campaign, starts: Ints, likes: Ints, source: Source, chosen: Ints | None = None
-) -> bytes:
-    """The reports of people with these likes, one behind the other.
-
-    Under unit 'user' only `rated` likes of each count, chosen at random, as on a device. chosen:
-    for pairwise-rated, (people, 2) the two items that each device names.
-    """
-    if campaign.likes_cap is not None:
-        starts, likes = _capped(starts, likes, campaign.likes_cap, source)
-    people = len(starts) - 1
-    tickets = np.maximum(source.words(people), np.uint64(1))
-    records = np.empty(people, dtype=record(campaign))
-    if chosen is None:
-        bits = true_bits(campaign, tickets, starts, likes)
-    else:
-        records["pair"] = np.sort(chosen, axis=1)
-        liked = np.repeat(np.arange(people), np.diff(starts)) * campaign.items + likes
-        asked = np.arange(people)[:, None] * campaign.items + chosen
-        bits = np.asarray(np.isin(asked, liked).all(axis=1), dtype=np.uint32)
-    if campaign.truth < WHOLE:
-        truth = np.full(people, campaign.truth, dtype=np.int64)
-        for question in range(campaign.questions):
-            bits ^= (~bernoulli(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
-    records["head"], records["campaign"] = head_of(campaign)
-    records["ticket"], records["bits"] = tickets, bits
-    return records.tobytes()
-
-
-def _capped(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, Ints]:
-    counts = np.diff(starts)
-    if len(counts) == 0 or counts.max() <= cap:
-        return starts, likes
-    people = np.repeat(np.arange(len(counts)), counts)
-    shuffled = np.lexsort((source.words(len(likes)), people))
-    rank = np.arange(len(likes)) - np.repeat(starts[:-1], counts)
-    kept: NDArray[Any] = shuffled[rank < cap]
-    return np.concatenate([[0], np.cumsum(np.minimum(counts, cap))]), likes[kept]
-
-
-@cache
-def _inverses(prime: int) -> Ints:
-    """(prime,) 1 / a modulo the prime, at place a."""
-    return np.array([0, *(pow(a, -1, prime) for a in range(1, prime))], dtype=np.int64)

@@ -10,11 +10,21 @@ import numpy as np
 
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.designs.sketches import theory
+from tacit.designs.sketches.information import (
+    ReportInformation,
+    SharedItems,
+    maxsense_information,
+    one_bit_information,
+    pair_information,
+    shared_items,
+)
 from tacit.designs.sketches.messages import (
+    IDENTICAL_METHODS,
     MICRO,
     MOST,
     MOST_QUESTIONS,
     NO_NOISE,
+    RATED_METHODS,
     UNITS,
     exposed_bits,
     set_size,
@@ -27,7 +37,15 @@ THETAS = np.geomspace(0.02, 8, 121)
 moved to what a set of whole items comes to, so that what is planned can be asked."""
 LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
 """Campaigns state epsilon in millionths below 2^31."""
-BOUNDS = ("ldp", "scarce", "adaptive")
+BOUNDS = ("ldp", "scarce", "adaptive", "one_bit")
+PAIR_METHODS = (
+    "pairwise-preference",
+    "pairwise-identical",
+    "pairwise-rated",
+    "pairwise-rated-identical",
+)
+ADVISED = ("maxsense", "multi-maxsense", "pairwise-preference")
+"""Methods of Figures 1 to 3 that hide which items were rated: one of them is advised."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +54,8 @@ class MethodPlan:
 
     theta is the shortest number that stands for the planned sets: `design` takes it as it is.
     users_clt: the normal approximation, which experiments meet. users_theorem: proved to be enough;
-    None where the theorem leaves its constant open.
+    None where the theorem leaves its constant open. spectrum: of pairs, whether Theorem 3.5's
+    conditions hold in the assumed world; None for sensed sets.
     """
 
     method: str
@@ -44,14 +63,31 @@ class MethodPlan:
     questions: int
     users_clt: float
     users_theorem: float | None
+    spectrum: PairConditions | None = None
+
+
+@dataclass(frozen=True)
+class PairConditions:
+    """Theorem 3.5's conditions on the matrix of chances in a world.
+
+    eigenvalues: the largest absolute value first.
+    distinct_eigenvalues: whether their absolute values differ and none is 0.
+    distinct_rows: whether the clusters' rows of eigenvectors differ.
+    """
+
+    eigenvalues: tuple[float, ...]
+    distinct_eigenvalues: bool
+    distinct_rows: bool
 
 
 @dataclass(frozen=True)
 class Plan:
-    """lower_bounds: see `theory`. methods: best first by `users_clt`.
+    """lower_bounds: see `theory`. methods: those of ADVISED, then others, each best first.
 
     Any learner needs `ldp` and `adaptive`; `scarce` is for questions fixed beforehand. All three
-    are for the unit 'user': for others no bound is known and there are none.
+    are for the unit 'user': for others no bound is known and there are none. `one_bit` is for one
+    fixed yes/no question to each person who rated one item, at any epsilon and unit. information:
+    of one report, by method, for the unit 'user'. shared_items: Lemma 4.7.
     """
 
     items: int
@@ -63,10 +99,12 @@ class Plan:
     unit: str
     lower_bounds: dict[str, float]
     methods: tuple[MethodPlan, ...]
+    information: tuple[ReportInformation, ...]
+    shared_items: SharedItems
 
     @property
     def best(self) -> MethodPlan:
-        """The method that needs the fewest people."""
+        """The method that needs the fewest people, of those that hide which items were rated."""
         return self.methods[0]
 
     def of(self, method: str) -> MethodPlan:
@@ -113,21 +151,36 @@ def plan(
         }
         if wrong == 0:
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
+    if rated == 1:
+        bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong)
     # The best number where all questions share epsilon, or more where they need not share.
     exposed = {
         n: exposed_bits("multi-maxsense", unit, n, rated) for n in range(1, MOST_QUESTIONS + 1)
     }
     numbers = {1, shared, *(n for n in (2, 4, 8, 16, MOST_QUESTIONS) if exposed[n] < n)}
     sensing = [_sensing(n, epsilon / exposed[n], items, rated, eta, world) for n in sorted(numbers)]
-    kinds = world.people, world.items, world.likes
-    pairs = theory.pairwise_users(items, rated, epsilon, *kinds, eta)
     methods = [
         replace(sensing[0], method="maxsense"),
         min(sensing, key=lambda found: found.users_clt),
-        MethodPlan("pairwise-preference", None, 1, pairs, None),
     ]
-    methods.sort(key=lambda method: (method.users_clt, method.questions))
-    return Plan(items, rated, epsilon, clusters, eta, wrong, unit, bounds, tuple(methods))
+    methods += [_pairs(name, items, rated, epsilon, eta, world) for name in PAIR_METHODS]
+    information: list[ReportInformation] = []
+    if unit == "user":
+        information = _information(items, rated, epsilon, methods[0].theta)
+    methods.sort(key=lambda own: (own.method not in ADVISED, own.users_clt, own.questions))
+    return Plan(
+        items=items,
+        rated=rated,
+        epsilon=epsilon,
+        clusters=clusters,
+        eta=eta,
+        wrong=wrong,
+        unit=unit,
+        lower_bounds=bounds,
+        methods=tuple(methods),
+        information=tuple(information),
+        shared_items=shared_items(items, rated),
+    )
 
 
 def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str) -> None:
@@ -145,6 +198,42 @@ def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, uni
         raise ConfigError(f"The share of wrong labels is 0 or more and below 1/2; got {wrong}.")
     if unit not in UNITS:
         raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
+
+
+def _pairs(
+    method: str, items: int, rated: int, epsilon: float, eta: float, world: Blocks
+) -> MethodPlan:
+    """Plan a method of pairs: the people it needs, and whether Theorem 3.5 covers the world."""
+    names_pair = method in RATED_METHODS
+    if names_pair and rated < 2:
+        return MethodPlan(method, None, 1, math.inf, None)
+    both_rated = 1.0 if names_pair else theory.both_rated(items, rated)
+    answered = theory.both_alike if method in IDENTICAL_METHODS else theory.both_liked
+    chances = theory.pair_chances(epsilon, both_rated, answered(world.people, world.likes))
+    spectrum = theory.pair_spectrum(chances, world.items)
+    conditions = PairConditions(
+        tuple(spectrum.eigenvalues.tolist()),
+        spectrum.has_distinct_eigenvalues,
+        spectrum.has_distinct_rows,
+    )
+    users = theory.pairwise_users(items, chances, world.items, eta)
+    return MethodPlan(method, None, 1, users, None, conditions)
+
+
+def _information(
+    items: int, rated: int, epsilon: float, theta: float | None
+) -> list[ReportInformation]:
+    """Information of one report of each method that asks one question about any items."""
+    found = []
+    if theta is not None:
+        size = set_size(wheel_size(items), round(theta * MICRO), rated)
+        sensed = maxsense_information(items, rated, epsilon, min(size, items))
+        found += [] if sensed is None else [sensed]
+    found.append(pair_information(items, rated, epsilon))
+    found.append(pair_information(items, rated, epsilon, identical=True))
+    if rated == 1:
+        found.append(one_bit_information(items))
+    return found
 
 
 def _sensing(

@@ -1,10 +1,9 @@
 """The recommender half of the sketches: reports come in and are counted, nothing is stored of them.
 
-Source      Banerjee, Hegde, Massoulié (2012): scores B of Figures 2 and 3, matrix A of Figure 1.
+Source      Banerjee, Hegde, Massoulié (2012): the sums of Figures 1 to 3 (`counting` reads them).
 Runs at     the recommender.
 Sees        reports: a ticket and randomised bits; never a rating, never who sent it.
 Releases    counts by item or pair; what is made of them needs no further protection.
-Deviations  scores are divided by how often an item was asked about: the same mean, less noise.
 
 Questions are drawn anew from each ticket and never stored. Counts are sums, so servers that each
 take some of the tickets can be merged. Tickets that answered are kept (at most 16 bytes each).
@@ -21,13 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import container
-from tacit.designs.sketches.counting import Seen, check_counts, of_shards
-from tacit.designs.sketches.messages import REPORT_HEAD, Campaign, MessageError
+from tacit.designs.sketches.files import (
+    Checkpoint,
+    read_checkpoint,
+    unreadable,
+    write_checkpoint,
+)
+from tacit.designs.sketches.messages import REPORT_HEAD, Campaign
 from tacit.designs.sketches.sensing import halves
-from tacit.errors import ConfigError, ModelFileError
+from tacit.designs.sketches.tickets import TicketSet, belong_to_shards
+from tacit.errors import ConfigError
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
@@ -39,7 +42,6 @@ _RECORD = [("head", ">u2"), ("campaign", ">u8"), ("ticket", ">u8"), ("bits", ">u
 TICKET = (10, 8)
 """Where the ticket stands in a report, behind what is the same in all of them, and its bytes."""
 _BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
-_CHECKPOINT = "sketch-counts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Server:
         self.ones, self.totals = self.cells[:width], self.cells[width:].reshape(2, -1)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
-        self._seen = Seen()
+        self._seen = TicketSet()
         self._busy = threading.Lock()
         self._record = record(campaign)
 
@@ -143,56 +145,44 @@ class Server:
             self.rejected[reason] += count
 
     def save(self, path: str | Path) -> None:
-        """A checkpoint, whole or not at all. What came after it can be sent again.
+        """Write a checkpoint, whole or not at all. What came after it can be sent again.
 
-        Waits for a batch that another thread folds. ConfigError where counting was interrupted, in
-        the middle of a batch: an earlier checkpoint stays as it is.
+        Waits for a batch that another thread folds.
+
+        Raises:
+            ConfigError: counting was interrupted in the middle of a batch; an earlier checkpoint
+                stays as it is.
         """
         with self._busy:
-            header = {
-                "kind": _CHECKPOINT,
-                "campaign": self.campaign.encode().hex(),
-                "shards": sorted(self.shards),
-                "shard_count": self.shard_count,
-                "keep_tickets": self.keep_tickets,
-                "rejected": self.rejected,
-            }
-            arrays = {
-                "totals": self.totals,
-                "ones": self.ones,
-                "tickets": self._seen.tickets().view(np.int64),
-            }
-            try:  # held against itself: this checkpoint may replace the last good one
-                check_counts(header, arrays, self.campaign)
-            except MessageError as error:
-                raise ConfigError(
-                    f"These counts are not whole ({error}): a batch was interrupted. Load the last "
-                    "checkpoint and send again what came after it."
-                ) from None
-            container.write(path, header, arrays)
+            write_checkpoint(path, self._checkpoint())
 
     @classmethod
     def load(cls, path: str | Path) -> Server:
         """Go on from a checkpoint; ModelFileError for anything else."""
-        header, arrays = container.read(path)
-        if header.get("kind") != _CHECKPOINT:
-            raise ModelFileError(f"{path}: holds no counts of sketches.")
+        saved = read_checkpoint(path)
         try:
-            campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
-            # Before a server is made: a file must not claim more memory than it has itself.
-            check_counts(header, arrays, campaign)
-            server = cls(campaign, keep_tickets=header["keep_tickets"])
-            server.shards, server.shard_count = {*header["shards"]}, header["shard_count"]
-            # Files of a time when a server counted alone lack one of the reasons.
-            server.rejected |= {name: header["rejected"].get(name, 0) for name in REASONS[1:]}
-        except (KeyError, TypeError, ValueError, ConfigError) as error:
-            raise ModelFileError(
-                f"{path}: its content is not what a server saves ({error}). Count again."
-            ) from None
-        server.totals[:] = arrays["totals"]
-        server.ones[:] = arrays["ones"]
-        server._seen.add(arrays["tickets"].view(np.uint64))
+            server = cls(saved.campaign, keep_tickets=saved.keep_tickets)
+            server.rejected = {reason: saved.rejected[reason] for reason in REASONS[1:]}
+        except (KeyError, ConfigError) as error:
+            raise unreadable(path, error) from None
+        server.shards = set(saved.shards)
+        server.shard_count = saved.shard_count
+        server.totals[:] = saved.totals
+        server.ones[:] = saved.ones
+        server._seen.add(saved.tickets)
         return server
+
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            campaign=self.campaign,
+            shards=tuple(sorted(self.shards)),
+            shard_count=self.shard_count,
+            keep_tickets=self.keep_tickets,
+            rejected=dict(self.rejected),
+            totals=self.totals,
+            ones=self.ones,
+            tickets=self._seen.tickets(),
+        )
 
     def _fold(self, records: Any, now: int, codes: Bytes) -> None:
         self._read(records, now, codes)
@@ -212,11 +202,11 @@ class Server:
         tickets = records["ticket"].astype(np.uint64)
         malformed = (records["head"] != head) | (tickets == 0)
         malformed |= records["bits"] >= 1 << self.campaign.questions
-        if self.campaign.method == "pairwise-rated":
+        if self.campaign.names_pair:
             one, other = records["pair"].T
             malformed |= (one >= other) | (other >= self.campaign.items)
         codes[:] = _LATE if now > self.campaign.closes else _ACCEPTED
-        codes[~of_shards(tickets, self.shards, self.shard_count)] = _SHARD
+        codes[~belong_to_shards(tickets, self.shards, self.shard_count)] = _SHARD
         codes[records["campaign"] != own] = _OTHER
         codes[malformed] = _MALFORMED
 
@@ -229,7 +219,7 @@ class Server:
         drawn = first, second, tickets, bits, asks.questions
         if asks.senses:
             count_sets(*drawn, asks.set_size, self.totals)
-        elif asks.method == "pairwise-preference":
+        elif not asks.names_pair:
             count_pairs(*drawn, np.uint64(asks.items), self.totals)
         else:
             one, other = records["pair"].T.astype(np.int64)
@@ -237,64 +227,9 @@ class Server:
             np.add.at(self.totals, (bits.astype(np.int64), place), 1)
 
 
-@dataclass(frozen=True, eq=False)
-class ItemCounts:
-    """By item: how often it was asked about, and how often the answer was 1. Both (N,) int64."""
-
-    asked: Ints
-    ones: Ints
-
-    @property
-    def normalised(self) -> Floats:
-        """Share of ones among the answers; for an item nobody was asked about, that of all."""
-        overall = self.ones.sum() / max(1, self.asked.sum())
-        shares: Floats = np.where(self.asked > 0, self.ones / np.maximum(self.asked, 1), overall)
-        return shares
-
-
-@dataclass(frozen=True, eq=False)
-class PairCounts:
-    """By pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`: asked, and answered 1."""
-
-    items: int
-    asked: Ints
-    ones: Ints
-
-    def matrix(self) -> Floats:
-        """(N, N) A of the paper: symmetric counts of ones, 0 on the diagonal."""
-        full = np.zeros((self.items, self.items))
-        full[np.triu_indices(self.items, 1)] = self.ones
-        return full + full.T
-
-    def by_item(self) -> ItemCounts:
-        """A pair counts for both of its items."""
-        one, other = np.triu_indices(self.items, 1)
-        asked, ones = (
-            np.bincount(one, each, self.items) + np.bincount(other, each, self.items)
-            for each in (self.asked, self.ones)
-        )
-        return ItemCounts(asked.astype(np.int64), ones.astype(np.int64))
-
-
-def item_counts(server: Server) -> ItemCounts:
-    """Of a campaign that senses sets; ConfigError for pairs."""
-    if not server.campaign.senses:
-        raise ConfigError("This campaign asks about pairs: use pair_counts.")
-    totals = server.totals[:, : server.campaign.items]
-    return ItemCounts(totals.sum(axis=0), totals[1].copy())
-
-
-def pair_counts(server: Server) -> PairCounts:
-    """Of a campaign that asks about pairs; ConfigError for sets."""
-    if server.campaign.senses:
-        raise ConfigError("This campaign senses sets: use item_counts.")
-    totals = server.totals
-    return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1].copy())
-
-
 def record(campaign: Campaign) -> np.dtype[Any]:
     """Fields of a report in its bytes; `pair` where devices choose it."""
-    pair = [("pair", ">u4", 2)] if campaign.method == "pairwise-rated" else []
+    pair = [("pair", ">u4", 2)] if campaign.names_pair else []
     return np.dtype([*_RECORD, *pair])
 
 

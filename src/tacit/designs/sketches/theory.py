@@ -12,6 +12,7 @@ Notation   U people, N items, w rated items each, L item clusters with shares be
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,13 @@ from scipy.special import entr
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12
+ROW_ROUNDING = 1e-6
+"""Rows of eigenvectors are exact to about the square root of a float's precision near a double
+eigenvalue."""
+PRECISION = 2.0**-51
+"""Of an eigenvalue, relative to the largest one."""
 LN2 = math.log(2)
-_LARGEST = 600.0
+LARGEST = 600.0
 """Of an epsilon in an exponential: floats end near 709, and bounds are far below one person."""
 
 
@@ -44,12 +50,21 @@ def sharper_information(eps: float) -> float:
     return eps * math.tanh(eps / 2)
 
 
+def one_bit_bound(N: int, eta: float, wrong: float = 0.0) -> float:
+    """* Theorem 4.3: fewest people who rated one item each and answer one fixed yes/no question.
+
+    [(1 - eta) N - 1] N ln 2, whatever the noise: an answer tells at most 1 / N nats about the
+    labels. Not for several questions to one person, nor for questions that depend on answers.
+    """
+    return unknown_bits(N, eta, wrong) * N * LN2
+
+
 def label_information(N: int, w: int, eps: float) -> float:
     """* About the labels, Lemmas 4.1 and 4.5: (w / N) sinh^2(eps / 2) for any w and eps.
 
     Sharper than Theorem 4.10, which has O(w / N) for w = o(N^(1/3)) and eps < ln 2.
     """
-    return w / N * math.sinh(min(eps, _LARGEST) / 2) ** 2
+    return w / N * math.sinh(min(eps, LARGEST) / 2) ** 2
 
 
 def unknown_bits(N: int, eta: float, wrong: float = 0.0) -> float:
@@ -84,7 +99,7 @@ def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
     Not in the paper; beyond Theorem 6.1 for w = 1. Each person answers once; from Duchi, Jordan,
     Wainwright: Local privacy and statistical minimax rates (2013). eta below 1/2.
     """
-    return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, _LARGEST)))) ** 2
+    return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, LARGEST)))) ** 2
 
 
 def both_rated(N: int, w: int) -> float:
@@ -98,28 +113,91 @@ def both_liked(alpha: Floats, b: Floats) -> Floats:
     return product
 
 
-def pair_chances(N: int, w: int, eps: float, alpha: Floats, b: Floats) -> Floats:
-    """(L, L) P(S = 1 | clusters of the two items), ratings private."""
-    return truth(-eps) + rho(eps) * both_rated(N, w) * both_liked(alpha, b)
+def both_alike(alpha: Floats, b: Floats) -> Floats:
+    """(L, L) chance that one random person likes both items of two clusters, or dislikes both.
 
-
-def pairwise_users(
-    N: int, w: int, eps: float, alpha: Floats, beta: Floats, b: Floats, eta: float
-) -> float:
-    """* People that Pairwise-Preference needs, by the normal approximation; inf if degenerate.
-
-    (N - 1) s ln(N / eta) / (rho c mu)^2: s is the mean chance of a 1 and mu the smallest eigenvalue
-    of bhat diag(beta). The sum along an eigenvector of an item's row of counts is normal with mean
-    2 U rho c mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
+    Appendix B's words for the chance of a class of pairs: identical preference.
     """
-    liked = both_liked(alpha, b)
+    return both_liked(alpha, b) + both_liked(alpha, 1 - b)
+
+
+def pair_chances(eps: float, c: float, true_chances: Floats) -> Floats:
+    """(L, L) P(S = 1 | clusters of the two items), with the offset of the privacy noise.
+
+    Args:
+        eps: loss of one answer.
+        c: chance that the person rated both items, `both_rated`; 1 where rated pairs are asked.
+        true_chances: (L, L) chance of a true yes for two rated items: `both_liked` or `both_alike`.
+    """
+    return truth(-eps) + rho(eps) * c * true_chances
+
+
+@dataclass(frozen=True, eq=False)
+class PairSpectrum:
+    """Eigenvalues and eigenvectors of Theorem 3.5's matrix, and its two conditions.
+
+    eigenvalues: (L,) of B = P(S = 1 | l, l') beta_l', the largest absolute value first.
+    rows: (L, L) row l has the entries of the eigenvectors for cluster l; those of eigenvalues that
+        are 0 are left out as 0. Vectors y have sum_l beta_l y(l)^2 = 1.
+    """
+
+    eigenvalues: Floats
+    rows: Floats
+
+    @property
+    def smallest(self) -> float:
+        """The smallest absolute eigenvalue; exactly 0 where rounding cannot tell it from 0."""
+        sizes = np.abs(self.eigenvalues)
+        least = float(sizes.min())
+        return least if least > len(sizes) * PRECISION * float(sizes.max()) else 0.0
+
+    @property
+    def has_distinct_eigenvalues(self) -> bool:
+        """Condition 1: the absolute eigenvalues are different, and none is 0."""
+        sizes = np.sort(np.abs(self.eigenvalues))
+        apart = np.diff(sizes) > ROUNDING * sizes[-1]
+        return bool(self.smallest > 0 and apart.all())
+
+    @property
+    def has_distinct_rows(self) -> bool:
+        """Condition 2: no two clusters have the same row."""
+        same_rows = 0
+        for cluster in range(len(self.rows)):
+            gaps = np.abs(self.rows[cluster + 1 :] - self.rows[cluster]).max(axis=1, initial=0)
+            same_rows += int((gaps <= ROW_ROUNDING).sum())
+        return same_rows == 0
+
+
+def pair_spectrum(chances: Floats, beta: Floats) -> PairSpectrum:
+    """Eigenvalues of `pair_chances` times diag(beta), as Theorem 3.5 looks at them."""
     root = np.sqrt(beta)
-    mu = float(np.abs(np.linalg.eigvalsh(root[:, None] * liked * root[None, :])).min())
-    strength = rho(eps) * both_rated(N, w) * mu
-    if mu < ROUNDING or strength == 0:
+    values, vectors = np.linalg.eigh(root[:, None] * chances * root[None, :])
+    order = np.argsort(-np.abs(values), kind="stable")
+    values = values[order]
+    is_zero = np.abs(values) <= len(values) * PRECISION * np.abs(values[0])
+    rows = vectors[:, order] / root[:, None]
+    rows[:, is_zero] = 0.0
+    return PairSpectrum(values, rows)
+
+
+def pairwise_users(N: int, chances: Floats, beta: Floats, eta: float) -> float:
+    """* People that a method of pairs needs, by the normal approximation; inf if degenerate.
+
+    (N - 1) s ln(N / eta) / mu^2: s is the mean chance of a 1 and mu the smallest absolute
+    eigenvalue of `pair_spectrum`. The sum along an eigenvector of an item's row of counts is normal
+    with mean 2 U mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
+
+    Args:
+        N: items.
+        chances: (L, L) `pair_chances`.
+        beta: (L,) shares of the clusters.
+        eta: chance of failure.
+    """
+    mu = pair_spectrum(chances, beta).smallest
+    if mu == 0:
         return math.inf
-    share = float(beta @ pair_chances(N, w, eps, alpha, b) @ beta)
-    return (N - 1) * share * math.log(N / eta) / strength**2
+    share = float(beta @ chances @ beta)
+    return (N - 1) * share * math.log(N / eta) / mu**2
 
 
 def no_hit(w: int, theta: float, beta: Floats, b: Floats) -> Floats:

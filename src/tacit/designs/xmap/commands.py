@@ -19,7 +19,7 @@ from tacit.design import (
     private_fit_summary,
     usefulness,
 )
-from tacit.designs.xmap.experiment import Grid
+from tacit.designs.xmap.experiment.evaluation import Grid
 from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
@@ -182,7 +182,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     is judged by its lists alone.
     """
     from tacit.data.domains import cross_domain_split
-    from tacit.designs.xmap.experiment import evaluate_cross_domain, similarities_found
+    from tacit.designs.xmap.experiment.evaluation import evaluate_cross_domain, similarities_found
     from tacit.designs.xmap.experiment.report import aged, counted, page_of, points, verdict
 
     measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}

@@ -19,8 +19,8 @@ class CardSettings:
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Of the sound variant. The published one counts what a fitted model has drawn: ConfigError."""
+    from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
     from tacit.designs.xmap.model import XMap
-    from tacit.designs.xmap.settings import sound_card, without_noise
 
     if settings.variant != "sound":
         raise ConfigError(
@@ -31,8 +31,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     epsilon, delta = settings.epsilon, settings.delta
     XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
     if math.isinf(epsilon):
-        return (without_noise("sound"),)
-    return (sound_card(epsilon, delta),)
+        return (card_without_noise("sound"),)
+    return (card_of_sound(epsilon, delta),)
 
 
 _EVALUATE = (
@@ -187,14 +187,14 @@ DESIGN = Design(
     cards,
     "tacit evaluate xmap RATINGS --domain-column D --source S --target T  measures what it costs.",
     {
-        "audit": "audit:audit",
+        "audit": "audit.bench:audit",
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
         "plan": "commands:PLAN",
         "simulate": "commands:SIMULATE",
         "models": "serve:make_demo",
         "tour": "commands:tour",
-        "compare": "experiment:contenders",
+        "compare": "experiment.evaluation:contenders",
         "reproduce": "design:PRINTED",
         "useful": "model:describe_usefulness",
     },

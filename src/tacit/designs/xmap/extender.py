@@ -1,11 +1,14 @@
-"""Boxes 1 and 2, the Baseliner and the Extender: from ratings to X-SIM along meta-paths.
+"""Step 2, the Extender: items in layers, and X-SIM along the meta-paths between them.
 
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
-         (PVLDB 2017). Ratings are centred by person; adjusted cosine has denominators over ALL
-         raters of each item, and the engine computes it. Items of a domain are bridge items (BB: an
-         edge into the other domain), their neighbours in the domain (NB), and the neighbours of
-         those alone (NN). A meta-path has at most one item of each layer: a contiguous piece of
-         NN-NB-BB | BB-NB-NN that crosses.
+         (PVLDB 2017). The items of each domain lie in three layers:
+
+         BB   bridge items: they have an edge into the other domain
+         NB   other items with an edge to a bridge item of their own domain
+         NN   remaining items with an edge to an NB item
+
+         A meta-path has at most one item of each layer: it is a contiguous piece of
+         NN - NB - BB | BB - NB - NN that crosses from one domain into the other.
 """
 
 from __future__ import annotations
@@ -13,122 +16,148 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, blocks, nearest
+from tacit.designs.xmap.baseliner import Baseline, find_neighbours
+from tacit.engine import Engine, Neighbours, Numbers, Stage, blocks, nearest
 
 Floats = NDArray[np.float64]
-_CELLS = 1 << 22  # pairs of items held at once
+MOST_PAIRS = 1 << 22
+"""Pairs of a source and a target item whose X-SIM is held at a time."""
 
 
-class Baseline(NamedTuple):
-    """table: stars minus the person's mean. raters: (items,) people who rated each."""
+@dataclass(frozen=True, eq=False)
+class DomainLayers:
+    """The layers of one domain, as sorted item numbers. Items in none of them reach no bridge."""
 
-    table: Table
-    raters: NDArray[np.int64]
-
-
-def baseline(stars: sparse.csr_array) -> Baseline:
-    """Centre (people, items) stars, sorted indices; a stored zero is a rating of zero."""
-    raters = np.bincount(stars.indices, minlength=stars.shape[1]).astype(np.int64)
-    return Baseline(centred(stars, means_of_people(stars)[1]), raters)
-
-
-def centred(stars: sparse.csr_array, means: Floats) -> Table:
-    """(people, items) stars minus each person's mean. Columns that are not there change nothing."""
-    away = stars.data - np.repeat(means, np.diff(stars.indptr))
-    values = sparse.csr_array((away, stars.indices, stars.indptr), shape=stars.shape)
-    return Table(values, stars.data >= means_of_items(stars)[stars.indices])
-
-
-def means_of_people(stars: sparse.csr_array) -> tuple[NDArray[np.int64], Floats]:
-    """(stored,) whose rating each is, and (people,) mean stars; 0 for those without any."""
-    counts = np.diff(stars.indptr)
-    people = np.repeat(np.arange(len(counts)), counts)
-    sums = np.bincount(people, stars.data, minlength=len(counts))
-    return people, np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
-
-
-def means_of_items(stars: sparse.csr_array) -> Floats:
-    """(items,) mean stars; the overall mean where nobody rated."""
-    counts = np.bincount(stars.indices, minlength=stars.shape[1])
-    sums = np.bincount(stars.indices, stars.data, minlength=stars.shape[1])
-    overall = float(stars.data.mean()) if stars.data.size else 0.0
-    means: Floats = np.divide(sums, counts, out=np.full(len(sums), overall), where=counts > 0)
-    return means
+    bridge: Numbers
+    """BB."""
+    non_bridge: Numbers
+    """NB."""
+    unconnected: Numbers
+    """NN: without an edge to a bridge item."""
 
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """layers: NN, NB, BB of the source, then BB, NB, NN of the target, as sorted item numbers.
-    stages: the edges that are kept from each layer to the next. targets: (n_target,) sorted item
-    numbers of the whole target domain."""
+    """The layers of both domains, and the edges that are kept between them."""
 
-    layers: tuple[Numbers, ...]
+    source: DomainLayers
+    target: DomainLayers
     stages: tuple[Stage, ...]
+    """Edges from each layer to the next, in the order of `layers`."""
     targets: Numbers
+    """(n_target,) sorted numbers of all items of the target domain."""
+
+    @property
+    def layers(self) -> tuple[Numbers, ...]:
+        """NN, NB, BB of the source, then BB, NB, NN of the target."""
+        source, target = self.source, self.target
+        outward = (target.bridge, target.non_bridge, target.unconnected)
+        return (source.unconnected, source.non_bridge, source.bridge, *outward)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourSearch:
+    """Find the neighbours of items among others, and leave out items that have none."""
+
+    base: Baseline
+    engine: Engine
+    k: int
+    """Neighbours that an item keeps in each neighbouring layer, by |similarity|."""
+    significance: int
+    """Raters of both below which a similarity is scaled down; 0: never."""
+
+    def __call__(self, *pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
+        """Search for each pair of items `of` and items `among`, in one pass over the ratings."""
+        find = partial(
+            find_neighbours, engine=self.engine, k=self.k, significance=self.significance
+        )
+        found = nearest(self.base.table, pairs, find, self.k)
+        return [_leave_out_unconnected(lists) for lists in found]
 
 
 def extend(
     base: Baseline, sources: Numbers, targets: Numbers, *, k: int, significance: int, engine: Engine
 ) -> Extension:
-    """Layers and edges between the items `sources` and `targets`, both sorted.
+    """Split both domains into layers, and keep the edges between neighbouring layers.
 
-    k: neighbours an item keeps in each neighbouring layer, by |similarity|. An edge stays if
-    either end keeps it, so a popular item can have many more.
+    An edge stays if either end keeps it, so a popular item can have many more than k.
+
+    Args:
+        base: Centred ratings.
+        sources: Sorted numbers of the source domain's items.
+        targets: Sorted numbers of the target domain's items.
+        k: Neighbours that an item keeps in each neighbouring layer, by |similarity|.
+        significance: Raters of both below which a similarity is scaled down; 0: never.
+        engine: Computes similarities.
     """
+    search = NeighbourSearch(base, engine, k, significance)
 
-    find = partial(asked, engine=engine, k=k, significance=significance)
+    # BB: items with a neighbour in the other domain.
+    source_across, target_across = search((sources, targets), (targets, sources))
+    source_bridge, target_bridge = source_across.of, target_across.of
 
-    def among(*pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
-        """Without the items that have no neighbour."""
-        lists = nearest(base.table, pairs, find, k)
-        there = [(each.items >= 0).any(axis=1) for each in lists]
-        return [
-            Neighbours(**{name: values[connected] for name, values in vars(each).items()})
-            for each, connected in zip(lists, there, strict=True)
-        ]
-
-    both = (sources, targets)
-    across = among((sources, targets), (targets, sources))
-    bridges = [each.of for each in across]
-    near = among(*((np.setdiff1d(both[n], bridges[n]), bridges[n]) for n in (0, 1)))
-    rests = [np.setdiff1d(both[n], np.union1d(bridges[n], near[n].of)) for n in (0, 1)]
-    back_and_far = among(
-        *((bridges[n], near[n].of) for n in (0, 1)), *((rests[n], near[n].of) for n in (0, 1))
+    # NB: other items with a neighbour in BB of their own domain.
+    source_nb_to_bb, target_nb_to_bb = search(
+        (np.setdiff1d(sources, source_bridge), source_bridge),
+        (np.setdiff1d(targets, target_bridge), target_bridge),
     )
-    back, far = back_and_far[:2], back_and_far[2:]
-    outward = among(*((near[n].of, far[n].of) for n in (0, 1)))
-    layers = (far[0].of, near[0].of, *bridges, near[1].of, far[1].of)
-    lists = (
-        (far[0], outward[0]),
-        (near[0], back[0]),
-        (across[0], across[1]),
-        (back[1], near[1]),
-        (outward[1], far[1]),
+    source_non_bridge, target_non_bridge = source_nb_to_bb.of, target_nb_to_bb.of
+
+    # NN: remaining items with a neighbour in NB; and what BB keeps in NB.
+    source_rest = np.setdiff1d(sources, np.union1d(source_bridge, source_non_bridge))
+    target_rest = np.setdiff1d(targets, np.union1d(target_bridge, target_non_bridge))
+    source_bb_to_nb, target_bb_to_nb, source_nn_to_nb, target_nn_to_nb = search(
+        (source_bridge, source_non_bridge),
+        (target_bridge, target_non_bridge),
+        (source_rest, source_non_bridge),
+        (target_rest, target_non_bridge),
     )
-    stages = [_stage(base, *ends, *two) for ends, two in zip(lists, pairwise(layers), strict=True)]
-    return Extension(layers, tuple(stages), targets)
+    source_unconnected, target_unconnected = source_nn_to_nb.of, target_nn_to_nb.of
 
+    # What NB keeps in NN.
+    source_nb_to_nn, target_nb_to_nn = search(
+        (source_non_bridge, source_unconnected), (target_non_bridge, target_unconnected)
+    )
 
-def asked(
-    table: Table, of: Numbers, among: Numbers, *, engine: Engine, **options: Any
-) -> Neighbours:
-    """As `nearest` finds it, where the rows are."""
-    return engine.neighbours(table, of=of, among=among, **options)
+    source = DomainLayers(source_bridge, source_non_bridge, source_unconnected)
+    target = DomainLayers(target_bridge, target_non_bridge, target_unconnected)
+    kept_by_either_end = (
+        (source_nn_to_nb, source_nb_to_nn),
+        (source_nb_to_bb, source_bb_to_nb),
+        (source_across, target_across),
+        (target_bb_to_nb, target_nb_to_bb),
+        (target_nb_to_nn, target_nn_to_nb),
+    )
+    layers = Extension(source, target, (), targets).layers
+    stages = []
+    for (outward, back), (layer, following) in zip(
+        kept_by_either_end, pairwise(layers), strict=True
+    ):
+        stages.append(_join_edges(base, outward, back, layer, following))
+    return Extension(source, target, tuple(stages), targets)
 
 
 def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
-    """(len(starts), n_target) X-SIM of source items with every target item; NaN without a path."""
+    """Compute X-SIM of source items with every target item.
+
+    Args:
+        extension: Layers and edges.
+        starts: Numbers of source items.
+        engine: Follows the paths.
+
+    Returns:
+        (len(starts), n_target) X-SIM; NaN where no meta-path joins the two.
+    """
     similar = np.full((len(starts), len(extension.targets)), np.nan)
-    for first, layer in enumerate(extension.layers[:3]):
+    layers = extension.layers
+    for first, layer in enumerate(layers[:3]):
         rows = np.flatnonzero(np.isin(starts, layer))
         places = np.searchsorted(layer, starts[rows]).astype(np.int32)
-        for last, reached in enumerate(extension.layers[3:], 3):
+        for last, reached in enumerate(layers[3:], 3):
             if rows.size and reached.size:
                 weighted, certainty = engine.paths(extension.stages[first:last], starts=places)
                 part = np.full(certainty.shape, np.nan)
@@ -137,31 +166,54 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
     return similar
 
 
-def blocks_of(extension: Extension, starts: Numbers) -> list[slice]:
-    """Parts of `starts` whose `similarities` are at most some four million pairs."""
-    return blocks((len(starts), len(extension.targets)), _CELLS)
+def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
+    """Cut `starts` into parts whose `similarities` are at most some four million pairs."""
+    return blocks((len(starts), len(extension.targets)), MOST_PAIRS)
 
 
-def _stage(
-    base: Baseline, one: Neighbours, other: Neighbours, layer: Numbers, following: Numbers
+def _leave_out_unconnected(lists: Neighbours) -> Neighbours:
+    """Leave out the items whose list is empty."""
+    connected = (lists.items >= 0).any(axis=1)
+    return Neighbours(
+        of=lists.of[connected],
+        items=lists.items[connected],
+        similarities=lists.similarities[connected],
+        co_counts=lists.co_counts[connected],
+        agreements=lists.agreements[connected],
+    )
+
+
+def _join_edges(
+    base: Baseline, outward: Neighbours, back: Neighbours, layer: Numbers, following: Numbers
 ) -> Stage:
-    """The edges that either end keeps. one, other: lists of items of the layer, of the next."""
-    left, right, values = _flat(one)
-    right_too, left_too, values_too = _flat(other)
-    left, right = np.concatenate([left, left_too]), np.concatenate([right, right_too])
-    key = left.astype(np.int64) * (len(base.raters) + 1) + right
-    _, first = np.unique(key, return_index=True)  # each edge once, by left, then right
+    """Join the edges between two layers that either end keeps.
+
+    Args:
+        base: Ratings; their numbers of raters are needed for F.
+        outward: Neighbours of the layer's items in the following layer.
+        back: Neighbours of the following layer's items in the layer.
+        layer: Sorted item numbers.
+        following: Sorted item numbers of the next layer.
+    """
+    left_outward, right_outward, values_outward = _list_edges(outward)
+    right_back, left_back, values_back = _list_edges(back)
+    left = np.concatenate([left_outward, left_back])
+    right = np.concatenate([right_outward, right_back])
+    values = np.concatenate([values_outward, values_back])
+    edge = left.astype(np.int64) * (len(base.raters) + 1) + right
+    _, first = np.unique(edge, return_index=True)  # each edge once, by left, then right
     left, right = left[first], right[first]
-    similar, both, agreed = np.concatenate([values, values_too])[first].T
-    shares = agreed / np.maximum(1, base.raters[left] + base.raters[right] - both)
+    similar, raters_of_both, agreements = values[first].T
+    raters_of_either = base.raters[left] + base.raters[right] - raters_of_both
+    shares = agreements / np.maximum(1, raters_of_either)
     counts = np.bincount(np.searchsorted(layer, left), minlength=len(layer))
     offsets = np.concatenate([[0], np.cumsum(counts)])
     places = following.searchsorted(right).astype(np.int32)
-    return Stage(offsets, places, similar, agreed, shares, len(following))
+    return Stage(offsets, places, similar, agreements, shares, len(following))
 
 
-def _flat(lists: Neighbours) -> tuple[Numbers, Numbers, Floats]:
-    """Owner, neighbour and (n, 3) similarity, co-count, agreements of every list entry."""
+def _list_edges(lists: Neighbours) -> tuple[Numbers, Numbers, Floats]:
+    """List every edge: owner, neighbour, and (n, 3) similarity, raters of both, agreements."""
     there = lists.items >= 0
     owners = np.broadcast_to(lists.of[:, None], lists.items.shape)[there]
     columns = (lists.similarities[there], lists.co_counts[there], lists.agreements[there])

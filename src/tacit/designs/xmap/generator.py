@@ -1,4 +1,4 @@
-"""Box 3, the Generator: every source item's image in the target domain, and people's AlterEgos.
+"""Step 3, the Generator: every source item's image in the target domain, and people's AlterEgos.
 
 Source   the X-Map paper. NX-Map takes the target item of the largest X-SIM, X-Map draws one by
          Private Replacement Selection (PRS). The image profile keeps rating and time.
@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.extender import Extension, blocks_of, similarities
+from tacit.designs.xmap.baseliner import person_of_each_rating
+from tacit.designs.xmap.extender import Extension, blocks_of_starts, similarities
 from tacit.designs.xmap.theory import SPREAD
 from tacit.engine import Engine, Numbers
 from tacit.mechanisms.selection import Selection
@@ -32,80 +33,106 @@ from tacit.randomness import Source
 Floats = NDArray[np.float64]
 Choice = Callable[[Floats], Numbers]
 """(items, n_target) X-SIM, NaN where there is none -> (items,) places in the target, -1: none."""
-Spread = Callable[[Callable[[slice], NDArray[Any]], list[slice]], Iterable[NDArray[Any]]]
+RunBlocks = Callable[[Callable[[slice], NDArray[Any]], list[slice]], Iterable[NDArray[Any]]]
+"""`map`, or a function like it that works elsewhere."""
 
-_RESOLUTION = 2.0**-12  # similarities are rounded down to multiples of it before a draw
+_RESOLUTION = 2.0**-12
+"""Similarities are rounded down to multiples of it before a draw."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """What people rated in the target domain, or are taken to have rated there.
-
-    stars: (people, n_target) CSR, sorted indices. deviations: beside `stars.data`, stars minus the
-    mean of the item that was rated. times: seconds beside it, or None.
-    """
+    """Target profiles: what people rated in the target domain, or are taken to have rated there."""
 
     stars: sparse.csr_array
+    """(people, n_target) CSR, sorted indices."""
     deviations: Floats
+    """(stored,) stars minus the mean of the item that was really rated."""
     times: NDArray[np.int64] | None
+    """(stored,) seconds; None if unknown."""
 
     def matrix(self, values: Floats) -> sparse.csr_array:
-        """(people, n_target) of the same structure."""
+        """(people, n_target) other values at the places of the stars."""
         return sparse.csr_array((values, self.stars.indices, self.stars.indptr), self.stars.shape)
 
 
-def images(
-    extension: Extension, starts: Numbers, choose: Choice, engine: Engine, spread: Spread = map
+def choose_images(
+    extension: Extension,
+    starts: Numbers,
+    choose: Choice,
+    engine: Engine,
+    run_blocks: RunBlocks = map,
 ) -> Numbers:
-    """(len(starts),) the place in the target domain of each source item's image, -1: none.
+    """Choose the image of each source item.
 
-    spread: as `map`; it may work elsewhere. Draws are made here, block after block.
+    Args:
+        extension: Layers and edges between the domains.
+        starts: Numbers of source items.
+        choose: `nearest_image`, or a draw. Draws are made here, block after block.
+        engine: Follows the paths.
+        run_blocks: Computes blocks of X-SIM, here or elsewhere.
+
+    Returns:
+        (len(starts),) place in the target domain of each image; -1: none.
     """
     places = np.full(len(starts), -1, dtype=np.int32)
-    parts = blocks_of(extension, starts)
-    there = nearest if choose is nearest else None  # then few numbers come back
-    work = partial(_similar, extension=extension, starts=starts, engine=engine, choose=there)
-    for part, made in zip(parts, spread(work, parts), strict=True):
-        places[part] = made if there else choose(made)
+    parts = blocks_of_starts(extension, starts)
+    if choose is nearest_image:  # made where X-SIM is computed: then few numbers come back
+        find = partial(_find_nearest, extension=extension, starts=starts, engine=engine)
+        for part, images in zip(parts, run_blocks(find, parts), strict=True):
+            places[part] = images
+        return places
+    measure = partial(_measure_block, extension=extension, starts=starts, engine=engine)
+    for part, similar in zip(parts, run_blocks(measure, parts), strict=True):
+        places[part] = choose(similar)
     return places
 
 
-def _similar(
-    part: slice, *, extension: Extension, starts: Numbers, engine: Engine, choose: Choice | None
+def _measure_block(
+    part: slice, *, extension: Extension, starts: Numbers, engine: Engine
 ) -> NDArray[Any]:
-    similar = similarities(extension, starts[part], engine)
-    return choose(similar) if choose else similar
+    """Compute X-SIM of one block of source items."""
+    return similarities(extension, starts[part], engine)
 
 
-def nearest(similar: Floats) -> Numbers:
-    """NX-Map: the largest X-SIM, the first of equals."""
+def _find_nearest(
+    part: slice, *, extension: Extension, starts: Numbers, engine: Engine
+) -> NDArray[Any]:
+    """Find the nearest images of one block of source items."""
+    return nearest_image(similarities(extension, starts[part], engine))
+
+
+def nearest_image(similar: Floats) -> Numbers:
+    """Choose as NX-Map does: the largest X-SIM, the first of equals."""
     there = ~np.isnan(similar)
     best = np.where(there, similar, -np.inf).argmax(axis=1)
     return np.where(there.any(axis=1), best, -1).astype(np.int32)
 
 
-def drawn_as_published(epsilon: float, source: Source) -> Choice:
-    """PRS as printed: among the target items with an X-SIM, which are private data themselves.
+def private_replacement_selection(epsilon: float, source: Source) -> Choice:
+    """Make PRS as printed: a draw among the target items with an X-SIM, which are private data.
 
-    epsilon: nats for ONE item, if that list were fixed; infinity: `nearest`.
+    Args:
+        epsilon: Nats for ONE item, if that list were fixed; infinity: `nearest_image`.
+        source: Where draws come from.
     """
     if math.isinf(epsilon):
-        return nearest
+        return nearest_image
 
     def choose(similar: Floats) -> Numbers:
         there = ~np.isnan(similar)
-        some = there.any(axis=1)
+        has_candidates = there.any(axis=1)
         select = Selection(epsilon, similar.shape[1], SPREAD, -1.0, 1.0, _RESOLUTION)
-        weights = select.weights(np.nan_to_num(similar[some]))
-        weights[~there[some]] = 0
+        weights = select.weights(np.nan_to_num(similar[has_candidates]))
+        weights[~there[has_candidates]] = 0
         chosen = np.full(len(similar), -1, dtype=np.int32)
-        chosen[some] = draw_rows(weights, source)
+        chosen[has_candidates] = draw_rows(weights, source)
         return chosen
 
     return choose
 
 
-def alter_egos(
+def make_alter_egos(
     stars: sparse.csr_array,
     times: NDArray[np.int64] | None,
     *,
@@ -113,31 +140,44 @@ def alter_egos(
     images: Numbers,
     targets: Numbers,
 ) -> Profiles:
-    """Everybody's target profile: images of source ratings, and ratings of their own.
+    """Make everybody's target profile: images of source ratings, and ratings of their own.
 
-    stars: (people, items) with `times` beside its data. item_means: (items,) stars. images:
-    (items,) the place in the target domain of a source item's image, -1: none. targets: sorted
-    numbers of that domain's items.
+    Args:
+        stars: (people, items) CSR.
+        times: (stored,) seconds beside `stars.data`; None if unknown.
+        item_means: (items,) mean stars.
+        images: (items,) place in the target domain of a source item's image; -1: none.
+        targets: Sorted numbers of the target domain's items.
     """
-    place, width = np.full(stars.shape[1], -1, dtype=np.int32), len(targets)
+    width = len(targets)
+    place = np.full(stars.shape[1], -1, dtype=np.int32)
     place[targets] = np.arange(width)
-    people = np.repeat(np.arange(stars.shape[0], dtype=np.int64), np.diff(stars.indptr))
+    people = person_of_each_rating(stars)
     deviations = stars.data - item_means[stars.indices]
     moments = np.zeros(len(people), dtype=np.int64) if times is None else times
+
+    # A cell is a person and a place in the target, as one number.
     own = np.flatnonzero(place[stars.indices] >= 0)
-    own_keys = people[own] * width + place[stars.indices[own]]
+    own_cells = people[own] * width + place[stars.indices[own]]
     replaced = np.flatnonzero(images[stars.indices] >= 0)
-    image_keys = people[replaced] * width + images[stars.indices[replaced]]
-    added = ~np.isin(image_keys, own_keys)
-    used = np.concatenate([own, replaced[added]])
-    keys, group = np.unique(np.concatenate([own_keys, image_keys[added]]), return_inverse=True)
+    image_cells = people[replaced] * width + images[stars.indices[replaced]]
+    is_added = ~np.isin(image_cells, own_cells)  # where both meet, a person's own rating stands
+    used = np.concatenate([own, replaced[is_added]])
+    cells, group = np.unique(
+        np.concatenate([own_cells, image_cells[is_added]]), return_inverse=True
+    )
+
+    # Images that meet are averaged, and the later time is kept.
     counts = np.bincount(group)
-    values, away = (np.bincount(group, each[used]) / counts for each in (stars.data, deviations))
-    latest = np.full(len(keys), np.iinfo(np.int64).min)
+    mean_stars = np.bincount(group, stars.data[used]) / counts
+    mean_deviations = np.bincount(group, deviations[used]) / counts
+    latest = np.full(len(cells), np.iinfo(np.int64).min)
     np.maximum.at(latest, group, moments[used])
-    rows, places = np.divmod(keys, width)
+
+    rows, places = np.divmod(cells, width)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=stars.shape[0]))])
     matrix = sparse.csr_array(
-        (values, places.astype(np.int32), offsets.astype(np.int32)), shape=(stars.shape[0], width)
+        (mean_stars, places.astype(np.int32), offsets.astype(np.int32)),
+        shape=(stars.shape[0], width),
     )
-    return Profiles(matrix, away, None if times is None else latest)
+    return Profiles(matrix, mean_deviations, None if times is None else latest)

@@ -1,15 +1,18 @@
-"""What the published variant guarantees, to whom, on what evidence. Figures are computed here."""
+"""Cards of each variant: what it guarantees, to whom, on what evidence. Figures are computed."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.settings import LIFETIME, PAPER, UNIT
+from tacit.designs.xmap.settings import LIFETIME, PAPER, UNIT, Variant
 from tacit.privacy import Basis, Claim, Guarantee, Trust
+from tacit.profile_sums import guarantees as profile_guarantees
+from tacit.profile_sums import settings as profile_settings
 
 _EXAMPLE = 0.8
 """epsilon' of the counter-examples: the paper's for the item-based recommender."""
@@ -21,7 +24,43 @@ _NOT_COVERED = (
 )
 
 
-def published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
+def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
+    """Say what the sound variant guarantees.
+
+    The card never states less than the events that were spent come to.
+
+    Args:
+        epsilon: What a user chose; the events come to it within rounding.
+        delta: Probability that the bound of epsilon fails.
+        spent: The card of fitted lists; None: of a fit whose catalogue and scale are public.
+    """
+    settings = profile_settings.Settings(epsilon=epsilon, delta=delta)
+    lists = spent or profile_guarantees.card_before_fit(settings)
+    assert lists.epsilon is not None
+    return replace(
+        lists,
+        name="X-Map (sound): noisy sums over people",
+        epsilon=max(epsilon, lists.epsilon),
+        sources=(PAPER, *lists.sources),
+    )
+
+
+def card_without_noise(variant: Variant) -> Guarantee:
+    """Say that a variant at epsilon = inf guarantees nothing; the published one is NX-Map."""
+    name = "NX-Map" if variant == "published" else "X-Map (sound)"
+    card = profile_guarantees.card_without_noise()
+    return replace(card, name=f"{name} without noise", lifetime=LIFETIME, sources=(PAPER,))
+
+
+def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
+    """Say what the paper claims of the published variant, and why it fails.
+
+    Args:
+        epsilon: Claimed for one replaced item.
+        epsilon_prime: Claimed for one list of neighbours.
+        k: Neighbours of the recommender.
+        images: Source items that have an image.
+    """
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
         sentence=(
@@ -183,8 +222,10 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
 
 
 def noise_scales(people: int) -> tuple[float, float]:
-    """Of PNCF's noise on the similarity of t_i and t_1, in the same example, with one person and
-    without."""
+    """Scales of PNCF's noise on the similarity of t_i and t_1, with one person and without.
+
+    people: how many rate t_i and each other item in the example of `selection_loss`.
+    """
     present, absent = (
         theory.similarity_sensitivity(*_columns(people, there)[:2]) for there in (True, False)
     )

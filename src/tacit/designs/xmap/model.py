@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,29 +13,19 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.stored_ratings import RatingsSource, catalogue_of
-from tacit.designs.xmap.settings import (
-    VERSION,
-    Kind,
-    Pnsa,
-    PrivateLists,
-    Reason,
-    Settings,
-    Variant,
-    catalogue,
-    catalogue_from_header,
-    settings_from_header,
-    sound_card,
-    sound_from_file,
-    sound_lists,
-    without_noise,
-)
+from tacit.designs.xmap.catalogue import keep_domains, read_catalogue_header
+from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
+from tacit.designs.xmap.settings import Kind, Pnsa, Settings, Variant, settings_from_header
+from tacit.designs.xmap.sound import SOUND_VERSION, make_sound_lists, read_sound_lists
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
+from tacit.profile_sums.model import PrivateLists
+from tacit.profile_sums.scoring import Reason
 from tacit.recommenders import base, headers, inputs, public_facts
 from tacit.recommenders.base import Floats, History, HistoryTimes, Recommendations
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.boxes import Boxes
+    from tacit.designs.xmap.published import PublishedModel
     from tacit.engine import Engine
     from tacit.randomness import Source
 
@@ -60,11 +50,12 @@ class XMap(base.ItemRecommender):
                      whether means of stars are released, too, for `predict`
 
     k, extender_k, significance and alpha have no effect on the sound variant.
-    Fitted: `sound_`, a `PrivateLists`, or `boxes_` of the published variant.
     """
 
     sound_: PrivateLists | None = None
-    boxes_: Boxes | None = None
+    """The fitted lists of the sound variant."""
+    published_: PublishedModel | None = None
+    """What the published variant has learned."""
 
     def __init__(
         self,
@@ -96,33 +87,49 @@ class XMap(base.ItemRecommender):
 
     @property
     def settings(self) -> Settings:
-        """The parameters, checked; ConfigError for one that cannot be."""
-        return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
+        """The parameters, checked.
+
+        Raises:
+            ConfigError: A parameter has no such value.
+        """
+        parameters = self.get_params()
+        parameters.pop("engine")
+        return Settings(**parameters)
 
     @property
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives old ratings of a person less weight."""
         self._require_fitted()
-        return self.boxes_ is not None and self.settings_.weighs_by_time
+        return self.published_ is not None and self.settings_.weighs_by_time
 
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
-        """Learn from everybody. draws: where the published variant draws from; by default the
-        operating system. Noise takes no seed."""
+        """Learn from everybody.
+
+        Args:
+            ratings: In memory or stored; their items have the metadata `domain`.
+            draws: Where the published variant draws from; by default the operating system. Noise
+                takes no seed.
+
+        Raises:
+            ConfigError: A parameter has no such value.
+            DataError: A domain has no item, or a target has no rating.
+        """
         inputs.checked_ratings(catalogue_of(ratings))
         settings = self.settings
-        chosen, domains = catalogue(ratings, settings)
+        chosen, domains = keep_domains(ratings, settings)
         known = catalogue_of(chosen)
-        self.sound_ = self.boxes_ = None
-        self.__dict__.pop("item_ids_", None)
+        self.sound_ = self.published_ = None
+        if hasattr(self, "item_ids_"):
+            del self.item_ids_  # a fit that fails leaves no fitted model
         if settings.variant == "sound":
-            self.sound_ = sound_lists(settings).fit(chosen)
+            self.sound_ = make_sound_lists(settings).fit(chosen)
         else:
-            from tacit.designs.xmap.boxes import fitted
+            from tacit.designs.xmap.published import fit_published
             from tacit.engine import Engine
             from tacit.randomness import secure
 
             engine, source = self.engine or Engine(), draws or secure()
-            self.boxes_ = fitted(chosen, domains, engine, source)
+            self.published_ = fit_published(chosen, domains, engine, source)
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
         self.titles_, self.taken_ = headers.titles_of(known), public_facts.facts_read_off(known)
         self.settings_, self.item_ids_ = settings, known.item_ids
@@ -156,13 +163,13 @@ class XMap(base.ItemRecommender):
         possible = self._listed(target)
         if candidates is not None:
             possible &= {*inputs.checked_ids(candidates, "candidates")}
-        if self.boxes_ is None:
+        if self.published_ is None:
             return self._sound().recommend(
                 user, history=history, n=n, exclude=exclude, candidates=possible
             )
-        own = self.boxes_.own(user, history, history_times)
-        left_out = {*own.history, *inputs.checked_ids(exclude, "exclude")}
-        scores, ids = self.boxes_.everywhere(own, "scores"), self.item_ids_
+        person = self.published_.read_person(user, history, history_times)
+        left_out = {*person.history, *inputs.checked_ids(exclude, "exclude")}
+        scores, ids = self.published_.score(person), self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
         return made.with_titles(self.titles_)
 
@@ -189,9 +196,9 @@ class XMap(base.ItemRecommender):
             ConfigError: The sound variant was fitted without `stars`.
         """
         listed = self._listed(None)
-        if self.boxes_ is not None:
-            own = self.boxes_.own(user, history, history_times)
-            return base.pick(self.boxes_.everywhere(own, "predict"), self.item_ids_, items)
+        if self.published_ is not None:
+            person = self.published_.read_person(user, history, history_times)
+            return base.pick(self.published_.predict(person), self.item_ids_, items)
         if self._sound().stars_ is None:
             raise ConfigError(
                 "This model makes lists and predicts no stars: it was fitted without them. Fit it "
@@ -222,18 +229,18 @@ class XMap(base.ItemRecommender):
         self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            return (without_noise(settings.variant),)
-        if self.boxes_ is not None:
-            return (self.boxes_.card(),)
+            return (card_without_noise(settings.variant),)
+        if self.published_ is not None:
+            return (self.published_.card(),)
         spent = self._sound().guarantees()[0]
-        return (sound_card(settings.epsilon, settings.delta, spent),)
+        return (card_of_sound(settings.epsilon, settings.delta, spent),)
 
     def __getstate__(self) -> dict[str, Any]:
         """Holds no person, as a file; PrivacyError for a user-based model."""
         state = base.without_people(self)
-        if self.boxes_ is not None:
+        if self.published_ is not None:
             self._check_items()
-            state["boxes_"] = replace(self.boxes_, people=None)
+            state["published_"] = replace(self.published_, people=None)
         return state
 
     def _check_items(self) -> None:
@@ -257,14 +264,14 @@ class XMap(base.ItemRecommender):
             "taken": list(self.taken_),
             **headers.items_to_header(self.item_ids_, self.titles_),
         }
-        if self.boxes_ is not None:
-            from tacit.designs.xmap import boxes
+        if self.published_ is not None:
+            from tacit.designs.xmap.files import PUBLISHED_VERSION, write_published
 
-            header |= {"version": boxes.VERSION}
-            arrays = self.boxes_.to_arrays()
+            header |= {"version": PUBLISHED_VERSION}
+            arrays = write_published(self.published_)
         else:
             lists, arrays = self._sound().parts()
-            header |= {"version": VERSION, "lists": lists}
+            header |= {"version": SOUND_VERSION, "lists": lists}
         container.write(path, header, arrays)
 
     @classmethod
@@ -273,7 +280,7 @@ class XMap(base.ItemRecommender):
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings
-        model.catalogue_ = catalogue_from_header(header, model.settings_)
+        model.catalogue_ = read_catalogue_header(header, model.settings_)
         model.item_ids_ = headers.ids_from_header(header["items"])
         model.titles_ = headers.titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
@@ -281,13 +288,13 @@ class XMap(base.ItemRecommender):
         if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":
-            model.sound_ = sound_from_file(header, arrays, model.item_ids_, model.catalogue_)
+            model.sound_ = read_sound_lists(header, arrays, model.item_ids_, model.catalogue_)
             return model
-        from tacit.designs.xmap import boxes
+        from tacit.designs.xmap.files import read_published
         from tacit.engine import Engine
 
         known = model.catalogue_, model.item_ids_, model.scale_
-        model.boxes_ = boxes.from_file(header, arrays, *known, Engine())
+        model.published_ = read_published(header, arrays, *known, Engine())
         return model
 
     def _sound(self) -> PrivateLists:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from tacit.accounting.events import Exponential, repeat
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
 from tacit.designs.prec.experiment import SimulateSettings, play, points, runs
+from tacit.designs.prec.experiment.leaks import leak
 from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
@@ -136,6 +137,32 @@ def test_the_command_prints_rows_for_every_method(capsys):
     assert {"rounds", "objects", "voters", "peers", "epsilon", "delta", "seed", "loss"} <= set(
         rows[0]
     )
+
+
+def test_both_patterns_are_played_and_their_leak_is_printed(capsys):
+    """`both-ways` plays pattern 1 and pattern 2 with each seed; leaks are those of `leak`."""
+    words = "simulate prec --world both-ways --rounds 50 --voters 16 --peers 16 --diversity 20 "
+    words += "--radius 5 --method p-rec-no-gate --seeds 2 --workers 1"
+    assert main([*words.split(), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    played = [(row["pattern"], row["seed"]) for row in found["rows"]]
+    assert sorted(played) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    game = Game(50, 2, 16, 16, diversity=20, radius=5, world="both-ways")
+    assert found["leaks"] == [asdict(leak(game, seed)) for seed in (0, 1)]
+    for row in found["rows"]:
+        again = play(replace(game, pattern=row["pattern"]), "p-rec-no-gate", row["seed"])
+        assert row["loss"] == again.loss
+    assert main(words.split()) == 0
+    said = capsys.readouterr().out
+    assert "two voting patterns of the proof" in " ".join(said.split())
+    assert f"{found['leaks'][0]['worst']:.4g}" in said
+
+
+def test_other_worlds_have_no_leak(capsys):
+    """Nothing is computed where no proof compares two patterns."""
+    words = "simulate prec --rounds 30 --voters 60 --peers 30 --method uniform --seeds 1 --json"
+    assert main([*words.split(), "--workers", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["leaks"] == []
 
 
 def test_the_table_has_a_row_for_each_setting_and_method(capsys):

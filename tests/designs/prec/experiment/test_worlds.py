@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,13 +70,74 @@ def test_all_but_one_round_agree():
     assert len(differ) == 1
 
 
-def test_both_ways_is_within_diversity_and_radius():
-    """Theorem 15: two are liked at most D times, and the camp errs at most R times."""
-    game = Game(200, 2, 20, 20, diversity=6, radius=4)
+def test_both_ways_has_two_patterns_within_diversity_and_radius():
+    """Theorem 15, a large D + R so that all of it is used: the patterns differ in D rounds in which
+    both objects are liked, and in R in which only the second pattern errs; in no other round."""
+    game = Game(200, 2, 20, 20, diversity=6, radius=4, world="both-ways")
     for seed in range(5):
-        votes, likes = played("both-ways", game, seed)
-        assert (likes.sum(axis=1) == 2).sum() <= 6
-        assert (wrong(votes, likes) <= 4).all()
+        first, likes = played("both-ways", game, seed)
+        second, same_likes = played("both-ways", replace(game, pattern=2), seed)
+        np.testing.assert_array_equal(likes, same_likes)
+        both_liked = likes.sum(axis=1) == 2
+        errs = wrong(second, likes)
+        assert (first == first[:, :1]).all()
+        assert (second == second[:, :1]).all()
+        assert (wrong(first, likes) == 0).all()
+        assert both_liked.sum() <= 6
+        assert (errs == errs[0]).all()
+        assert errs[0] <= 4
+        differs = first[:, 0] != second[:, 0]
+        assert differs.sum() == both_liked.sum() + errs[0]
+        assert differs[both_liked].all()
+
+
+def test_both_ways_differs_as_often_as_the_paper_draws():
+    """Of 2,000 rounds with D + R = 400 about a tenth differ (5 sigma), D of them first."""
+    game = Game(2000, 2, 12, 12, diversity=100, radius=300, world="both-ways")
+    first, likes = played("both-ways", game, 1)
+    second, _ = played("both-ways", replace(game, pattern=2), 1)
+    differs = np.flatnonzero(first[:, 0] != second[:, 0])
+    assert abs(len(differs) - 200) < 5 * np.sqrt(180)
+    both_liked = np.flatnonzero(likes.sum(axis=1) == 2)
+    np.testing.assert_array_equal(both_liked, differs[:100])
+
+
+def test_only_both_ways_has_a_second_pattern():
+    """Elsewhere, and beyond two, a pattern is refused."""
+    with pytest.raises(ConfigError, match="patterns 1 and 2"):
+        Game(10, 2, 10, 5, pattern=2)
+    with pytest.raises(ConfigError, match="patterns 1 and 2"):
+        Game(10, 2, 10, 5, world="both-ways", pattern=3)
+
+
+def test_the_search_has_the_paper_s_phases():
+    """A phase is m - 1 rounds; in each round of it the client likes the object of one camp, and
+    the camps of the phase are as large as each other, until a camp would be smaller than P."""
+    game = Game(12, 4, 640, 10)
+    votes, likes = played("search", game)
+    mine = likes.argmax(axis=1)
+    loyal = np.ones(640, dtype=bool)
+    for phase in range(4):
+        rounds = slice(3 * phase, 3 * phase + 3)
+        assert len(set(mine[rounds].tolist())) == 1
+        agrees = (votes[rounds] == mine[rounds, None]).all(axis=0)
+        loyal &= agrees
+        expected = max(10, 640 // 4 ** (phase + 1))
+        assert loyal.sum() == expected
+
+
+def test_stubborn_peers_vote_for_the_first_object_in_every_round():
+    """Also while the client's taste is random, in R rounds; strangers do not vote alike."""
+    votes, likes = played("stubborn", Game(60, 3, 90, 40, radius=20))
+    assert (votes[:, :40] == 0).all()
+    assert len({tuple(column) for column in votes[:, 40:].T.tolist()}) == 50
+    assert 2 <= (likes[:20].argmax(axis=1) == 0).sum() <= 14
+
+
+def test_the_camps_of_one_round_are_halves():
+    """Lemma 8: in the round that differs half of the voters vote for what is disliked."""
+    votes, likes = played("one-round", Game(30, 2, 40, 20))
+    assert sorted(wrong(votes, likes).tolist()) == [0] * 20 + [1] * 20
 
 
 def test_sybils_betray_in_halves():

@@ -11,16 +11,16 @@ from scipy import sparse
 
 from tacit.data.synthetic import generate
 from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.counting import item_counts
 from tacit.designs.sketches.device import Device
 from tacit.designs.sketches.experiment.ratings import (
     drawn,
     evaluate_ratings,
     hit_chances,
-    lists_at_home,
+    lists_on_devices,
 )
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
-from tacit.designs.sketches.model import reported
-from tacit.designs.sketches.server import item_counts
+from tacit.designs.sketches.population import server_of_reports
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import replay, simulation
 
@@ -49,7 +49,7 @@ def test_counts_have_the_stated_chances(likes, way, unit):
     if way == "reports":
         people = sparse.vstack([likes] * (users // likes.shape[0])).tocsr()
         with simulation():
-            counts = item_counts(reported(made, people, replay("crowd 1")))
+            counts = item_counts(server_of_reports(made, people, replay("crowd 1")))
     else:
         counts = drawn(made, likes, users=users, seed=1)
     truth = made.truth / WHOLE
@@ -83,7 +83,7 @@ def test_lists_are_the_devices(likes):
     stars.data[:] = rng.integers(1, 6, size=likes.nnz)
     liked = stars.copy()
     liked.data = (liked.data >= 4).astype(float)
-    found = lists_at_home(clusters, stars, liked, n=50)
+    found = lists_on_devices(clusters, stars, liked, n=50)
     device = Device(bytes(32), {})
     for person in range(stars.shape[0]):
         part = slice(stars.indptr[person], stars.indptr[person + 1])

@@ -10,9 +10,11 @@ import pytest
 
 from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.experiment import simulate
-from tacit.designs.sketches.model import answer
-from tacit.designs.sketches.server import Server, item_counts, pair_counts
+from tacit.designs.sketches.counting import item_counts, pair_counts
+from tacit.designs.sketches.experiment.one_bit import SCHEMES, answers_told
+from tacit.designs.sketches.experiment.simulation import rated_dislikes, simulate
+from tacit.designs.sketches.population import make_reports
+from tacit.designs.sketches.server import Server
 from tacit.designs.sketches.theory import maxsense_chances
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
@@ -40,7 +42,9 @@ def test_rated_pairs_are_those_that_were_rated():
     (people,) = draw(world, labels, users=4000, rated=3, seed=1)
     pair = people.rated[:, :2]
     with simulation():
-        server.fold(answer(campaign, people.starts, people.items, replay("pairs"), pair), now=0)
+        server.fold(
+            make_reports(campaign, people.starts, people.items, replay("pairs"), pair), now=0
+        )
     counts = pair_counts(server)
     one, other = np.triu_indices(10, 1)
     inside = labels[one] + labels[other] == 0
@@ -168,7 +172,7 @@ def test_scores_are_as_the_formula_has_them(items):
     with simulation():
         source = replay("scores")
         for likes in draw(ONE_CLASS, labels, users=people, rated=rated, seed=6):
-            server.fold(answer(campaign, likes.starts, likes.items, source), now=0)
+            server.fold(make_reports(campaign, likes.starts, likes.items, source), now=0)
     counts = item_counts(server)
     asked = campaign.set_size * rated / campaign.modulus  # theta of whole items
     high, low = maxsense_chances(
@@ -179,3 +183,120 @@ def test_scores_are_as_the_formula_has_them(items):
     spread = np.mean([score.var(ddof=1) for score in scores])
     binomial = np.mean(counts.normalised * (1 - counts.normalised) / counts.asked)
     assert spread / binomial == pytest.approx(1, abs=5 * np.sqrt(2 / items))
+
+
+def test_identical_pairs_ask_whether_both_are_rated_alike():
+    """Without noise, where everybody likes the first cluster alone, exactly the pairs within a
+    cluster are answered with yes; who rated one item of a pair answers no."""
+    world = Blocks(np.ones(1), np.array([0.4, 0.6]), np.array([[1.0, 0.0]]))
+    labels = world.labels(10)
+    (people,) = draw(world, labels, users=4000, rated=7, seed=1)
+    dislikes = rated_dislikes(people, 10)
+    rows = zip(people.rated, np.split(dislikes[1], dislikes[0][1:-1]), strict=True)
+    assert all({*own} == {item for item in rated if labels[item]} for rated, own in rows)
+    both_rated = np.zeros((10, 10))
+    for rated in people.rated:
+        both_rated[np.ix_(rated, rated)] += 1 / 4000
+    one, other = np.triu_indices(10, 1)
+    alike = labels[one] == labels[other]
+    for method, chance in (
+        ("pairwise-identical", both_rated[one, other]),
+        ("pairwise-rated-identical", np.ones(45)),
+    ):
+        campaign = new_campaign(range(10), rated=7, epsilon=math.inf, method=method)
+        server = Server(campaign, keep_tickets=False)
+        pair = people.rated[:, :2] if campaign.names_pair else None
+        with simulation():
+            source, own = replay("alike"), (people.starts, people.items)
+            server.fold(make_reports(campaign, *own, source, pair, dislikes), now=0)
+        counts = pair_counts(server)
+        assert counts.asked.sum() == 4000
+        assert (counts.ones[~alike] == 0).all()
+        expected = (counts.asked * chance)[alike]
+        # Five standard deviations: fails by chance less than once in 10^5 runs.
+        error = np.sqrt(expected * (1 - chance[alike])) + 1e-9
+        assert (np.abs(counts.ones[alike] - expected) <= 5 * error).all()
+
+
+@pytest.mark.parametrize("method", ["pairwise-rated", "pairwise-rated-identical"])
+def test_everything_rated_names_any_pair(method):
+    """Where all items are rated, people name different pairs, and the clusters are found."""
+    row = simulate(
+        method, items=20, rated=20, epsilon=2.0, users=[20_000], seed=1, blocks=ONE_CLASS
+    )[0]
+    assert row["accuracy"] == 1.0
+
+
+def test_identical_pairs_find_the_clusters():
+    """60 items, everybody rated all, epsilon 1, one class: about 8,600 people are planned, and at
+    that number at least 97 % of the labels are right, where both-liked pairs have fewer."""
+    setting = {"items": 60, "rated": 60, "epsilon": 1.0, "users": [8_600], "blocks": ONE_CLASS}
+    right = {}
+    for method in ("pairwise-identical", "pairwise-preference"):
+        rows = [simulate(method, seed=seed, **setting)[0] for seed in range(3)]
+        right[method] = np.mean([row["accuracy"] for row in rows])
+    assert right["pairwise-identical"] >= 0.97
+    assert right["pairwise-preference"] < 0.9
+
+
+UNEQUAL = Blocks(np.array([0.2, 0.8]), np.array([0.7, 0.3]), np.array([[0.9, 0.2], [0.3, 0.8]]))
+
+
+def test_scores_of_unequal_clusters_are_as_the_formula_has_them():
+    """Shares 20 % and 80 % of people, 70 % and 30 % of items: the clusters' mean scores are as
+    far apart as by the formula, to a tenth."""
+    items, rated, people = 200, 20, 400_000
+    campaign = new_campaign(range(items), rated=rated, epsilon=4.0, theta=0.9, seed=bytes(16))
+    labels = np.random.default_rng(5).permutation(UNEQUAL.labels(items))
+    assert np.bincount(labels).tolist() == [140, 60]
+    server = Server(campaign, keep_tickets=False)
+    with simulation():
+        source = replay("unequal scores")
+        for likes in draw(UNEQUAL, labels, users=people, rated=rated, seed=6):
+            server.fold(make_reports(campaign, likes.starts, likes.items, source), now=0)
+    counts = item_counts(server)
+    theta = campaign.set_size * rated / campaign.modulus
+    world = UNEQUAL.people, UNEQUAL.items, UNEQUAL.likes
+    expected = maxsense_chances(items, rated, 4.0, theta, *world)
+    scores = [counts.normalised[labels == label].mean() for label in (0, 1)]
+    assert scores[0] - scores[1] == pytest.approx(expected[0] - expected[1], rel=0.1)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_is_told_of_a_rated_item(scheme):
+    """One bit each: a yes comes from one person in 2N, and tells the item and its label; one bit
+    on average: one person in log2(2N) tells all. No false label is ever told (5 sigma)."""
+    world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
+    items, people = 16, 64_000
+    labels = world.labels(items)
+    told = answers_told(scheme, world, labels, users=people, seed=(3, 0))
+    assert (told[0, labels == 0] == 0).all()
+    assert (told[1, labels == 1] == 0).all()
+    expected = people / 32 if scheme == "one-bit-question" else people / 5
+    assert abs(told.sum() - expected) < 5 * math.sqrt(expected)
+    assert told.max(axis=0).min() > 0.5 * expected / items
+
+
+def test_a_bit_each_needs_more_people_than_a_bit_on_average():
+    """30 items, one rated: with 1,500 people a bit on average labels all, a bit each does not;
+    with 30,000 both do."""
+    world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
+    setting = {"items": 30, "rated": 1, "epsilon": math.inf, "users": [1_500, 30_000]}
+    right = {}
+    for scheme in SCHEMES:
+        rows = simulate(scheme, seed=1, blocks=world, **setting)
+        right[scheme] = [row["accuracy"] for row in rows]
+        assert {row["epsilon"] for row in rows} == {None}
+    assert right["one-bit-on-average"] == [1.0, 1.0]
+    assert right["one-bit-question"][0] < 0.95
+    assert right["one-bit-question"][1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"rated": 2}, "--rated 1, not 2"), ({"epsilon": 1.0}, "--epsilon inf")]
+)
+def test_schemes_without_privacy_say_so(wrong, said):
+    """They are for one rated item, and claim no epsilon."""
+    fields = {"items": 20, "rated": 1, "epsilon": math.inf, "users": [10], "seed": 0}
+    with pytest.raises(ConfigError, match=said):
+        simulate("one-bit-question", **(fields | wrong))

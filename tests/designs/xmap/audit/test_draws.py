@@ -10,7 +10,7 @@ import pytest
 
 from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.output_distributions import executions, sample_executions
-from tacit.designs.xmap import audit as xmap_draws
+from tacit.designs.xmap.audit import bench as xmap_draws
 from tacit.designs.xmap.audit.tables import strong_among_mild
 from tacit.designs.xmap.guarantees import noise_scales, selection_loss
 from tacit.mechanisms.selection import Selection

@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
 from tacit.auditing.replays import compare_replay, record_fit, replays
-from tacit.designs.xmap.audit import BUGS, WORLD, sums
+from tacit.designs.xmap.audit.bench import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.profile_sums.audit.worlds import (

@@ -13,7 +13,7 @@ from tacit import XMap
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
+from tacit.designs.xmap.experiment.evaluation import Grid, evaluate_cross_domain, similarities_found
 from tacit.designs.xmap.experiment.judging import (
     METHODS,
     Judged,

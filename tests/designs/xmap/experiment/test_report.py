@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from pages import Page
 
-from tacit.designs.xmap.experiment import CrossDomainTable, Point, Setting
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.judging import (
     BASELINES,
     METHODS,
@@ -139,10 +139,10 @@ def test_intervals_of_two_splits_are_told_and_not_drawn(whole):
 
 
 def test_nx_map_stands_in_every_table_of_errors(whole):
-    """The private variants are never shown alone."""
+    """The private variants are never shown alone, nor are the paper's figures of them."""
     tables = re.findall(r"<table.*?</table>", whole[1], flags=re.DOTALL)
     with_errors = [table for table in tables if "X-Map" in table]
-    assert len(with_errors) == 1 + 3
+    assert len(with_errors) == 1 + 3 + 1  # all methods, what moves, the paper's figures
     assert all("NX-Map" in table for table in with_errors)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.design import Command, Run, Tour, option
 from tacit.designs.prec.commands import DELTA, DIVERSITY, RADIUS, TOGETHER
+from tacit.designs.prec.experiment.leaks import PAIRS, Leak, leak
 from tacit.designs.prec.experiment.methods import (
     METHODS,
     PLAYERS,
@@ -39,7 +40,17 @@ from tacit.evaluation.runner import Runner
 from tacit.randomness import simulation
 
 _VARIED = ("rounds", "peers", "voters", "epsilon")
-_SIZES = ("world", "rounds", "objects", "voters", "peers", "diversity", "radius", "clients")
+_SIZES = (
+    "world",
+    "rounds",
+    "objects",
+    "voters",
+    "peers",
+    "diversity",
+    "radius",
+    "clients",
+    "pattern",
+)
 _LEAD = (
     "World: {world}. {about} {rounds:,} rounds of {objects} objects, {voters:,} voters, {peers:,} "
     "of them peers, diversity {diversity}, radius {radius}; clients: {clients}. Private methods "
@@ -58,14 +69,23 @@ _LEGEND = (
 )
 
 
+_LEAK_LEGEND = (
+    "Log-ratio of the recommendations under the two voting patterns of the proof, of the paper's "
+    "algorithm without a gate: of one run, the largest of any sequence, the mean. Steps: voters "
+    "added or removed from one pattern to the other. At most: proven for a step; anybody: no "
+    "algorithm with p-REC's loss bound has an epsilon below. –: too many voters to follow, or "
+    "nothing is proven."
+)
+
+
 @dataclass(frozen=True)
 class PRecRow:
     """One method in one run.
 
-    epsilon, delta: None where nothing is promised. loss: disliked recommendations of one client, a
-    mean over clients; joint_loss: the same of what most of them were given. stopped: the round from
-    which all is uniform for all. threshold: of the gate, in voters. loss_bound: of the expected
-    loss, proved for p-REC.
+    pattern: 1 or 2 of `both-ways`, 1 elsewhere. epsilon, delta: None where nothing is promised.
+    loss: disliked recommendations of one client, a mean over clients; joint_loss: the same of what
+    most of them were given. stopped: the round from which all is uniform for all. threshold: of the
+    gate, in voters. loss_bound: of the expected loss, proved for p-REC.
     """
 
     method: str
@@ -77,6 +97,7 @@ class PRecRow:
     diversity: int
     radius: int
     clients: int
+    pattern: int
     epsilon: float | None
     delta: float | None
     seed: int
@@ -144,6 +165,14 @@ class Point:
     joint: Interval
     stopped: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the setting; loss and joint_loss as [mean, low, high]; stopped."""
+        setting = asdict(self.row)
+        for name in ("seed", "loss", "joint_loss", "stopped"):
+            del setting[name]
+        measured = {"loss": [*self.loss], "joint_loss": [*self.joint], "stopped": self.stopped}
+        return setting | measured
+
 
 def points(rows: Iterable[PRecRow]) -> list[Point]:
     """Means over seeds with 95 % intervals, in the order of the rows."""
@@ -185,16 +214,20 @@ class SimulateSettings:
     @property
     def games(self) -> list[Game]:
         """The base, and every setting with one thing moved from it."""
-        asked = {one.name: getattr(self, one.name) for one in fields(Game)}
+        asked = {one.name: getattr(self, one.name) for one in fields(Game) if one.name != "pattern"}
         base = Game(**asked | {name: asked[name][0] for name in _VARIED})
         moved = [replace(base, **{name: x}) for name in _VARIED for x in asked[name]]
-        return list(dict.fromkeys([base, *moved]))
+        games = list(dict.fromkeys([base, *moved]))
+        if self.world != "both-ways":
+            return games
+        return [replace(game, pattern=pattern) for game in games for pattern in (1, 2)]
 
 
 def _simulate(settings: SimulateSettings, run: Run) -> Result:
     """Serve clients from generated votes.
 
-    Losses of p-REC, the exponential mechanism at equal epsilon and delta, and methods in the clear.
+    Losses of p-REC, the exponential mechanism at equal epsilon and delta, and methods in the clear;
+    in the worlds of the lower-bound proofs also the leak that they are built for.
     Of --rounds, --voters, --peers and --epsilon one moves at a time; the others stay at their
     first value.
     """
@@ -206,6 +239,8 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
     ):
         rows = runner.run(_play, tasks, advance)
     moved = [name for name in _VARIED if len(getattr(settings, name)) > 1]
+    if settings.world == "both-ways":
+        moved.append("pattern")
     columns: dict[str, Callable[[Point], object]] = {
         name: lambda point, name=name: _written(getattr(point.row, name))  # type: ignore[misc]
         for name in moved
@@ -228,7 +263,39 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
         made = {"seed": settings.seed} | describe_run(run.command, asdict(settings))
         judged = measured[: len(set(methods))]  # of the base, which is played first
         _page(base, judged, table, made).write(settings.report)
-    return Result({"rows": [asdict(row) for row in rows]}, (table, _LEGEND), after)
+    found = _leaks(settings)
+    shown: list[Table | str] = [table, _LEGEND]
+    if found:
+        shown += [_leak_table(found), _LEAK_LEGEND]
+    data = {
+        "rows": [asdict(row) for row in rows],
+        "points": [point.to_dict() for point in measured],
+        "leaks": [asdict(each) for each in found],
+    }
+    return Result(data, shown, after)
+
+
+def _leaks(settings: SimulateSettings) -> list[Leak]:
+    """Leaks of the base's pair of patterns, by seed; none in worlds that no proof compares."""
+    if settings.world not in PAIRS:
+        return []
+    base = settings.games[0]
+    return [leak(base, seed) for seed in range(settings.seed, settings.seed + settings.seeds)]
+
+
+def _leak_table(found: Sequence[Leak]) -> Table:
+    """Log-ratios of a pair of patterns, beside what is proven for one voter."""
+    columns: dict[str, Callable[[Leak], object]] = {
+        "seed": lambda one: one.seed,
+        "played": lambda one: f"{one.played:.4g}",
+        "worst": lambda one: None if one.worst is None else f"{one.worst:.4g}",
+        "mean": lambda one: None if one.mean is None else f"{one.mean:.4g}",
+        "steps": lambda one: one.steps,
+        "a step": lambda one: f"{one.per_step:.4g}",
+        "at most": lambda one: None if one.proven is None else f"{one.proven:.4g}",
+        "anybody": lambda one: None if one.lower_bound is None else f"{one.lower_bound:.4g}",
+    }
+    return Table.from_rows("", columns, found)
 
 
 def _written(value: float | None) -> str:

@@ -32,7 +32,8 @@ _SHARES = 200  # of the voters, which the adaptive adversary weighs up
 @dataclass(frozen=True)
 class Game:
     """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows.
-    epsilon, delta: for what `together` of the clients see together."""
+    epsilon, delta: for what `together` of the clients see together. pattern: 1 or 2, the first or
+    the second of the two that `both-ways` has; 1 in all other worlds."""
 
     rounds: int
     objects: int
@@ -45,6 +46,7 @@ class Game:
     epsilon: float = 1.0
     delta: float = 1e-6
     world: str = "planted"
+    pattern: int = 1
 
     def __post_init__(self) -> None:
         if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
@@ -64,6 +66,11 @@ class Game:
             )
         if self.world not in WORLDS:
             raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")
+        if self.pattern not in ((1, 2) if self.world == "both-ways" else (1,)):
+            raise ConfigError(
+                "The world 'both-ways' has the patterns 1 and 2, every other world has the pattern "
+                f"1 alone; got {self.pattern}."
+            )
         if self.world not in _CREDITED and (self.diversity or self.radius):
             raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
 
@@ -159,18 +166,20 @@ def one_round(game: Game, rng: np.random.Generator) -> Play:
 
 
 def both_ways(game: Game, rng: np.random.Generator) -> Play:
-    """One camp chooses freely where the client likes both, or errs within the radius (Theorem 15).
+    """All voters vote alike; in some rounds the client likes two objects, or they err (Theorem 15).
 
-    One of the two patterns of each configuration, with the objects two at a time.
+    In D of these rounds both objects are liked, in R more the second one is disliked. In the first
+    pattern voters vote for the first object there, in the second pattern for the second one.
+    Elsewhere one object is liked and gets all votes.
     """
-    free = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
-    other, used = bool(rng.integers(2)), 0
+    differs = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
+    used = 0
     for number in range(game.rounds):
         first, second = rng.permutation(game.objects)[:2]
         likes, vote = np.arange(game.objects) == first, first
-        if free[number]:
+        if differs[number] and used < game.diversity + game.radius:
             likes[second] = used < game.diversity
-            vote = second if other and used < game.diversity + game.radius else first
+            vote = first if game.pattern == 1 else second
             used += 1
         yield np.full(game.voters, vote), likes
 

@@ -30,10 +30,10 @@ from tacit.designs.sketches.clustering import (
     score_clusters,
     spectral_coclusters,
 )
+from tacit.designs.sketches.counting import ItemCounts
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
-from tacit.designs.sketches.model import likes_of
 from tacit.designs.sketches.planner import Plan, plan
-from tacit.designs.sketches.server import ItemCounts
+from tacit.designs.sketches.population import likes_of
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import group_by, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
@@ -89,7 +89,7 @@ def evaluate_ratings(
             planned = [round(own)] if math.isfinite(epsilon) and own < _MOST else []
             for size in (*sorted({*users, *planned}), math.inf):
                 found = _learned(campaign, trial.likes, clusters, size, seed)
-                lists = trial.at_home(publish(campaign, found))
+                lists = trial.lists(publish(campaign, found))
                 rows.append(trial.row(lists, METHOD, epsilon, size))
             progress(1)
     needed = [_needed(each, plans[each], rows) for each in epsilons if math.isfinite(each)]
@@ -121,8 +121,8 @@ class _Trial:
                 fix="Lower --liked-from.",
             )
 
-    def at_home(self, clusters: Clusters) -> Ints:
-        return lists_at_home(clusters, self.seen, self.likes, n=_N)
+    def lists(self, clusters: Clusters) -> Ints:
+        return lists_on_devices(clusters, self.seen, self.likes, n=_N)
 
     def in_the_clear(self, clusters: int) -> Iterator[tuple[str, Ints]]:
         """Lists of ten by each method without privacy."""
@@ -133,7 +133,7 @@ class _Trial:
             ("spectral-coclustering", together),
             ("popularity", np.zeros_like(together)),
         ):
-            yield name, self.at_home(publish(campaign, Clustering(labels, liked)))
+            yield name, self.lists(publish(campaign, Clustering(labels, liked)))
         scores = (self.likes @ _similar(self.likes)).toarray()
         scores[self.seen.nonzero()] = -1.0
         best = np.argsort(-scores, axis=1, kind="stable")[:, :_N]
@@ -265,7 +265,7 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
     return chances
 
 
-def lists_at_home(
+def lists_on_devices(
     clusters: Clusters, rated: sparse.csr_array, likes: sparse.csr_array, *, n: int
 ) -> Ints:
     """(people, n) item numbers, -1 where there are none left: as `Device.recommend` orders them.

@@ -39,8 +39,9 @@ from tacit.designs.sketches import (
     publish,
 )
 from tacit.designs.sketches.campaigns import NEVER
+from tacit.designs.sketches.clustering import cluster_items
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
-from tacit.designs.sketches.model import cluster, likes_of, reported
+from tacit.designs.sketches.population import likes_of, server_of_reports
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
@@ -225,7 +226,7 @@ def _campaign(section: Section) -> Campaign:
             f"{TOML}: {name} has no noise, and devices refuse it. It is for experiments and is not "
             "served."
         )
-    if campaign.method == "pairwise-rated":
+    if campaign.names_pair:
         raise ConfigError(
             f"{TOML}: {name} has people name pairs of items they rated, which no budget can count. "
             "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
@@ -289,7 +290,7 @@ class CampaignCounts:
 
     def clustered(self) -> bytes:
         """Clusters of the items as these counts have them: the same every time."""
-        return publish(self.counts.campaign, cluster(self.counts)).encode()
+        return publish(self.counts.campaign, cluster_items(self.counts)).encode()
 
     def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
         """For analysts. estimate: unbiased share of true yes among questions about an item; error:
@@ -321,7 +322,7 @@ def make_demo(folder: Path) -> str:
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
     likes = likes_of(people.matrix, _DEMO_LIKED)
     copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
-    counts = reported(campaign, copies, secure())
+    counts = server_of_reports(campaign, copies, secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
     counts.save(folder / "taste.counts")

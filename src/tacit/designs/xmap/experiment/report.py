@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tacit.designs.xmap.experiment import CrossDomainTable, Point
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import (
     NAMES,
     NON_PRIVATE,

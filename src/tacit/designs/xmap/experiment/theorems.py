@@ -20,7 +20,11 @@ from numpy.typing import NDArray
 
 from tacit.auditing.empirical import clopper_pearson
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.recommender import Candidates, PrivateNeighbours, draw_neighbours
+from tacit.designs.xmap.private_neighbours import (
+    Candidates,
+    PrivateNeighbours,
+    draw_neighbours,
+)
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]

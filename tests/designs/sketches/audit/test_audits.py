@@ -9,19 +9,18 @@ import pytest
 
 from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
-from tacit.designs.sketches import audit as sketches_bench
-from tacit.designs.sketches.audit import (
-    BENCH,
-    BUGS,
+from tacit.designs.sketches.audit import audits
+from tacit.designs.sketches.audit.audits import MECHANISMS, audited_mechanism
+from tacit.designs.sketches.audit.enumeration import (
     WORLDS,
-    distribution,
-    neighbours,
-    small,
-    subject,
-    telling,
-    worst,
+    choose_secrets,
+    largest_loss,
+    neighbour_pairs,
+    report_chances,
+    small_campaign,
 )
-from tacit.designs.sketches.messages import UNITS
+from tacit.designs.sketches.audit.planted_bugs import BUGS
+from tacit.designs.sketches.messages import METHODS, UNITS
 
 SAMPLES = 2_000
 
@@ -32,8 +31,8 @@ SAMPLES = 2_000
 def test_the_claim_is_met_exactly(unit, questions, rated):
     """For every Q, w and unit, the enumerated loss is at most epsilon, and as the unit shares it:
     a person who rated w items moves at most min(Q, 2w) bits."""
-    campaign = small(unit, questions, rated, 1.0)
-    found = worst(campaign, unit)
+    campaign = small_campaign(unit, questions, rated, 1.0)
+    found = largest_loss(campaign, unit)
     assert found <= 1.0 + 1e-12
     # All bits that may change can change, so nothing is paid for in vain.
     assert found == pytest.approx(1.0, rel=1e-6)
@@ -41,13 +40,13 @@ def test_the_claim_is_met_exactly(unit, questions, rated):
 
 def test_neighbours_are_what_units_say():
     """By hand on four items: all pairs, one more or less, one moved."""
-    assert [len(list(neighbours(unit))) for unit in UNITS] == [120, 32, 24]
+    assert [len(list(neighbour_pairs(unit))) for unit in UNITS] == [120, 32, 24]
 
 
 def test_distributions_are_whole():
     """Chances of all reports add up to 1, and two answers have four of them."""
-    campaign = small("user", 2, 2, 1.0)
-    shown = distribution(campaign, telling(campaign)[0], WORLDS[5])
+    campaign = small_campaign("user", 2, 2, 1.0)
+    shown = report_chances(campaign, choose_secrets(campaign)[0], WORLDS[5])
     assert sum(shown.values()) == Fraction(1)
     assert len(shown) == 4
 
@@ -55,12 +54,14 @@ def test_distributions_are_whole():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: subject(1, 1.0),
-        lambda: subject(3, 6.0),
-        lambda: subject(4, 1.0, "rating"),
-        lambda: subject(4, 1.0, "moved rating"),
-        lambda: subject(2, 1.0, method="pairwise-preference"),
-        lambda: subject(1, 1.0, "stars", "pairwise-rated"),
+        lambda: audited_mechanism(1, 1.0),
+        lambda: audited_mechanism(3, 6.0),
+        lambda: audited_mechanism(4, 1.0, "rating"),
+        lambda: audited_mechanism(4, 1.0, "moved rating"),
+        lambda: audited_mechanism(2, 1.0, method="pairwise-preference"),
+        lambda: audited_mechanism(1, 1.0, "stars", "pairwise-rated"),
+        lambda: audited_mechanism(2, 1.0, method="pairwise-identical"),
+        lambda: audited_mechanism(1, 1.0, "stars", "pairwise-rated-identical"),
     ],
 )
 def test_no_violation_is_found(make):
@@ -76,7 +77,7 @@ def test_no_violation_is_found(make):
 
 def test_too_low_a_claim_is_refuted():
     """Six nats claimed to be two: by computation and by samples."""
-    wrong = dataclasses.replace(subject(3, 6.0), epsilon=2.0)
+    wrong = dataclasses.replace(audited_mechanism(3, 6.0), epsilon=2.0)
     found = audit_claim(wrong.claim, samples=SAMPLES)
     assert found.verdict == "violation"
     assert found.exact > 5.9
@@ -85,13 +86,12 @@ def test_too_low_a_claim_is_refuted():
 
 def test_every_unit_and_method_is_on_the_bench():
     """Nothing that a campaign can ask for is left out."""
-    made = [make() for make in BENCH]
-    assert {subject.unit for subject in made} == {*UNITS, "stars"}
-    names = " ".join(subject.mechanism for subject in made)
-    for name in ("maxsense", "multi-maxsense", "pairwise-preference", "pairwise-rated"):
-        assert name in names
-    assert all(pair.own_noise for subject in made for pair in subject.pairs)
-    assert sketches_bench.SAMPLES >= SAMPLES
+    made = [make() for make in MECHANISMS]
+    assert {mechanism.unit for mechanism in made} == {*UNITS, "stars"}
+    names = {mechanism.mechanism.partition(",")[0] for mechanism in made}
+    assert names == {"maxsense", *METHODS}
+    assert all(pair.own_noise for mechanism in made for pair in mechanism.pairs)
+    assert audits.SAMPLES >= SAMPLES
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)

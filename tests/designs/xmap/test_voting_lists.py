@@ -9,14 +9,9 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.recommender import (
-    as_matrix,
-    item_neighbours,
-    liked,
-    pattern,
-    rated_together,
-    recency,
-)
+from tacit.designs.xmap.recommender import find_item_neighbours, recency_weights
+from tacit.designs.xmap.sparse_rows import sparse_from_lists
+from tacit.designs.xmap.voting_lists import make_voting_table, mark_likes, mark_rated
 from tacit.engine import Engine, Table
 
 ENGINE = Engine()
@@ -31,7 +26,7 @@ def together(rows, targets, among):
     matrix = stars(rows)
     raters = np.bincount(matrix.indices, minlength=matrix.shape[1])
     numbers = (np.array(each, dtype=np.int32) for each in (targets, among))
-    return rated_together(pattern(matrix), raters, *numbers, ENGINE)
+    return make_voting_table(mark_rated(matrix), raters, *numbers, ENGINE)
 
 
 def test_weight_is_the_cosine_of_raters():
@@ -57,7 +52,7 @@ def test_popularity_of_hardly_rated_targets(rows, popularity):
 def test_score_adds_votes_and_orders_ties_by_popularity():
     """The sum of the weights of liked items, and a millionth of the popularity."""
     made = together([[5, 2, 1], [2, 0, 4], [0, 0, 3]], targets=[1, 2], among=[0])
-    scores = made.scores(stars([[1, 0, 0], [0, 0, 0]]))
+    scores = made.count_votes(stars([[1, 0, 0], [0, 0, 0]]))
     votes = [1 / math.sqrt(2), 2 / math.sqrt(2 * 3)]
     assert scores[0].tolist() == pytest.approx(
         [v + p for v, p in zip(votes, (25e-8, 75e-8), strict=True)]
@@ -76,19 +71,19 @@ def test_no_item_can_vote():
     """Without any other item the table is empty, and popularity alone orders the list."""
     made = together([[5, 2]], targets=[0, 1], among=[])
     assert made.companions.tolist() == [[-1], [-1]]
-    assert made.scores(stars([[1, 1]])).tolist() == [[5e-7, 5e-7]]
+    assert made.count_votes(stars([[1, 1]])).tolist() == [[5e-7, 5e-7]]
 
 
 def test_likes_are_ratings_of_at_least_the_mean():
     """A rating equal to the person's mean is a like; others stay with 0."""
-    found = liked(stars([[1, 3, 5], [2, 0, 2]]))
+    found = mark_likes(stars([[1, 3, 5], [2, 0, 2]]))
     assert found.toarray().tolist() == [[0, 1, 1], [1, 0, 1]]
     assert found.nnz == 5
 
 
 def test_missing_neighbours_have_no_place_in_the_matrix():
     """An entry of -1 is left out, whatever its value."""
-    made = as_matrix(np.array([[0, -1]], dtype=np.int32), np.array([[0.5, 9.0]]), width=2)
+    made = sparse_from_lists(np.array([[0, -1]], dtype=np.int32), np.array([[0.5, 9.0]]), width=2)
     assert made.toarray().tolist() == [[0.5, 0.0]]
 
 
@@ -96,7 +91,7 @@ def test_a_similarity_of_zero_makes_no_neighbour():
     """Two items whose centred stars are orthogonal are no neighbours, and keep no number."""
     values = stars([[1, 1, 2], [1, -1, 1], [0, 0, 1]])
     table = Table(values, values.data >= 0)
-    found = item_neighbours(table, np.zeros(3), k=2, significance=0, engine=ENGINE)
+    found = find_item_neighbours(table, np.zeros(3), k=2, significance=0, engine=ENGINE)
     assert found.items.tolist() == [[2, -1], [2, -1], [0, 1]]
     assert found.similarities[:2, 1].tolist() == [0, 0]
 
@@ -105,6 +100,6 @@ def test_recency_of_more_people_than_items():
     """Each person has ranks of their own, however many people there are."""
     rows = stars([[5, 4], [3, 2], [1, 0], [2, 2]])
     given = Profiles(rows, rows.data, np.array([1, 2, 50, 40, 7, 3, 3]))
-    assert recency(given, 1.0).tolist() == pytest.approx(
+    assert recency_weights(given, 1.0).tolist() == pytest.approx(
         [math.exp(-1), 1, 1, math.exp(-1), 1, 1, 1]
     )

@@ -1,0 +1,111 @@
+"""An account: the secret that makes all draws of a device and is never sent.
+
+An account is at one service, and one memory belongs to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from tacit.client.private_files import create_file, replace_file, report_write_errors
+from tacit.client.strict_json import read_json
+from tacit.designs.sketches.device import new_secret
+from tacit.designs.standard_scheme.messages import is_integer
+from tacit.errors import ConfigError, DataError
+
+_VERSION = 2
+_SECRET_BYTES = 32
+
+
+class Account:
+    """An account that lasts as long as the process: for tests, and for trying things out.
+
+    Args:
+        secret: At least 32 bytes.
+        created: When the account was made, in Unix seconds; 0 where that is unknown.
+        last_letter_epoch: Label of the last epoch that a letter was made for; -1 before the first.
+
+    Attributes:
+        is_fresh: Whether it was made here and now, so that no memory of it can be missing.
+    """
+
+    def __init__(self, secret: bytes, created: int = 0, last_letter_epoch: int = -1) -> None:
+        if len(secret) < _SECRET_BYTES:
+            raise ConfigError("A secret has at least 32 bytes: make one with new_secret().")
+        self.secret = secret
+        self.created = created
+        self.last_letter_epoch = last_letter_epoch
+        self.is_fresh = True
+
+    def store_letter_epoch(self, epoch: int) -> None:
+        """Note the epoch of a letter; durably before this returns, where there is a file."""
+        self.last_letter_epoch = epoch
+
+
+class FileAccount(Account):
+    """An account in a file that only its owner reads; made at the first visit.
+
+    Args:
+        path: The file.
+        now: When a new account is made, in Unix seconds; by default this machine's time.
+
+    Raises:
+        DataError: The file holds no secret. It is not replaced.
+        OutputError: No file can be stored there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
+        self._path = Path(path)
+        created = int(time.time()) if now is None else now
+        new = _encode_account(new_secret(), created, -1)
+        with report_write_errors(self._path):
+            with suppress(FileExistsError):
+                create_file(self._path, new)
+            data = self._path.read_bytes()
+        secret, created, last_letter_epoch = _decode_account(data, self._path)
+        super().__init__(secret, created, last_letter_epoch)
+        self.is_fresh = data == new
+
+    def store_letter_epoch(self, epoch: int) -> None:
+        with report_write_errors(self._path):
+            replace_file(self._path, _encode_account(self.secret, self.created, epoch))
+        super().store_letter_epoch(epoch)
+
+
+def account_mark(secret: bytes) -> str:
+    """The text that names an account in its memory."""
+    return hashlib.sha256(b"tacit account\0" + secret).hexdigest()[:16]
+
+
+def _encode_account(secret: bytes, created: int, last_letter_epoch: int) -> bytes:
+    content = {
+        "created": created,
+        "secret": secret.hex(),
+        "spoken": last_letter_epoch,
+        "version": _VERSION,
+    }
+    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
+
+
+def _decode_account(data: bytes, path: Path) -> tuple[bytes, int, int]:
+    try:
+        content = read_json(data)
+        secret = bytes.fromhex(content["secret"])
+        created = content["created"]
+        last_letter_epoch = content["spoken"]
+        has_integers = is_integer(created, 0) and is_integer(last_letter_epoch, -1)
+        if len(secret) < _SECRET_BYTES or not has_integers or content["version"] != _VERSION:
+            raise ValueError
+    except (ValueError, TypeError, KeyError):
+        raise DataError(
+            "holds no secret",
+            path=path,
+            expected="what this program writes",
+            fix="Restore it: another secret makes another answer to what was answered already.",
+        ) from None
+    return secret, created, last_letter_epoch

@@ -1,0 +1,170 @@
+"""The client: one person's device and one service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.client.accounts import Account
+from tacit.client.letters import History, Letters
+from tacit.client.memories import Memory
+from tacit.client.transport import Transport, quote_name
+from tacit.designs.private.device import DeviceLists
+from tacit.designs.sketches import device as sketches
+from tacit.designs.sketches.messages import Campaign, Clusters
+from tacit.designs.standard_scheme.disclosure import Disclosure
+from tacit.designs.standard_scheme.messages import ItemId
+from tacit.errors import ConfigError, PrivacyError
+
+
+@dataclass(frozen=True)
+class SentReport:
+    """A report that left the device."""
+
+    data: bytes
+    """The bytes that left."""
+    meaning: list[list[str]]
+    """What each of them means: rows of bytes in hexadecimal digits and a sentence."""
+    receipt: Any
+    """The service's receipt."""
+
+
+class Client(Letters):
+    """One person's device and one service.
+
+    Programs that share both files take turns and keep the limits together. A device that got the
+    account from elsewhere, and no memory with it, decides and sends nothing in letters.
+
+    Every method raises ServiceError where the service fails, PrivacyError where the device refuses
+    (nothing was sent then), and ConfigError for stars or values that do not fit what is asked.
+
+    Args:
+        url: Address of the service.
+        key: The person's key.
+        account: The person's account at the service.
+        memory: The account's memory.
+        limits: What the device allows to campaigns of sketches.
+        settings: Further arguments of `Transport`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        account: Account,
+        memory: Memory,
+        limits: sketches.Limits | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(Transport(url, key, **settings), account, memory)
+        self._limits = limits
+        self._lists: dict[str, DeviceLists] = {}
+
+    def campaigns(self) -> list[dict[str, Any]]:
+        """Fetch what the service says about each of its campaigns."""
+        return self._service.fetch_rows("campaigns")
+
+    def campaign(self, name: str, *, digest: str | None = None) -> Campaign:
+        """Fetch a campaign.
+
+        Args:
+            name: Its name.
+            digest: Its expected SHA-256 in hexadecimal digits; PrivacyError for another one.
+        """
+        campaign = self._service.fetch_message(Campaign.decode, "campaigns", name)
+        _check_digest("campaign", digest, campaign.digest.hex())
+        return campaign
+
+    def report(self, name: str, history: History, *, digest: str | None = None) -> SentReport:
+        """Answer a campaign about one's stars: once, and with the same bytes ever after.
+
+        Args:
+            name: The campaign's name.
+            history: Stars by item.
+            digest: The campaign's expected SHA-256, in hexadecimal digits.
+        """
+        campaign = self.campaign(name, digest=digest)
+        catalogue = self._service.fetch_catalogue(name, campaign.catalogue)
+        with _translate_refusals(), self._memory.transaction() as content:
+            self._check_account(content)
+            device = sketches.Device(self._account.secret, content.reports, self._limits)
+            report = device.report(campaign, catalogue, history)
+        data = report.encode()
+        receipt = self._service.post(f"/api/campaigns/{quote_name(name)}/reports", data)
+        meaning = sketches.explain(campaign, report, catalogue)
+        return SentReport(data, meaning, self._service.parse_json(receipt))
+
+    def recommend(
+        self, name: str, history: History, *, liked_from: float, n: int = 10
+    ) -> list[ItemId]:
+        """List the best items not rated yet, by a campaign's clusters. No star is sent.
+
+        Args:
+            name: The campaign's name.
+            history: Stars by item.
+            liked_from: Stars from which on an item counts as liked.
+            n: Length of the list.
+        """
+        clusters = self._service.fetch_message(Clusters.decode, "campaigns", name, "clusters")
+        device = sketches.Device(self._account.secret, {}, self._limits)
+        catalogue = self._service.fetch_catalogue(name, clusters.catalogue)
+        return device.recommend(clusters, catalogue, history, liked_from=liked_from, n=n)
+
+    def recommend_private(
+        self, name: str, history: History, *, n: int = 10, digest: str | None = None
+    ) -> list[ItemId]:
+        """List the best items not rated yet, by a released private model and true stars.
+
+        Nothing is sent. The model is fetched once by this object, without a key; ServiceError of
+        status 404 where it has no file for devices.
+
+        Args:
+            name: The model's name.
+            history: Stars by item.
+            n: Length of the list.
+            digest: The model's expected digest in hexadecimal digits; PrivacyError for another one.
+        """
+        if name not in self._lists:
+            self._lists[name] = self._service.fetch_message(
+                DeviceLists.decode, "models", name, "device"
+            )
+        lists = self._lists[name]
+        _check_digest("model", digest, lists.digest)
+        return [item for item, _ in lists.rank(history, n=n)]
+
+    def disclosures(self) -> list[dict[str, Any]]:
+        """Fetch what the service says about each of its disclosures."""
+        return self._service.fetch_rows("disclosures")
+
+    def disclosure(self, name: str, *, digest: str | None = None) -> Disclosure:
+        """Fetch a disclosure.
+
+        Args:
+            name: Its name.
+            digest: Its expected digest, 16 hexadecimal digits; PrivacyError for another one.
+        """
+        disclosure = self._service.fetch_disclosure(name)
+        _check_digest("disclosure", digest, disclosure.digest)
+        return disclosure
+
+
+@contextmanager
+def _translate_refusals() -> Iterator[None]:
+    """Raise the refusals of the sketches' device as errors of tacit."""
+    try:
+        yield
+    except sketches.Refused as refused:
+        raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
+    except ValueError as error:
+        raise ConfigError(f"{error}. Nothing was sent.") from None
+
+
+def _check_digest(kind: str, expected: str | None, shown: str) -> None:
+    if expected is not None and expected.lower() != shown:
+        raise PrivacyError(
+            f"The service shows a {kind} with the digest {shown}, which is not the expected one. "
+            "It may show others something else. Nothing was sent."
+        )

@@ -1,0 +1,63 @@
+"""Files that their owner alone reads, and that are complete after a crash."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tacit.errors import OutputError
+
+OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+OWNER_ONLY = 0o600
+
+
+@contextmanager
+def report_write_errors(path: Path) -> Iterator[None]:
+    """Raise the system's errors as OutputError, which names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: nothing can be stored here: {error.strerror}.") from None
+
+
+def create_file(path: Path, data: bytes) -> None:
+    """Create a file durably.
+
+    Raises:
+        FileExistsError: There is one of this name, which is complete.
+    """
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        _write_durably(draft, data)
+        os.link(draft, path)
+        _sync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace a file's content durably. After a crash it has all of the new content or the old."""
+    draft = path.with_name(path.name + ".new")
+    _write_durably(draft, data)
+    draft.replace(path)
+    _sync_folder(path.parent)
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, OPEN_FLAGS | os.O_TRUNC, OWNER_ONLY)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder outlast a power failure too."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,303 @@
+"""The leak that the worlds of the lower-bound proofs are built for, of the paper's algorithm.
+
+Source   Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
+         (2015): the pairs of voting patterns in the proofs of Lemma 8 and Theorem 15, and the
+         worlds of Theorem 6 with one peer more or less.
+
+A client is recommended b_1 .. b_T. The log-ratio of b is the sum over rounds of
+ln(Pr[b_t | before] / Pr'[b_t | before]), for the two patterns of a pair, with one client's likes.
+Two patterns that are k steps apart show that epsilon is at least |log-ratio| / k.
+
+Voters who always vote alike are one kind. What the past leaves is the credit of each kind, so that
+recommendation sequences with the same credits are followed together: largest and mean log-ratio
+over all sequences are exact where so many credits are few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.prec import planner, theory
+from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.output_distribution import OutputDistribution
+from tacit.errors import ConfigError
+
+Votes = NDArray[np.int64]
+Likes = NDArray[np.bool_]
+Credits = tuple[tuple[int, int] | None, ...]
+"""By kind of voters: creditD and creditR; None for a kind whose weight is 0."""
+MOST_STATES = 50_000
+"""Pairs of credits that are followed: a few seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class PatternPair:
+    """Two voting patterns for one client.
+
+    first, second: (rounds, voters) the place of each vote's object, in either pattern.
+    likes: (rounds, objects) what the client likes, in both.
+    steps: voters added or removed from the first to the second.
+    peers, voters: peers that every pattern between the two has at least, and voters at most.
+    """
+
+    first: Votes
+    second: Votes
+    likes: Likes
+    steps: int
+    peers: int
+    voters: int
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What a client of the paper's algorithm can tell apart in one pair.
+
+    world, seed: of the pair. steps: see `PatternPair`.
+    played: log-ratio of one sequence, drawn under the first pattern.
+    worst: the largest |log-ratio| of any sequence; None where there are too many credits.
+    mean: the mean under the first pattern, a relative entropy; None as `worst`.
+    per_step: the largest |log-ratio| that is known, over the steps: epsilon is at least this.
+    proven: nats that each step costs at most, if the promise is kept; None where it is not.
+    lower_bound: epsilon at least of any algorithm with p-REC's loss bound (Lemma 8, Theorem 15).
+    """
+
+    world: str
+    seed: int
+    steps: int
+    played: float
+    worst: float | None
+    mean: float | None
+    per_step: float
+    proven: float | None
+    lower_bound: float | None
+
+
+class Kinds:
+    """Voters of one pattern by kind, with the paper's credits and weights.
+
+    Args:
+        votes: (rounds, voters) the place of each vote's object.
+        law: p-REC's distribution of a round.
+        objects, diversity, radius: m, D and R.
+    """
+
+    def __init__(
+        self, votes: Votes, law: OutputDistribution, *, objects: int, diversity: int, radius: int
+    ) -> None:
+        self._objects, self._law = objects, law
+        self._start = (2 * diversity, 2 * radius + 1)
+        rows, self._sizes = np.unique(votes, axis=1, return_counts=True)
+        self._votes = rows.tolist()
+
+    def start(self) -> Credits:
+        """Full credit for every kind."""
+        return (self._start,) * len(self._sizes)
+
+    def chances(self, number: int, credits_: Credits) -> NDArray[np.float64]:
+        """(objects,) chance of each recommendation in a round, from 0."""
+        counts = np.zeros(self._objects, dtype=np.int64)
+        for place, credit, size in zip(self._votes[number], credits_, self._sizes, strict=True):
+            if credit is not None:
+                counts[place] += size
+        return self._law.chances(counts)
+
+    def charge(self, number: int, credits_: Credits, given: int, liked: bool) -> Credits:
+        """Credits after the client's answer to a recommendation."""
+        after: list[tuple[int, int] | None] = []
+        for place, credit in zip(self._votes[number], credits_, strict=True):
+            if credit is None:
+                after.append(None)
+                continue
+            diversity, radius = credit
+            if liked and place != given:
+                diversity -= 1
+            elif not liked and place == given:
+                radius -= 1
+            counts = radius > 0 and diversity + radius > 0
+            after.append((diversity, radius) if counts else None)
+        return tuple(after)
+
+
+def leak(game: Game, seed: int) -> Leak:
+    """Compute what one pair of a world tells apart, and what is proven about it.
+
+    Raises:
+        ConfigError: no proof is built on this world's pair.
+    """
+    pair = pattern_pair(game, seed)
+    law = OutputDistribution(game.rounds, game.objects, game.radius)
+    sizes = {"objects": game.objects, "diversity": game.diversity, "radius": game.radius}
+    first, second = Kinds(pair.first, law, **sizes), Kinds(pair.second, law, **sizes)
+    played = played_log_ratio(first, second, pair.likes, np.random.default_rng((seed, 1)))
+    worst = mean = None
+    if (exact := exact_log_ratios(first, second, pair.likes)) is not None:
+        worst, mean = exact
+    largest = abs(played) if worst is None else worst
+    proven, lower = _bounds(game, pair)
+    return Leak(
+        world=game.world,
+        seed=seed,
+        steps=pair.steps,
+        played=played,
+        worst=worst,
+        mean=mean,
+        per_step=largest / pair.steps,
+        proven=proven,
+        lower_bound=lower,
+    )
+
+
+def _bounds(game: Game, pair: PatternPair) -> tuple[float | None, float | None]:
+    """Nats of a step at most by p-REC's proof, and at least for anybody; None where neither is."""
+    sizes = game.objects, game.rounds, game.diversity, game.radius, pair.voters, pair.peers
+    try:
+        proven, _ = planner.promise_epsilon(
+            objects=game.objects,
+            rounds=game.rounds,
+            diversity=game.diversity,
+            radius=game.radius,
+            voters=pair.voters,
+            peers=pair.peers,
+        )
+    except ConfigError:
+        return None, None
+    return proven, theory.eps_lower_bound(*sizes)
+
+
+def played_log_ratio(
+    first: Kinds, second: Kinds, likes: Likes, generator: np.random.Generator
+) -> float:
+    """Log-ratio of one recommendation sequence, drawn under the first pattern."""
+    one, other, total = first.start(), second.start(), 0.0
+    for number, liked in enumerate(likes):
+        chances, others = first.chances(number, one), second.chances(number, other)
+        given = int(generator.choice(len(chances), p=chances / chances.sum()))
+        total += math.log(chances[given] / others[given])
+        answer = bool(liked[given])
+        one = first.charge(number, one, given, answer)
+        other = second.charge(number, other, given, answer)
+    return total
+
+
+def exact_log_ratios(first: Kinds, second: Kinds, likes: Likes) -> tuple[float, float] | None:
+    """Largest |log-ratio| over all sequences, and the mean under the first pattern.
+
+    None where more than MOST_STATES pairs of credits can be reached.
+    """
+    level = {(first.start(), second.start())}
+    rounds: list[dict[tuple[Credits, Credits], list[_Step]]] = []
+    states = 1
+    for number, liked in enumerate(likes):
+        steps = {state: _steps(first, second, number, state, liked) for state in level}
+        level = {step.after for each in steps.values() for step in each}
+        rounds.append(steps)
+        states += len(level)
+        if states > MOST_STATES:
+            return None
+    # From the last round back: largest, smallest and mean log-ratio of what is still to come.
+    ahead = dict.fromkeys(level, (0.0, 0.0, 0.0))
+    for steps in reversed(rounds):
+        ahead = {state: _looking_ahead(each, ahead) for state, each in steps.items()}
+    ((largest, smallest, mean),) = ahead.values()
+    return max(largest, -smallest), mean
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One recommendation of a round: its chance and log-ratio, and the credits after it."""
+
+    chance: float
+    log_ratio: float
+    after: tuple[Credits, Credits]
+
+
+def _steps(
+    first: Kinds, second: Kinds, number: int, state: tuple[Credits, Credits], liked: Likes
+) -> list[_Step]:
+    one, other = state
+    found = []
+    chances = zip(first.chances(number, one), second.chances(number, other), strict=True)
+    for given, (chance, another) in enumerate(chances):
+        answer = bool(liked[given])
+        after_one = first.charge(number, one, given, answer)
+        after = (after_one, second.charge(number, other, given, answer))
+        found.append(_Step(float(chance), math.log(chance / another), after))
+    return found
+
+
+def _looking_ahead(
+    steps: list[_Step], ahead: dict[tuple[Credits, Credits], tuple[float, float, float]]
+) -> tuple[float, float, float]:
+    """Largest, smallest and mean log-ratio from a state on."""
+    largest, smallest, mean = -math.inf, math.inf, 0.0
+    for step in steps:
+        high, low, middle = ahead[step.after]
+        largest = max(largest, step.log_ratio + high)
+        smallest = min(smallest, step.log_ratio + low)
+        mean += step.chance * (step.log_ratio + middle)
+    return largest, smallest, mean
+
+
+def pattern_pair(game: Game, seed: int) -> PatternPair:
+    """The pair of patterns that a proof compares in a world.
+
+    Raises:
+        ConfigError: no proof is built on this world's pair.
+    """
+    if game.world not in PAIRS:
+        raise ConfigError(f"A leak is computed of {', '.join(PAIRS)}; got {game.world!r}.")
+    return PAIRS[game.world](game, seed)
+
+
+def _camp_or_both(game: Game, seed: int) -> PatternPair:
+    """Lemma 8: the client's camp and the other one, and the client's camp alone."""
+    votes, likes = _recorded(game, seed)
+    wrong = ~likes[np.arange(game.rounds)[:, None], votes]
+    mine = ~wrong.any(axis=0)
+    own = votes[:, mine]
+    removed = votes.shape[1] - own.shape[1]
+    return PatternPair(votes, own, likes, removed, own.shape[1], votes.shape[1])
+
+
+def _both_patterns(game: Game, seed: int) -> PatternPair:
+    """Theorem 15: every voter votes as U, or every voter as U'."""
+    patterns = []
+    for number in (1, 2):
+        votes, likes = _recorded(replace(game, pattern=number), seed)
+        patterns.append(votes)
+    first, second = patterns
+    voters = first.shape[1]
+    return PatternPair(first, second, likes, 2 * voters, voters, 2 * voters)
+
+
+def _with_or_without_a_peer(game: Game, seed: int) -> PatternPair:
+    """Theorem 6: the world as it is, and without one of the client's peers."""
+    votes, likes = _recorded(game, seed)
+    wrong = ~likes[np.arange(game.rounds)[:, None], votes]
+    peer = int(np.argmin(wrong.sum(axis=0)))
+    without = np.delete(votes, peer, axis=1)
+    peers = int((wrong.sum(axis=0) <= game.radius).sum()) - 1
+    return PatternPair(votes, without, likes, 1, min(peers, game.peers), game.voters)
+
+
+def _recorded(game: Game, seed: int) -> tuple[Votes, Likes]:
+    """(rounds, voters) votes and (rounds, objects) likes of a world that looks at no answer."""
+    votes, likes = [], []
+    for cast, liked in WORLDS[game.world](game, np.random.default_rng(seed)):
+        votes.append(cast.copy())
+        likes.append(liked.copy())
+    return np.array(votes), np.array(likes)
+
+
+PAIRS: dict[str, Callable[[Game, int], PatternPair]] = {
+    "one-round": _camp_or_both,
+    "both-ways": _both_patterns,
+    "search": _with_or_without_a_peer,
+    "stubborn": _with_or_without_a_peer,
+}
+"""By world: the pair of patterns of its proof."""

@@ -1,0 +1,186 @@
+"""Rounds: the operator opens them, people vote, and others are recommended what was voted for."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.designs.prec.serve.rounds import ServedRounds
+from tacit.ledger import canonical
+from tacit.service.access import (
+    CurrentCaller,
+    CurrentService,
+    IdempotencyKey,
+    PathName,
+    allow,
+    find_served,
+)
+from tacit.service.idempotency import Transition, answer_once, read_salted_state, salt_states
+from tacit.service.keys import NAME, Caller, Role
+from tacit.service.operations import Operation, run_in_thread
+from tacit.service.service import Service
+from tacit.service.strict_json import PRINTABLE
+
+router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
+Candidate = (
+    Annotated[int, Field(ge=-(2**53), le=2**53)]
+    | Annotated[str, Field(min_length=1, max_length=64, pattern=PRINTABLE)]
+)
+Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=1000)]
+Voter = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Announcement(_Strict):
+    """Candidates of the next round, on which people vote until it is opened."""
+
+    candidates: Candidates
+
+
+class Opening(_Strict):
+    """candidates: null for the announced ones, or else the next that came with the deployment.
+    votes: of voters who vote elsewhere; a person's own vote goes first."""
+
+    candidates: Candidates | None = None
+    votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
+
+
+class Vote(_Strict):
+    """One of the announced candidates."""
+
+    candidate: Candidate
+
+
+class Feedback(_Strict):
+    """What is said of this round's recommendation, once."""
+
+    liked: bool
+
+
+class Announced(BaseModel):
+    """round: the one that people vote on."""
+
+    round: int
+    announced: list[int | str]
+
+
+class Opened(BaseModel):
+    """round: the one that is open now."""
+
+    round: int
+    candidates: list[int | str]
+
+
+class Voted(BaseModel):
+    """round: the one that the vote is for. The vote is not repeated: answers are kept for ever."""
+
+    round: int
+
+
+class Recommended(BaseModel):
+    """shut: whether too few voters are left to hide among, so that items come by chance alone."""
+
+    round: int
+    item: int | str
+    shut: bool
+
+
+class Heard(BaseModel):
+    """round: the one that the feedback is for."""
+
+    round: int
+
+
+@router.get("", **allow(Role.ANONYMOUS))
+def rounds(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
+    """Which rounds there are, how far they are, and what they promise to voters."""
+    served = service.deployment.find_all(ServedRounds).values()
+    return {"rounds": [one.described(read_salted_state(service, one.state)) for one in served]}
+
+
+@router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=Announced)
+async def announce(
+    service: CurrentService,
+    request: Request,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+    name: PathName,
+    body: Announcement,
+) -> Response:
+    """Announce the next round's candidates. The run begins with the first, and is paid for then."""
+    served = find_served(service, ServedRounds, name)
+    await run_in_thread(request, lambda: served.begin(service))
+    take = partial(served.steps.announce, body.candidates)
+    return await _step(service, caller, served, "announce", key, body, take)
+
+
+@router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
+async def open_round(
+    service: CurrentService,
+    request: Request,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+    name: PathName,
+    body: Opening,
+) -> Response:
+    """Close the open round and open the next. Its votes are fixed from here on."""
+    served = find_served(service, ServedRounds, name)
+    await run_in_thread(request, lambda: served.begin(service))
+    take = partial(served.steps.open, body.candidates, body.votes)
+    return await _step(service, caller, served, "open", key, body, take)
+
+
+@router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=Voted)
+async def votes(
+    service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName, body: Vote
+) -> Response:
+    """Vote on the announced candidates; until the round opens, the last vote stands."""
+    served = find_served(service, ServedRounds, name)
+    take = partial(served.steps.vote, caller.name, body.candidate)
+    return await _step(service, caller, served, "votes", key, body, take)
+
+
+@router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=Recommended)
+async def recommendations(
+    service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName
+) -> Response:
+    """This round's candidate for the person who asks: the same until the next round opens."""
+    served = find_served(service, ServedRounds, name)
+    take = partial(served.steps.recommend, caller.name)
+    return await _step(service, caller, served, "recommendations", key, None, take)
+
+
+@router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=Heard)
+async def feedback(
+    service: CurrentService,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+    name: PathName,
+    body: Feedback,
+) -> Response:
+    """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
+    served = find_served(service, ServedRounds, name)
+    take = partial(served.steps.feedback, caller.name, body.liked)
+    return await _step(service, caller, served, "feedback", key, body, take)
+
+
+async def _step(
+    service: Service,
+    caller: Caller,
+    served: ServedRounds,
+    what: str,
+    key: str,
+    body: BaseModel | None,
+    take: Transition,
+) -> Response:
+    payload = b"" if body is None else canonical(body.model_dump())
+    operation = f"POST /api/rounds/{served.name}/{what}"
+    return await answer_once(
+        service, caller, operation, key, payload, state=served.state, transition=salt_states(take)
+    )

@@ -1,0 +1,49 @@
+"""The screen of `tacit demo` about sketches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.design import Tour
+from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.device import Device, new_secret
+from tacit.designs.sketches.experiment.simulation import simulate
+from tacit.designs.sketches.guarantees import cards
+from tacit.designs.sketches.sensing import pairs
+
+SETTING: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
+METHOD = "pairwise-preference"
+FEW_PEOPLE, MANY_PEOPLE = 1000, 20_000
+DEVICES = 2000
+
+
+def tour() -> Tour:
+    """What one bit says about a person, and what many say about items."""
+    items = SETTING["items"]
+    campaign = new_campaign(
+        range(items), rated=items, epsilon=SETTING["epsilon"], method=METHOD, theta=0.5
+    )
+    liked = set(range(items // 2))
+    stars: dict[int | str, float] = {item: 5.0 if item in liked else 1.0 for item in range(items)}
+    right = 0
+    for _ in range(DEVICES):
+        report = Device(new_secret(), {}).report(campaign, range(items), stars)
+        (asked,) = pairs(campaign, report.ticket)
+        right += bool(report.bits) == liked.issuperset(asked)
+    few, many = simulate(METHOD, **SETTING, users=(FEW_PEOPLE, MANY_PEOPLE), seed=1)
+    one, two = (f"item {item}" for item in asked)
+    card = cards(campaign)[0]
+    return Tour(
+        asked=f"Each device is asked one question, such as: do you like both {one} and {two}? "
+        f"Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer about {items} items.",
+        left=f"One report of {len(report.encode())} bytes: a random number, which chose the "
+        "question, and one bit, which is flipped with probability 0.27.",
+        learned="About a person: an attacker who believes the bit is right in "
+        f"{right / DEVICES:.0%} of {DEVICES:,} reports; a coin is right in 50 %. About the "
+        f"items: {many['accuracy']:.0%} are put into the right one of two clusters by "
+        f"{MANY_PEOPLE:,} people, and {few['accuracy']:.0%} by {FEW_PEOPLE:,}.",
+        cost=f"Epsilon {card.epsilon:.3g} for one report and all of a person's ratings. It takes "
+        "very many people: on MovieLens 100K popular items were better however many there were.",
+        read_on="docs/sketches.md",
+        figures={"right": right / DEVICES, "few": few, "many": many},
+    )
