@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 import shlex
 import sys
+import textwrap
 from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +20,14 @@ from tacit.cli.commands import command
 from tacit.design import PaperResult, design, names, option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
+from tacit.evaluation.quantities import find_quantities
 from tacit.terminal import JSON
 
 app = typer.Typer()
 QUICK_COMMANDS = ("audit", "guarantee", "plan")
 """Commands that take seconds or a few minutes."""
+_WIDEST_QUANTITY = 60
+"""Letters of a list or an object that is shown as a quantity."""
 
 
 @command(app)
@@ -39,8 +45,9 @@ def reproduce(
     """Make a figure of a paper again.
 
     Every table, figure and bound that the papers print: what became of it, the command that makes
-    our figure, and the reason where there is none. `shows` names the quantities in the command's
-    JSON.
+    our figure, and the reason where there is none. ITEM runs the command and shows its quantities
+    beside the paper's figures; with --json it prints the command's own JSON, in which `shows` names
+    them.
     """
     every = paper_results()
     chosen = [each for each in every if paper in (None, each[0])]
@@ -54,8 +61,7 @@ def reproduce(
     if everything and as_json:
         raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
     if item is not None:
-        _run_item(chosen[0], folder, as_json)
-        return None
+        return _run_item(chosen[0][1], folder, as_json)
     commands = dict.fromkeys(result.command for _, result in chosen if result.command)
     for line in commands:
         if not quick or shlex.split(line)[1] in QUICK_COMMANDS:
@@ -141,16 +147,44 @@ def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
     return Result({"rows": rows}, (table,), after)
 
 
-def _run_item(found: tuple[str, PaperResult], folder: Path | None, as_json: bool) -> None:
-    _, result = found
+def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result | None:
+    """Run the command of a result, and show its quantities beside the paper's figures.
+
+    With `as_json` the command prints its own JSON, and nothing else is shown.
+
+    Raises:
+        ConfigError: There is no command.
+    """
     if not result.command:
         raise ConfigError(f"{result.item} cannot be made here: {result.reason}.")
+    line = result.command if "--json" in result.command else f"{result.command} --json"
+    if as_json:
+        _run(line, folder)
+        return None
+    if not result.shows:
+        _run(result.command, folder)
+        return None
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        _run(line, folder)
+    document = json.loads(printed.getvalue())
+    found: dict[str, Any] = {}
+    for path in result.shows:
+        found |= find_quantities(document, path)
+    rows = [(path, _write_quantity(value)) for path, value in found.items()]
+    sentences = [f"Here: {result.reason}."]
     if result.printed:
-        typer.echo(f"The paper: {result.printed}.", err=True)
-    if result.shows:
-        typer.echo(f"Our figures, in its JSON: {', '.join(result.shows)}", err=True)
-    line = result.command
-    _run(f"{line} --json" if as_json and "--json" not in line else line, folder)
+        sentences.append(f"The paper: {result.printed}.")
+    table = Table(f"{result.item} ({result.status})", ("quantity", "here"), rows)
+    after = f"{result.command.removesuffix(' --json')}  shows all that it found."
+    return Result({}, (table, *sentences), after)
+
+
+def _write_quantity(value: Any) -> object:
+    """Write a value for a cell: numbers and texts as they are, others as JSON, cut to one line."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return textwrap.shorten(json.dumps(value), _WIDEST_QUANTITY, placeholder=" …")
 
 
 def _run(line: str, folder: Path | None) -> None:
