@@ -33,6 +33,7 @@ SLOW: dict[str, set[str]] = {
         "Age as the private feature",
     },
     "xmap": {"Theorem 1", "Figure: MAE by k"},
+    "sketches": {"Propositions 2.2 to 2.4"},
 }
 """Results whose command takes 15 seconds of processor or more even at its small size, by paper: the
 others together take about a minute."""
