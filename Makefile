@@ -44,10 +44,14 @@ test-long: setup ## the tests that take minutes
 mutants: setup ## change formulas and designs one step at a time and see that a test fails (hours); ARGS="--part designs --sample 300"
 	@$(BIN)/python tools/mutants.py $(ARGS)
 
+# Packages whose names and docstrings have been gone through; the others follow.
+LANGUAGE := accounting ledger mechanisms privacy testing
+
 check: setup ## lint, format, types, import layers, dead links in the documentation
 	@failed=0; \
 	for step in "ruff check" "ruff format --check" "mypy" "lint-imports --no-logo" \
-	  "python tools/check_links.py" "python tools/check_text.py"; do \
+	  "python tools/check_links.py" "python tools/check_text.py" \
+	  "python tools/check_language.py $(addprefix src/tacit/,$(LANGUAGE))"; do \
 	  echo "== $$step"; $(BIN)/$$step || failed=1; done; exit $$failed
 
 bench: setup ## run every benchmark; each prints its ratio to a peer

@@ -176,7 +176,7 @@ def certain_thresholds(
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """What a law and a scale fix before any draw; public, read-only.
+    """Facts that a law and a scale fix before any draw; public, read-only.
 
     Attributes:
         kind: Law of the noise.
