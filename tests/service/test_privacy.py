@@ -96,7 +96,7 @@ def test_a_nouns_own_budgets_are_found(shop, monkeypatch):
     ((name, thing), *_) = shop.service.deployment.served.items()
     holder = Holder.subject("demo", "films/ann")
     monkeypatch.setattr(
-        type(thing), "holders", lambda self, user: [holder] if user == "ann" else [], raising=False
+        type(thing), "personal_holders", lambda self, user: [holder] if user == "ann" else []
     )
     assert shop.get("subject", "/api/privacy/budget").json()["budgets"] == []
     shop.service.ledger.open_budget(holder, Cap.zcdp("0.5"))

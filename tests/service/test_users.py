@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tacit.ledger import Cap, Charge, Cost, Holder, LedgerUnavailable, Request
-from tacit.service.resources import people
+from tacit.service.resources import users
 from tacit.service.served_models import ServedModel
 from tacit.service.served_things import PersonalState
 from tacit.service.stored_ratings import ratings_state_name
@@ -89,7 +89,7 @@ def test_a_request_that_broke_off_goes_on(shop, monkeypatch):
     """If the store fails before the receipt, the same request finishes what it began."""
     rate(shop)
     with monkeypatch.context() as patch:
-        patch.setattr(people, "bounds_of", lost)
+        patch.setattr(users, "bounds_of", lost)
         assert shop.delete("subject", "/api/users/ann", key="forget-me").status_code == 503
     assert kept(shop) == []
     rate(shop)

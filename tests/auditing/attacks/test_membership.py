@@ -17,7 +17,7 @@ from tacit.auditing.attacks.membership import (
     study,
 )
 from tacit.auditing.empirical import clopper_pearson
-from tacit.designs.xmap.audit.tables import DELTA, GAMES, once
+from tacit.designs.xmap.audit.tables import DELTA, GAMES, play_once
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Recommendation, Recommendations
 
@@ -107,7 +107,7 @@ def test_the_sound_variant_stays_below_its_claim():
 def test_a_fit_of_xmap_that_forgets_its_noise_is_caught():
     """Planted: the sound fit without noise, with its claim. The worlds are of a fixed seed."""
     settings = {"epsilon": math.inf, "delta": DELTA, "stars": True}
-    lists, _ = play(Game("planted", partial(once, settings), 1.0, DELTA))
+    lists, _ = play(Game("planted", partial(play_once, settings), 1.0, DELTA))
     assert lists.verdict == "violation"
 
 

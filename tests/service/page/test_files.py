@@ -122,6 +122,6 @@ def test_without_node_the_wheel_is_built_and_the_build_says_what_it_lacks(tmp_pa
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
         shutil.copy(ROOT / name, checkout / name)
     names, said = wheel_of(checkout, tmp_path / "built", path=str(tmp_path))
-    assert "tacit/service/resources/about.py" in names
+    assert "tacit/service/resources/health.py" in names
     assert not any(name.startswith("tacit/service/page/") for name in names)
     assert "needs Node 20" in said

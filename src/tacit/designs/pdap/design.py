@@ -12,14 +12,15 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Of cards in a usual setting: 4 vendors, 20 videos each, 2 features, 200,000 visits."""
+    """Options of the cards, of a usual setting: 4 vendors, 20 videos each, 2 features, 200,000
+    visits."""
 
     epsilon: float = option("Epsilon of one visit.")
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Of the vendors' learners, and of what crosses between vendors."""
+    """The cards of the vendors' learners, and of what crosses between vendors."""
     from tacit.designs.pdap import guarantees, published_guarantees
 
     if settings.variant not in ("sound", "published"):
@@ -30,7 +31,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def contenders(*_: Any) -> str:
-    """Why `tacit compare` leaves it out."""
+    """The reason why `tacit compare` leaves it out."""
     return "it learns from visits with rewards, not from ratings: tacit simulate pdap"
 
 

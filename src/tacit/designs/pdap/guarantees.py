@@ -95,7 +95,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
 
 
 def context(policy: Context) -> Guarantee:
-    """What a device draws and reports of its visitor's context."""
+    """The card of what a device draws and reports of its visitor's context."""
     if math.isinf(policy.epsilon):
         return without_noise("sound-context")
     epsilon = PureAccountant().add(policy.event).epsilon()

@@ -49,9 +49,15 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Forward:
-    """A visitor's context as their vendor randomised it. request: 16 bytes. epsilon: millionths of
-    a nat spent on it, at the user's own vendor; NO_NOISE: none protects it. slices: per feature.
-    places: of each feature, the slice it is said to lie in."""
+    """A visitor's context as their vendor randomised it.
+
+    Attributes:
+        request: its number, 16 bytes.
+        epsilon: millionths of a nat spent on it, at the user's own vendor; NO_NOISE: none protects
+            it.
+        slices: per feature.
+        places: of each feature, the slice it is said to lie in.
+    """
 
     request: bytes
     epsilon: int
@@ -68,12 +74,14 @@ class Forward:
         require(all(is_integer(place, 0, last) for place in self.places), "a place is no slice")
 
     def encode(self) -> bytes:
+        """Write the message."""
         body = _FORWARD.pack(self.epsilon, self.slices, len(self.places), 0)
         places = struct.pack(f">{len(self.places)}H", *self.places)
         return _HEAD.pack(VERSION, _KIND_FORWARD, self.request) + body + places
 
     @classmethod
     def decode(cls, data: bytes) -> Forward:
+        """Read a message; MessageError if it is none of this kind."""
         request, body = _opened(data, _KIND_FORWARD, "a forward")
         require(len(body) >= _FORWARD.size, "a forward is cut short")
         epsilon, slices, features, spare = _FORWARD.unpack_from(body)
@@ -83,13 +91,18 @@ class Forward:
         return cls(request, epsilon, slices, places)
 
     def context(self) -> tuple[float, ...]:
-        """The middle of each slice, in [0, 1]."""
+        """The context that it stands for: the middle of each slice, in [0, 1]."""
         return tuple([(place + 0.5) / self.slices for place in self.places])
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What the neighbour shows. video: its own name for it, 1 to 256 bytes of UTF-8."""
+    """The video that a neighbour would show.
+
+    Attributes:
+        request: its number, 16 bytes.
+        video: the neighbour's own name for it, 1 to 256 bytes of UTF-8.
+    """
 
     request: bytes
     video: str
@@ -100,11 +113,13 @@ class Offer:
         require(1 <= len(_bytes_of(self.video)) <= MOST_VIDEO_BYTES, "a video's name is too long")
 
     def encode(self) -> bytes:
+        """Write the message."""
         name = _bytes_of(self.video)
         return _HEAD.pack(VERSION, _KIND_OFFER, self.request) + _OFFER.pack(len(name)) + name
 
     @classmethod
     def decode(cls, data: bytes) -> Offer:
+        """Read a message; MessageError if it is none of this kind."""
         request, body = _opened(data, _KIND_OFFER, "an offer")
         require(len(body) >= _OFFER.size, "an offer is cut short")
         (length,) = _OFFER.unpack_from(body)
@@ -118,7 +133,12 @@ class Offer:
 
 @dataclass(frozen=True)
 class Reward:
-    """What came of a visit. reward: millionths, noised; of either sign."""
+    """The reward of a visit, as the neighbour reports it.
+
+    Attributes:
+        request: its number, 16 bytes.
+        reward: millionths, noised; of either sign.
+    """
 
     request: bytes
     reward: int
@@ -129,15 +149,17 @@ class Reward:
 
     @classmethod
     def of(cls, request: bytes, reward: float) -> Reward:
-        """From a finite number, rounded to millionths and cut to what a message can hold."""
+        """Make one from a finite number, rounded to millionths and cut to what a message holds."""
         require(math.isfinite(reward), "the reward is no number")
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, round(reward * MICRO))))
 
     def encode(self) -> bytes:
+        """Write the message."""
         return _HEAD.pack(VERSION, _KIND_REWARD, self.request) + _REWARD.pack(self.reward)
 
     @classmethod
     def decode(cls, data: bytes) -> Reward:
+        """Read a message; MessageError if it is none of this kind."""
         request, body = _opened(data, _KIND_REWARD, "a reward")
         require(len(body) == _REWARD.size, "a reward has 26 bytes")
         return cls(request, *_REWARD.unpack(body))
@@ -145,7 +167,12 @@ class Reward:
 
 @dataclass(frozen=True)
 class Refusal:
-    """No offer. reason: one of REASONS; nothing else is sent."""
+    """An answer without an offer.
+
+    Attributes:
+        request: its number, 16 bytes.
+        reason: one of REASONS; nothing else is sent.
+    """
 
     request: bytes
     reason: str
@@ -155,11 +182,13 @@ class Refusal:
         require(self.reason in REASONS, "there is no such reason")
 
     def encode(self) -> bytes:
+        """Write the message."""
         head = _HEAD.pack(VERSION, _KIND_REFUSAL, self.request)
         return head + bytes([REASONS.index(self.reason)])
 
     @classmethod
     def decode(cls, data: bytes) -> Refusal:
+        """Read a message; MessageError if it is none of this kind."""
         request, body = _opened(data, _KIND_REFUSAL, "a refusal")
         require(len(body) == 1, "a refusal has 19 bytes")
         require(body[0] < len(REASONS), "there is no such reason")
@@ -167,13 +196,13 @@ class Refusal:
 
 
 def answered(data: bytes) -> Offer | Refusal:
-    """What a neighbour answers a Forward with."""
+    """Decode a neighbour's answer to a Forward; MessageError if it is none."""
     refused = len(data) > 1 and data[1] == _KIND_REFUSAL
     return Refusal.decode(data) if refused else Offer.decode(data)
 
 
 def video_of(answer: bytes | None, request: bytes) -> str | None:
-    """None for everything but an offer to this very request."""
+    """The video of an offer to this very request; None for everything else."""
     with suppress(MessageError):
         message = answered(answer or b"")
         if isinstance(message, Offer) and message.request == request:
@@ -182,18 +211,18 @@ def video_of(answer: bytes | None, request: bytes) -> str | None:
 
 
 def require(true: bool, what: str) -> None:
-    """MessageError saying `what` should be so."""
+    """Raise a MessageError saying `what` unless it is `true`."""
     if not true:
         raise MessageError(what)
 
 
 def is_integer(value: object, lowest: int, highest: int) -> bool:
-    """A whole number within bounds, ends included; 1.0 and True are none."""
+    """Whether a value is a whole number within bounds, ends included; 1.0 and True are none."""
     return type(value) is int and lowest <= value <= highest
 
 
 def _opened(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
-    """Number of the request, and what follows it."""
+    """Read the head of a message: number of the request, and the bytes that follow."""
     require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")
     version, actual, request = _HEAD.unpack_from(data)

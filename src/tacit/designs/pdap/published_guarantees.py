@@ -1,4 +1,4 @@
-"""What the published policies claim, and whether it holds. Figures are computed here."""
+"""Cards of the published policies: their claims, and whether they hold, with computed figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[G
 
 
 def usual(epsilon: float) -> tuple[Guarantee, ...]:
-    """Of P-DAP and GP-DAP, in a usual setting: see `design.CardSettings`."""
+    """The cards of P-DAP and GP-DAP in a usual setting: see `design.CardSettings`."""
     setting = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
     return (*published("p-dap", setting, epsilon), *published("gp-dap", setting, epsilon))
 

@@ -308,7 +308,7 @@ def selection_loss(a: float, K: int) -> float:
 
 
 def mixed_loss(a: float, K: int, explore: float) -> float:
-    """The same, rounded up, of a draw that is uniform with the chance `explore`: s.
+    """Exact loss, rounded up, of one draw that is uniform with the chance `explore`: s.
 
     Scores may be anything in two cells. The chance of an arm is largest where it alone has score 1
     and smallest where it alone has score 0: the loss is ln(p / q) with

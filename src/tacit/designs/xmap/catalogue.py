@@ -1,4 +1,4 @@
-"""Which items an X-Map has, and which domain each lies in. All is public."""
+"""Items of an X-Map, and the domain that each lies in. All is public."""
 
 from __future__ import annotations
 

@@ -183,7 +183,13 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment.evaluation import evaluate_cross_domain, similarities_found
-    from tacit.designs.xmap.experiment.report import aged, counted, page_of, points, verdict
+    from tacit.designs.xmap.experiment.report import (
+        page_of,
+        points,
+        tables_of_alpha,
+        tables_of_similarities,
+        verdict,
+    )
 
     measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
     asked = measured | {
@@ -216,8 +222,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         (
             f"{outcome.headline}. {outcome.sentence}",
             points(table),
-            *aged(table),
-            *counted(pairs),
+            *tables_of_alpha(table),
+            *tables_of_similarities(pairs),
             _LEGEND,
         ),
         "--report out.html draws it;  --json prints every row.",

@@ -18,7 +18,11 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Of the sound variant. The published one counts what a fitted model has drawn: ConfigError."""
+    """Make the card of the sound variant before a fit.
+
+    Raises:
+        ConfigError: The published variant; its card counts what a fitted model has drawn.
+    """
     from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
     from tacit.designs.xmap.model import XMap
 
@@ -46,7 +50,7 @@ _METHODS = (
 _OTHER_DATA = "MovieLens 100K cut in two by genre in place of Amazon's books and movies"
 
 
-def _measured(
+def _measured_figure(
     item: str, options: str, printed: str, reason: str, shows: tuple[str, ...], small: str
 ) -> PaperResult:
     """Describe a figure of the paper that is measured on two domains."""
@@ -92,7 +96,7 @@ PRINTED = (
         ),
         "--k 5 --samples 20 --pairs 50",
     ),
-    _measured(
+    _measured_figure(
         "Figure: MAE by k",
         f"--k 10,50,100 --seeds 5 {_METHODS}",
         "MAE at k = 10, 50, 100, book to movie: X-Map-ib .674, .670, .662; X-Map-ub .494, .500, "
@@ -105,7 +109,7 @@ PRINTED = (
         ("points[k=10].mae", "points[k=50].mae"),
         "--k 10,50 --seeds 1 --method nx-map-ib,nx-map-ub",
     ),
-    _measured(
+    _measured_figure(
         "Figure: MAE by overlap",
         f"--k 50 --overlap 0.2,0.5,0.8 --seeds 5 {_METHODS}",
         "MAE from overlap .2 to .8, book to movie: X-Map-ib .690 to .671, X-Map-ub .688 to .575, "
@@ -114,7 +118,7 @@ PRINTED = (
         ("points[overlap=0.2].mae", "points[overlap=0.8].mae"),
         "--overlap 0.2,0.8 --seeds 1 --method nx-map-ib",
     ),
-    _measured(
+    _measured_figure(
         "Figure: MAE by profile size",
         f"--k 50 --profile-size 0,3,6 --seeds 5 {_METHODS}",
         "MAE from 0 to 6 items, book to movie: X-Map-ib .669 to .653, X-Map-ub .665 to .651, "
@@ -123,7 +127,7 @@ PRINTED = (
         ("points[profile_size=0].mae", "points[profile_size=6].mae"),
         "--profile-size 0,6 --seeds 1 --method nx-map-ib",
     ),
-    _measured(
+    _measured_figure(
         "Figure: temporal alpha",
         "--alpha 0,0.01,0.03,0.1 --k 50 --seeds 5 --method nx-map-ib,x-map-ib --variant published",
         "MAE without and with the best alpha: X-Map-ib .71083, .71071 movie to book and .68841, "
@@ -132,7 +136,7 @@ PRINTED = (
         ("comparisons[alpha=0.03].difference", "points[alpha=0.03].mae"),
         "--alpha 0,0.03 --seeds 1 --method nx-map-ib",
     ),
-    _measured(
+    _measured_figure(
         "Figure: privacy surface",
         "--k 50 --surface 0.1,0.3,0.8 --seeds 5 --method x-map-ib,x-map-ub,item-average "
         "--variant published",
@@ -142,7 +146,7 @@ PRINTED = (
         ("points[epsilon_prime=0.8].mae", "points[epsilon=0.1,epsilon_prime=0.1].mae"),
         "--surface 0.1,0.8 --seeds 1 --method x-map-ib",
     ),
-    _measured(
+    _measured_figure(
         "PNSA, in three readings",
         "--k 50 --pnsa printed,counted,positive --seeds 5 --method x-map-ib,x-map-ub,item-average "
         "--variant published",
@@ -152,7 +156,7 @@ PRINTED = (
         ("points[pnsa=printed].mae", "points[pnsa=counted].mae", "points[pnsa=positive].mae"),
         "--seeds 1 --method x-map-ib",
     ),
-    _measured(
+    _measured_figure(
         "Similarities found",
         "--overlap 0.01,0.03,0.1,1 --similarities --seeds 1 --method item-average",
         "0.35 million pairs by adjusted cosine, 4.53 million by X-Sim",
@@ -167,7 +171,7 @@ PRINTED = (
         "it takes 20 machines",
         "speed with 20 machines over 5: X-Map 3.66, MLlib ALS 2.70",
     ),
-    _measured(
+    _measured_figure(
         "Table: one domain beside ALS",
         "--k 50 --seeds 5 --method nx-map-ib,x-map-ib,mf --variant published",
         "MAE on MovieLens 20M by genres: NX-Map .6027, X-Map .6830, MLlib ALS .6729",

@@ -160,11 +160,11 @@ class XMap(base.ItemRecommender):
             history_times: When each item of the history was rated, in seconds. The published
                 variant with an alpha above 0 weighs old ratings less; otherwise of no effect.
         """
-        possible = self._listed(target)
+        possible = self._target_ids(target)
         if candidates is not None:
             possible &= {*inputs.checked_ids(candidates, "candidates")}
         if self.published_ is None:
-            return self._sound().recommend(
+            return self._sound_lists().recommend(
                 user, history=history, n=n, exclude=exclude, candidates=possible
             )
         person = self.published_.read_person(user, history, history_times)
@@ -195,20 +195,24 @@ class XMap(base.ItemRecommender):
         Raises:
             ConfigError: The sound variant was fitted without `stars`.
         """
-        listed = self._listed(None)
+        listed = self._target_ids(None)
         if self.published_ is not None:
             person = self.published_.read_person(user, history, history_times)
             return base.pick(self.published_.predict(person), self.item_ids_, items)
-        if self._sound().stars_ is None:
+        if self._sound_lists().stars_ is None:
             raise ConfigError(
                 "This model makes lists and predicts no stars: it was fitted without them. Fit it "
                 "with --stars (from Python: stars=True), which takes 40 % of its budget."
             )
-        stars = self._sound().predict(items, user, history=history)
+        stars = self._sound_lists().predict(items, user, history=history)
         return np.where([item in listed for item in items], stars, np.nan)
 
     def device_file(self) -> bytes:
-        """As `Private.device_file`. ConfigError unless sound, with one target domain."""
+        """Write the file from which devices make lists, as `Private.device_file` does.
+
+        Raises:
+            ConfigError: Not the sound variant, or several target domains.
+        """
         self._require_fitted()
         if self.sound_ is None or len(self.settings_.target) > 1:
             raise ConfigError("The sound variant with one target has a file for devices, no other.")
@@ -217,9 +221,14 @@ class XMap(base.ItemRecommender):
     def explain(
         self, item: Any, user: Any = None, *, history: History | None = None, n: int = 3
     ) -> tuple[Reason, ...]:
-        """As `Private.explain`: own items and features that add most to an item's score; nothing of
-        the published variant. It spends nothing. DataError for an item of no target domain."""
-        if item not in self._listed(None):
+        """Name the own items and features that add most to an item's score, as `Private.explain`.
+
+        It spends nothing. The published variant has no reasons.
+
+        Raises:
+            DataError: The item is in no target domain.
+        """
+        if item not in self._target_ids(None):
             raise DataError("no such item in a target domain", found=item)
         lists = self.sound_
         return () if lists is None else lists.explain(item, user, history=history, n=n)
@@ -232,7 +241,7 @@ class XMap(base.ItemRecommender):
             return (card_without_noise(settings.variant),)
         if self.published_ is not None:
             return (self.published_.card(),)
-        spent = self._sound().guarantees()[0]
+        spent = self._sound_lists().guarantees()[0]
         return (card_of_sound(settings.epsilon, settings.delta, spent),)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -270,7 +279,7 @@ class XMap(base.ItemRecommender):
             header |= {"version": PUBLISHED_VERSION}
             arrays = write_published(self.published_)
         else:
-            lists, arrays = self._sound().parts()
+            lists, arrays = self._sound_lists().parts()
             header |= {"version": SOUND_VERSION, "lists": lists}
         container.write(path, header, arrays)
 
@@ -297,11 +306,11 @@ class XMap(base.ItemRecommender):
         model.published_ = read_published(header, arrays, *known, Engine())
         return model
 
-    def _sound(self) -> PrivateLists:
+    def _sound_lists(self) -> PrivateLists:
         assert self.sound_ is not None
         return self.sound_
 
-    def _listed(self, target: str | None) -> set[Any]:
+    def _target_ids(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""
         self._require_fitted()
         every = self.settings_.target

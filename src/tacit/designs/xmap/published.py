@@ -65,7 +65,7 @@ class PersonRatings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TargetModel:
-    """What is learned for one target domain."""
+    """Images, neighbours and votes learned for one target domain."""
 
     targets: Numbers
     """(n_target,) sorted item numbers."""

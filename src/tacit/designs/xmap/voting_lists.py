@@ -30,7 +30,7 @@ _TIE_WEIGHT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class VotingTable:
-    """Which items vote for which target items, and with what weight."""
+    """Items that vote for each target item, with their weights."""
 
     companions: Numbers
     """(n_target, k) numbers of the items that vote for each target item; -1 where fewer."""

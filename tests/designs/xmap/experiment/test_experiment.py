@@ -16,7 +16,7 @@ from tacit.data.synthetic import generate
 from tacit.designs.xmap.experiment.evaluation import Grid, evaluate_cross_domain, similarities_found
 from tacit.designs.xmap.experiment.judging import (
     METHODS,
-    Judged,
+    Judgement,
     judge_target,
     mae_difference,
     ndcg_difference,
@@ -250,7 +250,7 @@ def test_nobody_who_likes_anything_is_said():
 def judged(errors, ids=None, ndcg=None, counts=None):
     errors = np.asarray(errors, dtype=float)
     people = np.arange(len(errors)) if ids is None else np.asarray(ids)
-    return Judged(
+    return Judgement(
         ids=people,
         counts=np.full(len(errors), 4) if counts is None else np.asarray(counts),
         errors=errors,

@@ -55,7 +55,7 @@ def deepened(policy: PDap, context: NDArray[np.float64], level: int) -> None:
 
 
 def shown(policy: PDap | ForwardedUsers, context: NDArray[np.float64]) -> Callable[[], Hashable]:
-    """What the next visitor is shown; asking changes nothing."""
+    """Ask which arm the next visitor is shown; asking changes nothing."""
     return lambda: policy.select(context).arm
 
 

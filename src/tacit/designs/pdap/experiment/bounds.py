@@ -75,10 +75,13 @@ def bounds_of(
     for column in columns:
         if column[0] != "dap" and not math.isinf(column[1]):
             found += _draws(world, column)
-        runs = [levels[row.policy, row.epsilon, row.seed] for row in ended if _of(row, column)]
-        found += _cells(world, column, runs)
+        visited: list[LevelRegret] = []
+        for row in ended:
+            if _of(row, column):
+                visited += levels[row.policy, row.epsilon, row.seed]
+        found += _cells(world, column, visited)
         regret = max(row.regret for row in ended if _of(row, column))
-        found += _totals(world, column, regret, runs)
+        found += _totals(world, column, regret, visited)
     return [*found, *_geometric(world, ended, columns)]
 
 
@@ -200,11 +203,11 @@ def _theorem_2(world: World, column: Column, policy: PDap) -> Bound:
     )
 
 
-def _cells(world: World, column: Column, runs: Sequence[Sequence[LevelRegret]]) -> list[Bound]:
+def _cells(world: World, column: Column, visited: Sequence[LevelRegret]) -> list[Bound]:
     """Lemmas 1, 4 and 6 at each level that was reached."""
     found = []
-    for level in sorted({one.level for run in runs for one in run}):
-        at_level = [one for run in runs for one in run if one.level == level]
+    for level in sorted({one.level for one in visited}):
+        at_level = [one for one in visited if one.level == level]
         found.append(_lemma_1(world, column, level, max(one.own_video for one in at_level)))
         if world.vendors > 1:
             largest = max(one.neighbour for one in at_level)
@@ -276,14 +279,14 @@ def _totals(
     world: World,
     column: Column,
     regret: float,
-    runs: Sequence[Sequence[LevelRegret]],
+    visited: Sequence[LevelRegret],
 ) -> list[Bound]:
     """Lemmas 5 and 7, Theorem 3 and Corollary 2: of all cells together."""
     name, epsilon = column
     found = []
     if name == "p-dap" and not math.isinf(epsilon) and world.vendors > 1:
         found.append(_lemma_5(world, epsilon))
-    reached = max(one.level for run in runs for one in run)
+    reached = max(one.level for one in visited)
     found += [_lemma_7(world, column, reached), _theorem_3(world, column, regret)]
     if world.groups == 0 and world.features == 0 and name != "gp-dap":
         found.append(_corollary_2(world, column, regret))

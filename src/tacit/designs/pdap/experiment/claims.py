@@ -16,7 +16,7 @@ from tacit.evaluation import Interval, mean_interval
 
 Outcome = Literal["holds", "does not hold", "not distinguished", "one seed only"]
 Regrets = Mapping[Column, Mapping[int, float]]
-"""Of each policy, average regret by seed."""
+"""Average regret by seed, of each policy."""
 DAP = ("dap", math.inf)
 PAPERS_EPSILON = 0.01
 DAP_REGRET = 0.02

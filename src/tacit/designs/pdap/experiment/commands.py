@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import resource
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
         Runner(settings, workers=settings.workers) as runner,
     ):
         results = runner.run(simulate, tasks, advance)
-    runs = [row for result in results for row in result.rows]
+    runs = list(chain.from_iterable(result.rows for result in results))
     levels = {task: result.levels for task, result in zip(tasks, results, strict=True)}
     found = report.Findings(
         runs=runs,

@@ -94,7 +94,7 @@ class Network:
             self.report(home, visit, reward)
 
     def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
-        """What `peer` answers to a request of `home`; None for nothing."""
+        """Let `peer` answer a request of `home`; None for no answer."""
         return self.vendors[peer].serve(home, forward)
 
     def report(self, home: str, visit: Visit, reward: float) -> None:
@@ -112,7 +112,9 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
     vendors, spent = [], math.inf
     if name == "cap":
         shared = Cap(world.pooled_setting)
-        every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
+        every: list[str] = []
+        for number in range(world.vendors):
+            every += world.videos_of(number)
         vendors = [Vendor(shared, every) for _ in sources]
     elif name in PUBLISHED:
         vendors = [_published(name, epsilon, world, *one) for one in enumerate(sources)]

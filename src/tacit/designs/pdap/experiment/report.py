@@ -173,8 +173,9 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
     rows = []
     for column, some in group_by(points, lambda point: (point.policy, point.epsilon)).items():
         at = {point.arrivals: point.average_regret for point in some}
-        rows.append([named(column), *(f"{at[number]:.4f}" for number in chosen)])
-    heads = ["average regret", *(f"{number:,}" for number in chosen)]
+        figures = [f"{at[number]:.4f}" for number in chosen]
+        rows.append([named(column), *figures])
+    heads = ["average regret"] + [f"{number:,}" for number in chosen]
     return Table("Average regret so far, by visits of each vendor", heads, rows)
 
 

@@ -221,7 +221,7 @@ class Run:
         self.network.set_learning(True)
 
     def row(self, policy: str, epsilon: float, seed: int, tally: Tally, protocol: Protocol) -> Row:
-        """What was counted, as shares and means."""
+        """Turn sums over visits into shares and means."""
         n = tally.visits
         lost = tally.best - tally.shown
         return Row(

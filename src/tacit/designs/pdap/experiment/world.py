@@ -72,6 +72,7 @@ class World:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Names of the vendors."""
         return tuple(f"vendor {number}" for number in range(self.vendors))
 
     def videos_of(self, vendor: int) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ class ForwardedUsers(Dap):
         return float(reward) if choice.phase == "explore" else total / tree.step
 
     def counter(self, level: int) -> TreeCounter:
-        """What counts the rewards of one video in a cell of this level."""
+        """The counter of rewards of one video in a cell of this level."""
         s = self.setting
         epsilon = theory.epsilon_at(
             self.claimed_epsilon, s.slices, s.smoothness, level, self._geometric

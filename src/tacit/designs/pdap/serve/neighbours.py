@@ -56,7 +56,14 @@ class PeerLines:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """One of them. api_key: what it gave us."""
+    """One neighbour.
+
+    Attributes:
+        name: that it has for itself.
+        url: of the vendor there.
+        public_key: that its answers are signed with.
+        api_key: that it made for this vendor.
+    """
 
     name: str
     url: str
@@ -65,7 +72,7 @@ class Neighbour:
 
     @classmethod
     def from_section(cls, name: str, section: Section) -> Self:
-        """ConfigError for an address that is not https, or is not one of a vendor."""
+        """Read a section; ConfigError for an address that is not https, or is not a vendor's."""
         if not NAME.fullmatch(name):
             raise ConfigError(f"{TOML}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
         given = section.read_settings(PeerLines)
@@ -86,11 +93,12 @@ class Neighbour:
 
     @property
     def audience(self) -> str:
-        """What a message for it is signed for."""
+        """The audience that a message for it is signed for."""
         return audience_of(self.name, self.public_key)
 
     @property
     def health(self) -> str:
+        """Address where its service says whether it can answer."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}/readyz"
 
@@ -103,7 +111,13 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
 
 @dataclass(frozen=True)
 class Calls:
-    """Sends as one vendor. transport: instead of the network, in tests."""
+    """Sends messages as one vendor.
+
+    Attributes:
+        sender: its name.
+        key: that it signs with.
+        transports: of neighbours by name, instead of the network, in tests.
+    """
 
     sender: str
     key: Ed25519PrivateKey = field(repr=False)
@@ -112,7 +126,7 @@ class Calls:
 
     @property
     def audience(self) -> str:
-        """What a request to this vendor signs."""
+        """The audience that a request to this vendor is signed for."""
         return audience_of(self.sender, self.key.public_key())
 
     def signed(self, peer: Neighbour, **message: Any) -> dict[str, str]:
@@ -211,7 +225,12 @@ class _Seen:
 
 @dataclass
 class Reach:
-    """Of one vendor, in one process. It is used on the event loop alone."""
+    """Which neighbours of one vendor can be asked; for one process, on its event loop alone.
+
+    Attributes:
+        calls: how the vendor sends.
+        peers: its neighbours.
+    """
 
     calls: Calls
     peers: Sequence[Neighbour]

@@ -1,4 +1,4 @@
-"""What stands in [vendors.NAME] of tacit.toml, and the learner that is made from it."""
+"""The lines of [vendors.NAME] of tacit.toml, and the vendor that is made from them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_FEATURES = 16
 MOST_VIDEOS = 1000
 _ARMS = 20  # that the grid is made for: it must not change when a video joins
 _LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
-"""What must stay the same for a kept state to be gone on from."""
+"""Settings that must stay the same for a stored state to be gone on from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ class VendorSettings:
 
     @property
     def grid_cells(self) -> int:
-        """Of each feature, in what is learned."""
+        """Cells per feature, in what is learned."""
         return slices_for(self.horizon, self.features, _ARMS) if self.cells is None else self.cells
 
     @cached_property
@@ -127,7 +127,7 @@ class VendorSettings:
 
     @cached_property
     def joint(self) -> JointSetting:
-        """Of the learner, when it began."""
+        """Setting of the learner when it began."""
         return JointSetting(
             videos=len(self.videos),
             neighbours=len(self.peers or ()),
@@ -139,11 +139,12 @@ class VendorSettings:
 
     @cached_property
     def agreement(self) -> Agreement:
+        """How contexts are sent between this vendor and its neighbours."""
         return Agreement(self.features, self.slices, self.forward_epsilon)
 
     @cached_property
     def costs(self) -> tuple[Cost, Cost]:
-        """Of one visit: learned; and also sent to neighbours, which are watched."""
+        """Cost of one visit that is learned; and of one that is also sent to neighbours."""
         learned, asked = (PureAccountant().add(self.joint.noise.event) for _ in range(2))
         asked.add(neighbour_release(self.trust_settings, self.trust_settings.epsilon).event)
         if (event := Forwarder(self.agreement, randomness=randomness.secure()).event) is not None:
@@ -152,10 +153,11 @@ class VendorSettings:
 
     @cached_property
     def cap(self) -> Cap:
+        """What one person may spend in all."""
         return Cap.pure(self.lifetime)
 
     def most_visits(self, *, asks: bool) -> int:
-        """Of one person, learned or also forwarded, at most."""
+        """Visits of one person that the lifetime covers: learned, or also forwarded."""
         return self.cap.amount // self.costs[asks].amount
 
     def vendor(self) -> Vendor:
@@ -202,6 +204,7 @@ def _check_videos(name: str, videos: list[str]) -> None:
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:
+    """The sections [vendors.NAME.peers.NAME] of a vendor's section, by neighbour."""
     tables = section.values.get("peers", {})
     if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
         raise ConfigError(f"{TOML}: neighbours stand in [vendors.{section.name}.peers.NAME].")

@@ -114,7 +114,7 @@ def _parameters(covered: Iterable[str], created: str, nonce: str, sender: str, p
 
 
 def base_of(values: Mapping[str, str], parameters: str) -> bytes:
-    """What is signed (RFC 9421, 2.5)."""
+    """The signature base: the bytes that are signed (RFC 9421, 2.5)."""
     lines = [f'"{name}": {value}' for name, value in values.items()]
     return "\n".join([*lines, f'"@signature-params": {parameters}']).encode("ascii")
 
@@ -152,7 +152,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_text(key: Ed25519PublicKey) -> str:
-    """As it stands in a neighbour's tacit.toml."""
+    """Write a public key as it stands in a neighbour's tacit.toml."""
     return base64.b64encode(key.public_bytes_raw()).decode()
 
 

@@ -34,7 +34,7 @@ from tacit.errors import ConfigError, PrivacyError
 VERSION = 2
 MOST_SEEN = 32
 KEPT = 2048
-"""Of so many last visits an offer is waited for."""
+"""An offer is waited for at so many last visits."""
 _VISIT = np.dtype(
     [
         ("number", "<i8"),
@@ -64,6 +64,7 @@ class Ticket:
 
     @classmethod
     def of(cls, visit: Visit) -> Self:
+        """The ticket of a visit."""
         choice = visit.choice
         return cls(visit.number, choice.visit, choice.arm, choice.cell)
 
@@ -119,7 +120,10 @@ class VendorState:
         return state
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
-        """What joined and left the settings since; the last video leaves when others have come."""
+        """Let join and leave what joined and left the settings since.
+
+        The last video leaves when others have come.
+        """
         shop = self.vendor
         for names, known, join, leave in (
             (videos, shop.videos, shop.add_video, shop.remove_video),
@@ -144,8 +148,15 @@ class VendorState:
         return Visit(context, Choice(0, "exploit", 0, visit=0), video)
 
     def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
-        """Of a visit whose neighbour was to be shown. answer: None: there is none. A visit whose
-        row was given to another meanwhile gets an own video, and is not learned."""
+        """End a visit whose neighbour was to be shown.
+
+        Args:
+            number: of the visit.
+            context: of the visit, sent again.
+            answer: the neighbour's; None if there is none.
+
+        A visit whose row was given to another meanwhile gets an own video, and is not learned.
+        """
         visit = self._visit(number, context)
         if visit is None or visit.peer is None:
             return self.choose_without_learning(context)
@@ -154,8 +165,10 @@ class VendorState:
         return visit
 
     def observe_click(self, ticket: Ticket, reward: float) -> None:
-        """What came of a visit; the first time counts. Whether it teaches anything is the learner's
-        to say: each visit once, and not too late."""
+        """Take the reward of a visit; the first time counts.
+
+        The learner decides whether it teaches anything: each visit once, and not too late.
+        """
         visit = self._visit(ticket.number)
         if visit is not None and visit.video is not None:
             self.vendor.observe_click(visit, reward)
@@ -219,7 +232,7 @@ def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What was packed. The arrays are read-only. ValueError for anything else."""
+    """Read what `pack` wrote, with read-only arrays; ValueError for anything else."""
     (length,) = _LENGTH.unpack_from(data)
     at = _LENGTH.size + length
     numbers, table = json.loads(data[_LENGTH.size : at])

@@ -61,7 +61,7 @@ from tacit.service.strict_json import RefusedContent, check_text
 
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
-"""Of an answer that is stored between the steps and never leaves."""
+"""Status of an answer that is stored between the steps and never leaves."""
 _TICKET = struct.Struct(">4Q")
 _SHOWN_WITHIN = 0.9
 """Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
@@ -85,13 +85,20 @@ class Context(Body):
 
 
 class Click(Body):
-    """What came of a visit."""
+    """Whether a visit's video was clicked."""
 
     clicked: bool
 
 
 class Shown(Body):
-    """visit: for its reward. vendor: whose video it is."""
+    """A video to show.
+
+    Attributes:
+        visit: its name, for the reward.
+        video: its name at its vendor.
+        source: whether it is an own one or a neighbour's.
+        vendor: whose video it is.
+    """
 
     visit: str
     video: str
@@ -100,7 +107,7 @@ class Shown(Body):
 
 
 class Described(Body):
-    """What everybody may know of a vendor."""
+    """A vendor as everybody may know it."""
 
     name: str
     features: int
@@ -117,7 +124,7 @@ class Vendors(Body):
 
 
 class Received(Body):
-    """The same whatever was made of it."""
+    """Receipt of a reward: the same whatever was made of it."""
 
     received: Literal[True]
 
@@ -326,12 +333,12 @@ def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str
 
 
 def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
-    """The same name each time, so that a retry stores and gives the same bytes."""
+    """The cipher of visits' names: deterministic, so that a retry gives the same bytes."""
     return AESSIV(service.keys.digest("visits", vendor.name.encode()))
 
 
 def _presentable(answer: bytes | None) -> bytes | None:
-    """None for an offer whose video has a name that no page should have to show."""
+    """Return an offer whose video has a name that a page can show, and None for any other."""
     with suppress(MessageError, RefusedContent):
         check_text(Offer.decode(answer or b"").video)
         return answer

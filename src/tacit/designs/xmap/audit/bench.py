@@ -33,7 +33,7 @@ from tacit.auditing.sampler_spy import intercept_samplers
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
-from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
+from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned_tables
 from tacit.designs.xmap.audit.tables import strong_among_mild as strong
 from tacit.designs.xmap.catalogue import Catalogue, keep_domains
 from tacit.designs.xmap.files import write_published
@@ -58,14 +58,14 @@ _DRAWS_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
 _WHOLE_FITS = 500  # one fit for so many samples that are asked for
 
 
-def published(settings: Mapping[str, Any], table: Ratings) -> Released:
+def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
     fitted = XMap(source=SOURCE, target=TARGET, variant="published", **settings).fit(table)
     assert isinstance(fitted.published_, PublishedModel)
     return write_published(fitted.published_)
 
 
 class Noise(NamedTuple):
-    """Of one similarity: its centre, what 1 in the noise adds, and the scale that is asked for."""
+    """Noise of one similarity: centre, what 1 in the noise adds, and the scale of the call."""
 
     centre: float
     step: float
@@ -80,21 +80,21 @@ class Drawer:
     row: int | None = None
 
     def every_execution(self, table: Ratings) -> list[Execution[Hashable]]:
-        program = partial(published, self.settings, table)
+        program = partial(fit_published, self.settings, table)
         return [
-            Execution(each.draws, self._drawn(each.result))
+            Execution(each.draws, self._read_drawn(each.result))
             for each in executions(program, self._counts)
         ]
 
     def noise(self, table: Ratings, given: int) -> Noise:
-        """Of the similarity of the film and its neighbour, where that is `given`."""
+        """Read the noise of the similarity of the film and its neighbour `given`."""
         indices = next(
             each.indices for each in self.every_execution(table) if each.result == (given,)
         )
         similar = []
         for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
             with intercept_samplers(answer) as calls:
-                each = execute(partial(published, self.settings, table), indices, self._counts)
+                each = execute(partial(fit_published, self.settings, table), indices, self._counts)
             similar.append(float(each.result["0.similarities"][self.row, 0]))
         return Noise(similar[0], similar[1] - similar[0], calls[0].scale)
 
@@ -102,13 +102,13 @@ class Drawer:
         images = module in _DRAWS_IMAGES
         return images if self.row is None else not images and row == self.row
 
-    def _drawn(self, released: Released) -> Hashable:
+    def _read_drawn(self, released: Released) -> Hashable:
         shown = released["0.images"] if self.row is None else released["0.neighbours"][self.row]
         return tuple(shown.tolist())
 
 
 def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
-    """What is drawn, by exact chances and by samples; noise is left aside."""
+    """Compare draws by exact chances and by samples; noise is left aside."""
 
     def check(samples: int, alpha: float) -> PairResult:
         sides = [drawer.every_execution(table) for table in pair]
@@ -129,8 +129,8 @@ def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
     return check
 
 
-def place(pair: Tables, film: str) -> int:
-    """Of a film among the films."""
+def number_of_film(pair: Tables, film: str) -> int:
+    """Number of a film among the films."""
     domains = pair[0].item_metadata["domain"]
     return int((domains == TARGET)[: pair[0].item_ids.tolist().index(film)].sum())
 
@@ -141,21 +141,21 @@ _IMAGES = Drawer(_SINGLE | {"epsilon": REPLACEMENT, "epsilon_prime": math.inf})
 
 def _neighbours_of_i(pair: Tables, k: int = 1, pnsa: Pnsa = "positive") -> Drawer:
     settings = _SINGLE | {"k": k, "epsilon": math.inf, "epsilon_prime": PRIME, "pnsa": pnsa}
-    return Drawer(settings, place(pair, "i"))
+    return Drawer(settings, number_of_film(pair, "i"))
 
 
 def one_image() -> AuditedClaim:
     """Theorem 1: a replacement costs epsilon."""
     checks = (
-        choice_check("candidates that do not change", _IMAGES, turned(1, 4)),
+        choice_check("candidates that do not change", _IMAGES, turned_tables(1, 4)),
         choice_check("the person is the book's only link", _IMAGES, only_link()),
     )
     return AuditedClaim("prs-published", REPLACEMENT, checks, published=True)
 
 
 def all_images() -> AuditedClaim:
-    """The same claim, read as one about AlterEgos: one person moves every image."""
-    checks = (choice_check("three books, four films", _IMAGES, turned(3, 4)),)
+    """Theorem 1, read as a claim about AlterEgos: one person moves every image."""
+    checks = (choice_check("three books, four films", _IMAGES, turned_tables(3, 4)),)
     return AuditedClaim("alterego-published", REPLACEMENT, checks, published=True)
 
 
@@ -185,7 +185,7 @@ def published_noise() -> AuditedClaim:
     """PNCF: noise on the similarities of neighbours costs epsilon' / 2. Laplace noise of two scales
     has no epsilon at all."""
     pair, claim = strong(10), PRIME / 2
-    drawer, given = _neighbours_of_i(pair), place(pair, "one")
+    drawer, given = _neighbours_of_i(pair), number_of_film(pair, "one")
     noises = [drawer.noise(table, given) for table in pair]
     scales = [noise.step * noise.asked for noise in noises]
     name = f"5-5-1-1 among 10 and 10; scales {scales[0]:.3g} and {scales[1]:.3g}"
@@ -216,17 +216,17 @@ def published_fit() -> AuditedClaim:
     loss is infinite if the mean of an item differs, for means have no noise."""
     pair, epsilon = strong(60), 0.3
     settings = {"k": 1, "epsilon": epsilon, "epsilon_prime": PRIME, "pnsa": "positive"}
-    i, one = place(pair, "i"), place(pair, "one")
+    i, one = number_of_film(pair, "i"), number_of_film(pair, "one")
 
-    def chosen(table: Ratings, count: int) -> NDArray[Any]:
-        fits = (published(settings, table) for _ in range(count))
+    def sample_choices(table: Ratings, count: int) -> NDArray[Any]:
+        fits = (fit_published(settings, table) for _ in range(count))
         return np.array([float(made["0.neighbours"][i, 0] == one) for made in fits])
 
     def check(samples: int, alpha: float) -> PairResult:
         count = max(samples // _WHOLE_FITS, 4)
-        first, second = (partial(chosen, table) for table in pair)
+        first, second = (partial(sample_choices, table) for table in pair)
         estimate = compare(first, second, samples=count, alpha=alpha)
-        means = [published(settings, table)["item_means"] for table in pair]
+        means = [fit_published(settings, table)["item_means"] for table in pair]
         loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
         name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
         return PairResult(name, loss, None, estimate.lower_bound, 0.0, count)
@@ -243,14 +243,14 @@ def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
 
 
 @dataclass(frozen=True)
-class Sound(worlds.World):
-    """The same as a world of the design `private`, so that its planted bugs can be used."""
+class SoundWorld(worlds.World):
+    """A world of the design `private`, fitted by XMap: the planted bugs of `private` fit it."""
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
         return fit(table)
 
 
-WORLD = Sound("top-items", True, stars=True)
+WORLD = SoundWorld("top-items", True, stars=True)
 
 
 def sums() -> AuditedClaim:

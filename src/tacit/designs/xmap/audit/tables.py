@@ -49,14 +49,14 @@ def strong_among_mild(people: int) -> Tables:
 
 
 def only_link() -> Tables:
-    """They alone connect the book with `two` and `beside`: without them they have no X-SIM."""
+    """One person alone connects the book with `two` and `beside`; without them no X-SIM is left."""
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]
     alone = {"book": 5.0, "two": 5.0, "beside": 1.0}
     return ratings([*others, alone], items), ratings(others, items)
 
 
-def turned(books: int, films: int) -> Tables:
+def turned_tables(books: int, films: int) -> Tables:
     """A person rates books and all films but the first alike, mildly; they turn
     every similarity negative.
 
@@ -80,7 +80,7 @@ DELTA = 1e-10
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
 
 
-def once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
+def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
     """One world, a fit of it with these settings, and what each attack makes of it."""
     books, films = ([f"{kind} {n:02}" for n in range(ITEMS)] for kind in ("book", "film"))
     fame = 1 / (1 + np.arange(ITEMS))
@@ -109,8 +109,13 @@ def once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
 
 
 GAMES = (
-    Game("nx-map", partial(once, {"variant": "published", "epsilon": math.inf, "k": 10})),
-    Game("x-map-sound", partial(once, {"epsilon": 1.0, "delta": DELTA, "stars": True}), 1.0, DELTA),
+    Game("nx-map", partial(play_once, {"variant": "published", "epsilon": math.inf, "k": 10})),
+    Game(
+        "x-map-sound",
+        partial(play_once, {"epsilon": 1.0, "delta": DELTA, "stars": True}),
+        1.0,
+        DELTA,
+    ),
 )
 """The control, in which the attack has to work, and the guarantee, under which it has to fail."""
 

@@ -33,7 +33,7 @@ from tacit.designs.xmap.experiment.judging import (
     VARIANTS,
     Comparison,
     Contender,
-    Judged,
+    Judgement,
     Setting,
     compare,
     comparison,
@@ -51,7 +51,7 @@ LISTS = "everybody who has the lists or the model"
 
 @dataclass(frozen=True)
 class Grid:
-    """What is measured, as options of the command; ConfigError for what cannot be.
+    """Settings of the experiment, as options of the command; ConfigError for what cannot be.
 
     epsilons, delta: of the sound variant; the published one takes the paper's budgets, and every
     pair of `surface` as (epsilon, epsilon_prime).
@@ -174,7 +174,7 @@ class Point:
 
     @property
     def place(self) -> dict[str, float | None]:
-        """What can move."""
+        """Value of each thing that can move."""
         return {"k": self.contender.k, **vars(self.setting)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,17 +203,17 @@ class CrossDomainTable:
 
     @property
     def still(self) -> dict[str, float]:
-        """What `Point.place` is at the base."""
+        """Values of `Point.place` at the base."""
         return {"k": self.base_k, **vars(self.base)}
 
-    def moved(self, point: Point) -> list[str]:
-        """What differs from the base; nothing is where a contender has no k."""
+    def names_of_moved(self, point: Point) -> list[str]:
+        """Names of what differs from the base; a contender without k has no k that differs."""
         place, still = point.place, self.still
         return [name for name in place if place[name] not in (None, still[name])]
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, by method."""
-        unmoved = [point for point in self.points if not self.moved(point)]
+        unmoved = [point for point in self.points if not self.names_of_moved(point)]
         return sorted(unmoved, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def evaluate_cross_domain(
     tasks = [(seed, *each) for seed in seeds for each in grid.plan().items()]
     with Runner(shared, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
-    cells: dict[tuple[Setting, Contender], list[Judged]] = {}
+    cells: dict[tuple[Setting, Contender], list[Judgement]] = {}
     for (_, setting, contenders), by_seed in zip(tasks, results, strict=True):
         for contender, judged in zip(contenders, by_seed, strict=True):
             cells.setdefault((setting, contender), []).append(judged)
@@ -287,7 +287,7 @@ def evaluate_cross_domain(
     return CrossDomainTable(source, target, base, base_k, seeds, people, rows, points, comparisons)
 
 
-def _point(setting: Setting, contender: Contender, judged: Sequence[Judged]) -> Point:
+def _point(setting: Setting, contender: Contender, judged: Sequence[Judgement]) -> Point:
     errors = [each.mae for each in judged if each.mae is not None]
     lists = mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0))
     return Point(contender, setting, mean_interval(errors) if errors else None, lists)

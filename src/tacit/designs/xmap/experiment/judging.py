@@ -73,7 +73,7 @@ class Contender:
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None, str | None]:
-        """What a comparison names it by, at any k."""
+        """Parameters by which a comparison names it, at any k."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
@@ -139,8 +139,8 @@ class Contender:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """What one recommender did for each test person; arrays (people,).
+class Judgement:
+    """Errors and lists of one recommender, for each test person; arrays (people,).
 
     ids: people, in the order of their numbers. counts: held-out ratings. errors: sum of
     |prediction - star| over them, NaN for scores that are not stars. ndcg: of their list, NaN for
@@ -183,7 +183,7 @@ target make a test person, and options of XMap by name (significance, stars, ...
 
 def run_setting(
     shared: Shared, seed: int, setting: Setting, contenders: Sequence[Contender]
-) -> list[Judged]:
+) -> list[Judgement]:
     ratings, source, target, share, test_ratings, options = shared
     split = cross_domain_split(
         ratings,
@@ -207,7 +207,7 @@ def run_setting(
 
 def judge_target(
     recommender: Recommender, split: Split, target: NDArray[np.bool_], *, stars: bool
-) -> Judged:
+) -> Judgement:
     """Errors on the held-out ratings, and lists of ten from all items of the target domain.
 
     recommender: fitted on `split.train`. target: (items,) which items are of the target domain.
@@ -237,7 +237,7 @@ def judge_target(
         truth, predicted = stars_of(recommender, split.train.where(known), test, people)
         owner = np.repeat(np.arange(len(people)), counts)
         errors = np.bincount(owner, np.abs(predicted - truth))
-    return Judged(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
+    return Judgement(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class Comparison:
         return Interval(self.difference, self.low, self.high)
 
 
-def mae_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[Interval, int]:
+def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tuple[Interval, int]:
     """Difference of MAE over all seeds, and how many people it rests on.
 
     Ratings weigh the same, people differ in how many they have: the interval is that of a ratio of
@@ -279,7 +279,7 @@ def mae_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[In
     return mean_interval(overall + (gap - overall * counts) / counts.mean()), len(gap)
 
 
-def ndcg_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[Interval, int]:
+def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tuple[Interval, int]:
     """Difference of NDCG over all seeds, of the people with something relevant."""
     gaps = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
     times = _by_person(mine, [np.isfinite(gap).astype(float) for gap in gaps])
@@ -288,7 +288,7 @@ def ndcg_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[I
     return mean_interval(total[judged] / times[judged]), int(judged.sum())
 
 
-def compare(judged: Mapping[Contender, Sequence[Judged]]) -> list[Comparison]:
+def compare(judged: Mapping[Contender, Sequence[Judgement]]) -> list[Comparison]:
     """Every variant of X-Map and NX-Map against every baseline, and X-Map against NX-Map."""
     return [
         comparison(mine, theirs, measure, judged[mine], judged[theirs])
@@ -301,8 +301,8 @@ def compare(judged: Mapping[Contender, Sequence[Judged]]) -> list[Comparison]:
 
 
 def comparison(
-    mine: Contender, theirs: Contender, measure: str, judged: Sequence[Judged],
-    against: Sequence[Judged], alpha: float | None = None,
+    mine: Contender, theirs: Contender, measure: str, judged: Sequence[Judgement],
+    against: Sequence[Judgement], alpha: float | None = None,
 ) -> Comparison:  # fmt: skip
     """One measure on the same people. alpha: of the first, where it differs from the base's."""
     over_people = mae_difference if measure == "mae" else ndcg_difference
@@ -310,7 +310,7 @@ def comparison(
     return Comparison(*mine.parameters, mine.k, theirs.method, measure, *gap, people, alpha)
 
 
-def _by_person(judged: Sequence[Judged], values: Sequence[NDArray[np.generic]]) -> Floats:
+def _by_person(judged: Sequence[Judgement], values: Sequence[NDArray[np.generic]]) -> Floats:
     """(distinct people,) sums over the seeds."""
     _, place = np.unique(np.concatenate([each.ids for each in judged]), return_inverse=True)
     return np.bincount(place, weights=np.concatenate(values)).astype(np.float64)

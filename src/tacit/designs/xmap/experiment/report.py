@@ -46,7 +46,7 @@ def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
     profile = f"{size} ratings kept" if size else "cold start"
     sections = [
         Section("Everybody, side by side", [_standings(table)]),
-        *_moving(table, profile),
+        *_figures_over_settings(table, profile),
         *_surfaces(table, profile),
         Section("What the paper prints", [_printed_errors()]),
     ]
@@ -65,7 +65,7 @@ def _standings(table: CrossDomainTable) -> Table:
     ends = len(table.seeds) > 1
 
     def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
-        compared = against(table, point, other, measure)
+        compared = find_comparison(table, point, other, measure)
         return interval_cell(compared.interval, "+.3f", better=better) if compared else None
 
     columns: dict[str, Callable[[Point], object]] = {
@@ -84,7 +84,7 @@ def _mark(contender: Contender) -> str:
     return "plain" if contender.method in NON_PRIVATE else ""
 
 
-def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
+def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     """A figure of each thing that moves, with one budget of each method and variant: the first."""
     drawn: dict[tuple[str, str], Contender] = {}
     for point in table.points:
@@ -104,7 +104,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
     figures = []
     for name, (title, axis, note) in words.items():
-        points = [point for point in table.points if {name} >= {*table.moved(point)}]
+        points = [point for point in table.points if {name} >= {*table.names_of_moved(point)}]
         means = {
             pair: {
                 point.place[name]: point.mae
@@ -192,7 +192,7 @@ def _printed_errors() -> Table:
     )
 
 
-def against(
+def find_comparison(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
     wanted = (*point.contender.parameters, other, measure)
@@ -215,20 +215,23 @@ def verdict(table: CrossDomainTable) -> Verdict:
     first = nx_map or sound or points.get(("x-map", "published"))
     if first is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
-    state, headline, sentence = _judged(table, first)
-    more = f" {_judged(table, sound)[2]}" if sound and nx_map else ""
+    state, headline, sentence = _describe_point(table, first)
+    more = f" {_describe_point(table, sound)[2]}" if sound and nx_map else ""
     return Verdict(state, headline, sentence + more)
 
 
-def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
+def _describe_point(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
     """State, headline and sentence of one contender, by its errors or else by its lists."""
     if point.mae is None:
         has = f"an NDCG at 10 of {point.ndcg_at_10.mean:.3f}"
-        gap, other = against(table, point, "popularity", "ndcg_at_10"), "the most rated items"
+        gap, other = (
+            find_comparison(table, point, "popularity", "ndcg_at_10"),
+            "the most rated items",
+        )
         better = 1
     else:
         has = f"a mean error of {point.mae.mean:.3f} stars"
-        gap, other, better = against(table, point, BASELINE), "item averages", -1
+        gap, other, better = find_comparison(table, point, BASELINE), "item averages", -1
     size, where = table.base.profile_size, table.target
     who = f"people with {size} ratings" if size else "people who have rated nothing"
     budget = point.contender.budget or "no privacy"
@@ -249,14 +252,14 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
 def points(table: CrossDomainTable) -> Table:
     """The base first, then what moves: errors with intervals, and lists."""
 
-    def moved(point: Point) -> str:
-        names = table.moved(point)
+    def describe_moved(point: Point) -> str:
+        names = table.names_of_moved(point)
         return ", ".join(f"{name.replace('_', ' ')} {point.place[name]:g}" for name in names)
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: point.contender.method,
         "privacy": lambda point: _privacy(point.contender),
-        "at": moved,
+        "at": describe_moved,
         "MAE": lambda point: _with_width(point.mae),
         "NDCG@10": lambda point: point.ndcg_at_10.mean,
     }
@@ -266,7 +269,7 @@ def points(table: CrossDomainTable) -> Table:
     )
 
 
-def aged(table: CrossDomainTable) -> Iterator[Table]:
+def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
     """Each method with an alpha less itself at the base's."""
     rows = [
         (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
@@ -278,7 +281,7 @@ def aged(table: CrossDomainTable) -> Iterator[Table]:
         yield Table(title, ("method", "alpha", "difference"), rows)
 
 
-def counted(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+def tables_of_similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
     if pairs:
         yield Table(
             "Pairs of an item of each domain with a similarity, first split",
