@@ -12,7 +12,7 @@ from tacit.errors import OutputError
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path, monkeypatch):
     """Rights are asked about before the work, and the sentence names file and folder."""
-    monkeypatch.setattr("tacit.container.os.access", lambda *_: False)
+    monkeypatch.setattr("tacit.atomic_writes.os.access", lambda *_: False)
     with pytest.raises(OutputError, match="takes no new files") as refused:
         check_writable(tmp_path / "m")
     assert str(refused.value).startswith(f"{tmp_path / 'm'}: cannot be written")

@@ -85,6 +85,17 @@ def test_plan_prints_theorem_4_3(as_json, tacit):
     assert "not for several questions to one person, nor for questions that depend" in said
 
 
+def test_wrong_labels_reach_the_plan(as_json):
+    """--wrong and --eta lower the lower bounds as they do in the planner."""
+    words = ("plan", "sketches", "--items", 200, "--rated", 1, "--epsilon", 1)
+    own = plan(items=200, rated=1, epsilon=1.0, eta=0.2, wrong=0.05).lower_bounds
+    found = as_json(*words, "--eta", 0.2, "--wrong", 0.05)["lower_bounds"]
+    assert found.pop("adaptive") is None
+    assert found == pytest.approx(own)
+    usual = as_json(*words)["lower_bounds"]
+    assert all(found[name] < usual[name] for name in ("ldp", "scarce", "one_bit"))
+
+
 def test_shares_of_items_and_people(as_json):
     """--item-shares and --people-shares reach the plan and the simulation."""
     likes = ("--likes", "0.9,0.2/0.3,0.8")

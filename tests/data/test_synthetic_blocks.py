@@ -50,6 +50,13 @@ def test_likes_follow_the_blocks():
         assert np.abs(shares - world.likes[k]).max() < 5 * 0.5 / np.sqrt(members.sum() * 10)
 
 
+def test_classes_of_people_have_their_shares():
+    """A class of a fifth of the people has a fifth of them (5 sigma)."""
+    world = Blocks(np.array([0.2, 0.8]), np.full(2, 0.5), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    (likes,) = draw(world, world.labels(10), users=20_000, rated=3, seed=3)
+    assert abs((likes.classes == 0).mean() - 0.2) < 5 * np.sqrt(0.2 * 0.8 / 20_000)
+
+
 @pytest.mark.parametrize(("rated", "parts"), [(5, [50, 50, 20]), (12, [12] * 10)])
 def test_parts_add_up(monkeypatch, rated, parts):
     """People come in parts of bounded size, as many as asked for in all."""

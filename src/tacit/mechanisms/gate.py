@@ -98,27 +98,27 @@ class GateRun(MechanismRun):
     """One life of a gate."""
 
     def __init__(
-        self, gate: ThresholdGate, *, drawn: int | None = None, has_stopped: bool = False
+        self, gate: ThresholdGate, *, noisy_threshold: int | None = None, has_stopped: bool = False
     ) -> None:
         """Begin a life, or go on with one.
 
         Args:
             gate: Parameters of the gate.
-            drawn: The noisy threshold of a life that goes on; None draws it now.
+            noisy_threshold: The noisy threshold of a life that goes on; None draws it now.
             has_stopped: Whether the gate of a life that goes on is shut.
         """
         super().__init__()
         self.gate = gate
         self._stopped = has_stopped
         self._sign = 1 if gate.stops == "above" else -1
-        if drawn is None:
+        if noisy_threshold is None:
             (noise,) = laplace_noise(1, gate.threshold_scale)
-            drawn = self._sign * gate.threshold + noise
-        self._threshold = drawn  # never released, never redrawn
+            noisy_threshold = self._sign * gate.threshold + noise
+        self._threshold = noisy_threshold  # never released, never redrawn
         self._blocks = LaplaceBlocks(gate.count_scale) if gate.count_scale > 0 else None
 
     @property
-    def drawn(self) -> int:
+    def noisy_threshold(self) -> int:
         """The noisy threshold, for the file of a run that goes on; never to be released."""
         return self._threshold
 

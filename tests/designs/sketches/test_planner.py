@@ -44,7 +44,8 @@ def test_wrong_labels_leave_less_to_learn():
     assert set(found.lower_bounds) == {"ldp", "scarce", "one_bit"}
     exact = plan(items=100, rated=1, epsilon=1.0).lower_bounds
     share = theory.unknown_bits(100, 0.1, 0.1) / theory.unknown_bits(100, 0.1)
-    assert found.lower_bounds["ldp"] == pytest.approx(share * exact["ldp"])
+    for name, bound in found.lower_bounds.items():
+        assert bound == pytest.approx(share * exact[name])
     assert theory.unknown_bits(100, 0.1, 0.5) == 0
     with pytest.raises(ConfigError, match="wrong labels"):
         plan(items=100, rated=1, epsilon=1.0, wrong=0.5)

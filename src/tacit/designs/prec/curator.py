@@ -212,7 +212,7 @@ class Curator(MechanismRun):
         ids[~self._voters.present] = 0 if ids.dtype != object else ""
         clients = {}
         for name, run in self._runs.items():
-            drawn = None if run.gate is None else run.gate.drawn
+            drawn = None if run.gate is None else run.gate.noisy_threshold
             block = self._blocks.index(run.block)
             seen = run.transcript
             clients[name] = ClientState(block, run.place, drawn, run.replayed, seen, run.passed)
@@ -266,7 +266,9 @@ class Curator(MechanismRun):
         if self.plan is not None:
             # Noise on counts that the saved run drew ahead was never used, and is drawn anew
             has_stopped = seen.stopped is not None
-            gate = GateRun(self.plan.mechanism, drawn=saved.drawn, has_stopped=has_stopped)
+            gate = GateRun(
+                self.plan.mechanism, noisy_threshold=saved.drawn, has_stopped=has_stopped
+            )
         return Run(
             self._blocks[saved.block],
             saved.place,
