@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tacit.errors import ConfigError
 from tacit.mechanisms import blocks, samplers
 from tacit.mechanisms.blocks import BlockTable, Kind
 
@@ -283,7 +284,7 @@ def bounds_of_acceptance(table: BlockTable, block: int, offset: int) -> mpmath.m
     [("gaussian", 20 * 2.0**43), ("gaussian", 17 * 2.0**43), ("laplace", 10 * 2.0**44)],
 )
 def test_all_words_of_acceptance(kind, scale):
-    """With 16 bits left for U every word is decided as the exact probability says."""
+    """With 20 bits left for U every word is decided as the exact probability says."""
     table = blocks.block_table(kind, scale)
     bits = 64 - table.block_bits
     assert bits <= 21
@@ -435,6 +436,32 @@ def test_shapes_are_kept(draw):
     for values in (np.array(3), np.zeros((0, 4), dtype=np.int64), strided, fixed):
         assert draw(values, 2.5).shape == values.shape
         assert draw(values, 2.5).dtype == np.int64
+
+
+@pytest.mark.parametrize("draw", [samplers.discrete_gaussian, samplers.discrete_laplace])
+def test_each_value_keeps_its_place(draw):
+    """With noise that is 0 (other draws have a chance below e^-400) layouts do not permute."""
+    values = np.arange(24).reshape(4, 6)
+    layouts = [np.asfortranarray(values), values.T, values[::-1, ::-1], values[:, ::2], values * -7]
+    for layout in layouts:
+        assert draw(layout, 1e-3).tolist() == layout.tolist()
+
+
+@pytest.mark.parametrize("draw", [samplers.discrete_gaussian, samplers.discrete_laplace])
+def test_masked_cells_get_noise_too(draw):
+    """A mask leaves no exact value (each stays by chance with probability below 1e-8)."""
+    masked = np.ma.array([123456] * 3, mask=[False, True, True])
+    assert not (np.asarray(draw(masked, 1e9)) == 123456).any()
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [("Gaussian", 5.0), ("gaussian", 0.0), ("laplace", -1.0), ("laplace", 2.0**49)],
+)
+def test_a_law_or_scale_that_is_none_is_refused(kind, scale):
+    """Another spelling would be another law, and a negative scale would hang."""
+    with pytest.raises(ConfigError, match=r"gaussian or laplace.*2\^48"):
+        blocks.block_table(kind, scale)
 
 
 @pytest.mark.parametrize("values", [np.array([0.5]), np.array([1], dtype=np.uint64)])

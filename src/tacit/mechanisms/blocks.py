@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import randomness
+from tacit.errors import ConfigError
 from tacit.randomness import Source
 
 Kind = Literal["gaussian", "laplace"]
@@ -208,7 +209,15 @@ def block_table(kind: Kind, scale: float) -> BlockTable:
     Args:
         kind: Law of the noise.
         scale: Sigma of Gaussian noise, or the scale of Laplace noise: above 0, at most 2^48.
+
+    Raises:
+        ConfigError: There is no such law, or the scale is out of range.
     """
+    if kind not in ("gaussian", "laplace") or not 0 < scale <= LARGEST_SCALE:
+        raise ConfigError(
+            f"Noise in blocks is gaussian or laplace, of a scale above 0 and at most 2^48; got "
+            f"{kind!r} and {scale}."
+        )
     exact_scale = Fraction(scale)
     exponent_of_two = math.frexp(scale)[1]
     if kind == "gaussian":
@@ -252,7 +261,8 @@ def add_noise(values: NDArray[Any], kind: Kind, scale: float) -> Integers:
     Raises:
         TypeError: The values are no integers of at most 63 bits and a sign.
     """
-    integers = values.astype(np.int64, casting="safe")
+    # A masked array would keep its masked cells without noise.
+    integers = np.asarray(values).astype(np.int64, casting="safe")
     noise = draw_noise(block_table(kind, scale), integers.size, randomness.secure())
     return add_clipped(integers.ravel(), noise).reshape(integers.shape)
 

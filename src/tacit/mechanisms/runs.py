@@ -1,6 +1,6 @@
 """One life of a mechanism that answers step by step, and its noise, drawn in blocks.
 
-A run exists once, because it was charged once. A call of the sampler costs as much as 100 draws
+A run exists once, because it was charged once. A call of the sampler costs as much as 600 draws
 in it, so a run draws its discrete Laplace noise in blocks. They grow, so that a short life does not
 pay for a long one. Noise that is drawn ahead depends on no value, is handed out once, and lives and
 dies with its owner.
