@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tacit.designs.xmap.baseliner import make_baseline
 from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.published import PersonRatings, TargetModel
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     find_item_neighbours,
@@ -90,6 +91,24 @@ def test_time_enters_the_prediction():
     weights = np.exp([-2.0, 0.0])
     expected = 3 + (weights @ [2, -2]) / weights.sum()
     assert items.predict(rows, 2.0, ENGINE)[0, 0] == pytest.approx(expected)
+
+
+def test_time_enters_what_lists_are_ranked_by():
+    """With an alpha of ln 2, a neighbour rated one rank earlier supports an item half as much."""
+    means = np.full(4, 3.0)
+    fitted = TargetModel(
+        targets=np.arange(4, dtype=np.int32),
+        images=np.full(4, -1, dtype=np.int32),
+        item_means=means,
+        neighbours=model(means, [[NONE], [NONE], [(0, 0.5)], [(1, 0.5)]]),
+        alpha=math.log(2),
+        lowest=1.0,
+        engine=ENGINE,
+        votes=None,
+    )
+    stars = sparse.csr_array(np.array([[3.0, 3.0, 0.0, 0.0]]))
+    person = PersonRatings({0: 3.0, 1: 3.0}, stars, np.array([100, 200]))
+    np.testing.assert_allclose(fitted.score(person), [0, 0, 0.5, 1.0])
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])

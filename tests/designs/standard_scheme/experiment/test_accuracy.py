@@ -22,11 +22,15 @@ from tacit.randomness import simulation
 PEOPLE, ITEMS, GAP = 120, 20, 1.0
 
 
-def world():
-    """Stars are an item's mean plus or minus a large gap, and nothing else; everybody rates all."""
+def world(personal=0.0):
+    """Stars are an item's mean plus or minus a large gap; everybody rates all.
+
+    personal: by how many levels some people rate higher, and others lower, whatever their label.
+    """
     labels = np.arange(PEOPLE) % 2
     means = np.where(np.arange(ITEMS) % 2 == 0, 1.5, 2.5)
-    levels = means + np.where(labels == 1, GAP, -GAP)[:, None] * np.ones(ITEMS)
+    generosity = np.where(np.arange(PEOPLE) // 6 % 2 == 0, personal, -personal)
+    levels = means + (np.where(labels == 1, GAP, -GAP) + generosity)[:, None]
     people = ConsentingPeople(
         sparse.csr_array(levels), labels[:, None], ("gender",), (("F", "M"),), n_levels=5
     )
@@ -60,9 +64,9 @@ def tables(gap=GAP, keep=MICRO):
     return Tables(("F", "M"), offsets.astype(np.int64), chances, zeros, None, zeros[0])
 
 
-def judge(table):
+def judge(table, personal=0.0):
     """The recommender of the people outside fold 0."""
-    experiment = world()
+    experiment = world(personal)
     return Judge(experiment, 0, table, experiment.people_outside(0))
 
 
@@ -89,6 +93,15 @@ def test_the_service_reads_true_stars():
     found = judge(tables()).errors(RELEASES["none"], "none")
     assert found["rmse"] < 0.1
     assert found["rmse_at_home"] < 0.1
+
+
+def test_the_effect_in_true_stars_counts_once():
+    """Where people differ by more than their label, too, the gap is not taken for a person's own:
+    true stars without it predict like stars from which the device took it."""
+    judged = judge(tables(), personal=0.5)
+    true = judged.errors(RELEASES["none"], "none")
+    obfuscated = judged.errors(RELEASES["scheme"], "scheme")
+    assert true["rmse_at_home"] == pytest.approx(obfuscated["rmse_at_home"], abs=0.01)
 
 
 def test_share_of_shown_ratings():

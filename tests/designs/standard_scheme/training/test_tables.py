@@ -50,3 +50,48 @@ def test_a_single_attribute_takes_the_other_ones_effect():
     alone = ConsentingPeople(people.levels, people.labels[:, :1], ("first",), (("a", "b"),), 0)
     offsets = estimate_all_tables(alone, shrink=False)["first"].offsets / MICRO
     assert offsets[1].mean() == pytest.approx(0.4 - 0.3 * 0.6, abs=0.05)
+
+
+def test_chances_of_correlated_attributes_are_told_apart():
+    """One attribute alone decides how often people rate, 60 % or 30 %. With the chances of both,
+    every group shows equally many, to 3 %: nothing is corrected twice."""
+    generator = np.random.default_rng(1)
+    first = np.arange(4000) % 2
+    second = np.where(generator.random(4000) < 0.8, first, 1 - first)
+    rated = generator.random((4000, 10)) < np.where(first == 1, 0.6, 0.3)[:, None]
+    labels = np.column_stack([first, second])
+    people = ConsentingPeople(
+        sparse.csr_array(2.0 * rated), labels, ("first", "second"), (("a", "b"), ("c", "d")), 0
+    )
+    tables = estimate_all_tables(people, shrink=False)
+    kept = (tables["first"].keep[first] / MICRO) * (tables["second"].keep[second] / MICRO)
+    shown = (rated * kept).sum(axis=1)
+    for group in (first, second):
+        assert shown[group == 1].mean() == pytest.approx(shown[group == 0].mean(), rel=0.03)
+
+
+def test_couplings_of_correlated_attributes_are_told_apart():
+    """One attribute alone decides how people rate. After both attributes' couplings every group has
+    the same stars, to 5 % of them; coupled twice, groups of either would be 10 % apart or more."""
+    generator = np.random.default_rng(1)
+    first = np.arange(2000) % 2
+    second = np.where(generator.random(2000) < 0.8, first, 1 - first)
+    generous = generator.choice(5, (2000, 5), p=[0.05, 0.1, 0.2, 0.3, 0.35])
+    severe = generator.choice(5, (2000, 5), p=[0.2, 0.25, 0.25, 0.2, 0.1])
+    levels = np.where(first[:, None] == 1, generous, severe)
+    everything = (np.tile(np.arange(5), 2000), np.arange(0, 10_001, 5))
+    people = ConsentingPeople(
+        sparse.csr_array((levels.ravel().astype(float), *everything), shape=(2000, 5)),
+        np.column_stack([first, second]),
+        ("first", "second"),
+        (("a", "b"), ("c", "d")),
+        5,
+    )
+    tables = estimate_all_tables(people, coupling=True)
+    released = np.eye(5)[levels]
+    for name, group in (("first", first), ("second", second)):
+        chances = np.diff(tables[name].coupling, axis=-1, prepend=0) / MICRO
+        released = np.einsum("pil,pilk->pik", released, chances[group])
+    for group in (first, second):
+        shares = [released[group == value].mean(axis=(0, 1)) for value in (0, 1)]
+        assert abs(shares[1] - shares[0]).sum() < 0.05
