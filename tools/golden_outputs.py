@@ -23,7 +23,6 @@ from tracked import ROOT
 OUTPUTS = ROOT / "golden" / "outputs.json"
 INTERFACE = ROOT / "golden" / "openapi.json"
 FILES = ROOT / "golden" / "files"
-REFUSED = ROOT / "golden" / "refused"  # of earlier versions, no longer read
 LEDGER = ("budgets.db", "budgets.db.head")
 
 DOMAINS = "--domain-column kind --source source --target target"
