@@ -57,6 +57,12 @@ def test_lists_are_of_the_target(model, world):
     assert np.isfinite(found[world.item_ids % 2 == 1]).all()
 
 
+def test_a_list_is_ranked_by_scores_that_differ(model, world):
+    """The first film of a list has a larger score than the last one."""
+    scores = [row.score for row in model.recommend(quiet(world), n=10).rows]
+    assert scores[0] > scores[-1]
+
+
 def test_cold_start_uses_the_source(model, world):
     """Somebody who rated books alone gets predictions of her own, not the means of films."""
     films = world.item_ids[world.item_ids % 2 == 1].tolist()
