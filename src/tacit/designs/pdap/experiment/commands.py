@@ -60,7 +60,7 @@ class SimulateSettings(World):
 
 
 def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
-    """Simulate vendors that learn from clicks: accuracy and regret.
+    """Simulate vendors that learn from clicks.
 
     Vendors forward visitors to one another by messages. What the published policies (cap to gp-dap)
     claim about privacy does not hold.

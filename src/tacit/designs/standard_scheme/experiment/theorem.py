@@ -57,7 +57,7 @@ class TheoremSettings:
 
 
 def simulate(settings: TheoremSettings, run: Run) -> Result:
-    """Compute the patent's theorem on worlds that follow its model exactly.
+    """Compute the patent's theorem on small worlds.
 
     The risk with and without the attribute, minimal disclosure and what less costs, and the trace
     formula beside an enumerated and a simulated risk.
