@@ -78,7 +78,7 @@ def test_planted_bugs_are_listed(capsys, monkeypatch):
 def test_violation_is_exit_code_1(capsys, monkeypatch):
     """A shipped mechanism that claims less than it spends makes the command fail."""
     wrong = replace(bit_release(2.0), epsilon=1.0)
-    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: wrong,)})
+    monkeypatch.setattr(shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "mechanisms", "--samples", "10000"]) == 1
     assert "violations found" in capsys.readouterr().out
 
@@ -100,7 +100,7 @@ def weak_bench(monkeypatch):
     subject = bit_release(0.5)
     pairs = tuple(replace(pair, share=1_000) for pair in subject.pairs)
     weak = replace(subject, epsilon=10.0, pairs=pairs)
-    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: weak,)})
+    monkeypatch.setattr(shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: weak,)})
 
 
 def test_weak_audit_is_exit_code_1(capsys, monkeypatch):
@@ -127,7 +127,7 @@ def test_differences_are_named(capsys, monkeypatch):
         return subject.pairs[0].call(data, source)
 
     wrong = replace(subject, pairs=(replace(subject.pairs[0], call=telling),))
-    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: wrong,)})
+    monkeypatch.setattr(shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "mechanisms", "--samples", "1000"]) == 1
     assert "bit-release, one bit: the draws: 1 words, 1 words against" in capsys.readouterr().out
 
@@ -152,7 +152,9 @@ def test_wrong_usage(capsys, words, said):
 def only_bits(monkeypatch):
     """One mechanism, and no other audit."""
     monkeypatch.setattr(command, "audits", lambda: (command.ALL,))
-    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: bit_release(1.0),)})
+    monkeypatch.setattr(
+        shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: bit_release(1.0),)}
+    )
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
@@ -171,7 +173,7 @@ def test_all_says_how_long_it_took(capsys, only_bits, options):
 def test_all_fails_where_one_does(capsys, monkeypatch, only_bits):
     """The one that failed is named."""
     wrong = replace(bit_release(2.0), epsilon=1.0)
-    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: wrong,)})
+    monkeypatch.setattr(shipped_mechanisms, "MECHANISMS", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "--all", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["failed"] == ["mechanisms"]
 

@@ -91,7 +91,7 @@ def test_an_audit_is_named_where_there_is_one(capsys, monkeypatch):
     arguments = ["guarantee", "laplace", "--epsilon", "1"]
     assert main(arguments) == 0
     assert "tacit audit laplace" in capsys.readouterr().out
-    monkeypatch.setattr(shipped_mechanisms, "BENCH", {})
+    monkeypatch.setattr(shipped_mechanisms, "MECHANISMS", {})
     assert main(arguments) == 0
     assert "tacit audit" not in capsys.readouterr().out
 
