@@ -88,7 +88,7 @@ def test_places_are_named_and_each_equivalent_is_one_of_them():
 def test_tests_of_a_file_import_it():
     """By its module, or by what its package hands on; others of the same folder are left out."""
     tests = mutants.tests_of_formula("accounting/*.py", FILE)
-    assert "tests/accounting/test_rounding.py" in tests
+    assert "tests/accounting/test_privacy_filter.py" in tests
     assert "tests/accounting/test_schema.py" not in tests
 
 
