@@ -21,6 +21,10 @@ History = Mapping[Item, float]
 Vector = dict[str, Any]
 
 
+_NAMES_OF_CLIENTS = {"RefusalError": "Refused"}
+"""What the TypeScript client calls an error of the standard scheme."""
+
+
 def tagged(item: Item) -> str:
     return f"i{item}" if type(item) is int else f"s{item}"
 
@@ -34,7 +38,8 @@ def outcome(name: str, work: Callable[[], Any]) -> Vector:
     try:
         return {name: work()}
     except ValueError as error:
-        return {"error": type(error).__name__, "says": str(error)}
+        name = type(error).__name__
+        return {"error": _NAMES_OF_CLIENTS.get(name, name), "says": str(error)}
 
 
 def answer(
