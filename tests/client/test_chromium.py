@@ -34,7 +34,7 @@ ANSWER_ALL = """async ([name, vectors]) => {
 VISIT = """async ([campaigns, items, lifetime, shift]) => {
   const { BrowserStore, fromHex, hex, keyOf, newSecret, sketches } = await import("/src/index.js");
   const keys = new BrowserStore("ann secret");
-  const key = await keys.turn(async () => {
+  const key = await keys.runExclusively(async () => {
     const kept = (await keys.read()).get("key");
     if (kept !== undefined) return kept;
     const made = await keyOf(newSecret());
