@@ -2,7 +2,7 @@
 
 export { fromHex, toHex as hex, type Bytes } from "./bytes.js";
 export { isItemId as isId, type ItemId } from "./items.js";
-export { BrowserStore, TemporaryStore as PassingStore, type Store } from "./stores.js";
+export { BrowserStore, TemporaryStore, TemporaryStore as PassingStore, type Store } from "./stores.js";
 export { importSecret as keyOf, newSecret, type Secret } from "./randomness.js";
 export { Refusal as Refused } from "./refusal.js";
 export * as privateLists from "./private/index.js";
