@@ -18,15 +18,15 @@ SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.
 def cards():
     for variant in ("sound", "published"):
         for release in ("scheme", "coupling+selection"):
-            yield guarantees.for_the_person(StandardScheme(variant=variant, release=release))
+            model = StandardScheme(variant=variant, release=release)
+            yield guarantees.cards(model.settings, (), ())[0]
     yield consenting(16.0)
     yield consenting(float("inf"))
 
 
 def consenting(epsilon):
-    return guarantees.for_the_consenting(
-        StandardScheme(disclosure_epsilon=epsilon, contributions=50)
-    )
+    model = StandardScheme(disclosure_epsilon=epsilon, contributions=50)
+    return guarantees.cards(model.settings, (), ())[1]
 
 
 def refused(**changes):

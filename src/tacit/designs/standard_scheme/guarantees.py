@@ -13,7 +13,7 @@ _SOURCES = (
         "analytics, SIGMETRICS 2014"
     ),
 )
-_ONLY_FOR = (
+ONLY_FOR = (
     "Only for services that do not otherwise learn what you watched, bought, opened or rated. "
 )
 OUTSIDE_KNOWLEDGE_SOUND = (
@@ -122,7 +122,7 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
     return Guarantee(
         name=f"standard scheme (sound), {settings.release}",
         sentence=(
-            f"{_ONLY_FOR}{OUTSIDE_KNOWLEDGE_SOUND} {describe_attacks(hidden, measurements)} "
+            f"{ONLY_FOR}{OUTSIDE_KNOWLEDGE_SOUND} {describe_attacks(hidden, measurements)} "
             "No epsilon."
         ),
         protects=f"your {hidden}, from everybody who reads what your device sends",
@@ -153,7 +153,7 @@ def card_of_published_release(
     return Guarantee(
         name=f"standard scheme (published), {settings.release}",
         sentence=(
-            f"{_ONLY_FOR}{OUTSIDE_KNOWLEDGE_PUBLISHED} {describe_attacks(hidden, measurements)} "
+            f"{ONLY_FOR}{OUTSIDE_KNOWLEDGE_PUBLISHED} {describe_attacks(hidden, measurements)} "
             "No epsilon."
         ),
         protects=f"your {hidden}, from everybody who reads what your device sends",
