@@ -314,7 +314,7 @@ def twice(ahead: LaplaceBlocks, needed: int = 256) -> int:
 
 
 @_fault(
-    "composition", _SCHEME, tables, "private",
+    "composition", _SCHEME, tables, "add_noise",
     "the head count left out of the disclosure's sensitivity",
 )  # fmt: skip
 def without_head_count(given: Any, *, epsilon: float, contributions: int) -> training.Statistics:
@@ -322,7 +322,7 @@ def without_head_count(given: Any, *, epsilon: float, contributions: int) -> tra
     return _private(given, epsilon=more, contributions=contributions)
 
 
-@_fault("composition", _SCHEME, tables, "private", "one rating charged for all of a person's")
+@_fault("composition", _SCHEME, tables, "add_noise", "one rating charged for all of a person's")
 def one_rating_charged(given: Any, *, epsilon: float, contributions: int) -> training.Statistics:
     more = epsilon * (contributions + 1) / 2
     return _private(given, epsilon=more, contributions=contributions)
