@@ -8,10 +8,10 @@ Exact    no case is sampled. Noise is replaced by answers given beforehand: both
          the last bit, or its support depends on the data; and what moved under the noise, over the
          scales asked for, is the loss. A choice's loss is that of the weights it draws with.
 Ratio    of a case: its loss over what is claimed; infinite if something is released without noise.
-Not      that OpenDP's samplers draw what they are asked for. Support and tail mass of noise are
-         OpenDP's own if the measurement is its Laplace or Gaussian one with the scale asked for,
-         and if every answer is handed on as it is. The first is asked of the measurement's own
-         privacy map; the second by standing in for it with answers near and far.
+Not      that the sampler draws what it is asked for: tests of `blocks` hold that. Support
+         and tail mass of noise are its own if it is asked for its Laplace or Gaussian law with the
+         scale asked for, and if every answer is handed on as it is. The first is read from the
+         law's table; the second is seen by standing in for it with answers near and far.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from tacit.auditing.claims import error_place
 from tacit.auditing.replays import Fit, ReplayComparison, Transcript, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.mechanisms import samplers
+from tacit.mechanisms.blocks import block_table
 from tacit.mechanisms.runs import LaplaceBlocks
 
 Generator = np.random.Generator
@@ -117,36 +119,32 @@ def _sum(first: Transcript, found: ReplayComparison) -> float:
     return float(sum(np.abs(step).sum() / asked.scale for asked, step in moved))
 
 
-Measurement = Callable[[list[int]], list[int]]
-
-
 @contextmanager
-def _standing_in(name: str, measurement: Callable[[float], Measurement]) -> Iterator[None]:
-    shipped = getattr(samplers, name)
-    setattr(samplers, name, measurement)
+def _standing_in(add_noise: Callable[..., NDArray[np.int64]]) -> Iterator[None]:
+    """Replace the sampler that all noise of the package comes from."""
+    shipped = samplers.add_noise
+    samplers.add_noise = add_noise
     try:
         yield
     finally:
-        setattr(samplers, name, shipped)
+        samplers.add_noise = shipped
 
 
 def laplace_sampler(generator: Generator) -> float:
     scale = number(generator, 1e-2, 1e6)
-    stated: Any = samplers._laplace_measurement(scale)
-    if not math.isclose(stated.map(1), 1 / scale, rel_tol=_NEAR):
+    if block_table("laplace", scale).rate != 1 / Fraction(scale):
         return math.inf
     return max(
-        _handed_on(generator, "_laplace_measurement", scale, samplers.discrete_laplace),
-        _handed_on(generator, "_laplace_measurement", scale, _ahead),
+        _handed_on(generator, "laplace", scale, samplers.discrete_laplace),
+        _handed_on(generator, "laplace", scale, _ahead),
     )
 
 
 def gaussian_sampler(generator: Generator) -> float:
     sigma = number(generator, 0.5, 1e6)
-    stated: Any = samplers._gaussian_measurement(sigma)
-    if not math.isclose(stated.map(1.0), 0.5 / sigma**2, rel_tol=_NEAR):
+    if block_table("gaussian", sigma).rate != 1 / (2 * Fraction(sigma) ** 2):
         return math.inf
-    return _handed_on(generator, "_gaussian_measurement", sigma, samplers.discrete_gaussian)
+    return _handed_on(generator, "gaussian", sigma, samplers.discrete_gaussian)
 
 
 def _ahead(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
@@ -157,7 +155,7 @@ def _ahead(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
 
 def _handed_on(
     generator: Generator,
-    name: str,
+    kind: str,
     scale: float,
     draw: Callable[[NDArray[np.int64], float], NDArray[np.int64]],
 ) -> float:
@@ -165,19 +163,16 @@ def _handed_on(
     count = whole(generator, 1, 1_500)
     away = generator.choice(_SCALES_AWAY, count) * scale * generator.choice([-1, 1], count)
     noise = np.rint(away).astype(np.int64) + generator.integers(-3, 4, count)
-    left, asked = noise.tolist(), []
+    left = noise.tolist()
+    asked = []
 
-    def measurement(given: float) -> Measurement:
-        asked.append(given)
-
-        def answer(values: list[int]) -> list[int]:
-            given = [left.pop(0) if left else 0 for _ in values]
-            return [value + one for value, one in zip(values, given, strict=True)]
-
-        return answer
+    def answer(values: NDArray[np.int64], law: str, given: float) -> NDArray[np.int64]:
+        asked.append((law, given))
+        draws = [left.pop(0) if left else 0 for _ in range(values.size)]
+        return np.asarray(values + np.array(draws, dtype=np.int64).reshape(values.shape))
 
     values = generator.integers(-1_000, 1_000, count)
-    with _standing_in(name, measurement):
+    with _standing_in(answer):
         released = draw(values, scale)
-    right = set(asked) == {scale} and np.array_equal(released, values + noise)
+    right = set(asked) == {(kind, scale)} and np.array_equal(released, values + noise)
     return 0.0 if right else math.inf
