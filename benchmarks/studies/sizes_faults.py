@@ -228,7 +228,7 @@ def unclipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
 
 @_fault("branch", _XMAP, star_means, "SumRelease", "stars of a person not clipped")
 class StarsAsTheyAre(SumRelease):
-    clipped = unclipped
+    clip_block = unclipped
 
 
 @_fault("size", "sums", SumRelease, "clip_block", "a person's rows clipped up to the eighth")
