@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tacit.auditing.claims import error_place
 from tacit.auditing.replays import Fit, ReplayComparison, Transcript, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
-from tacit.mechanisms import samplers
+from tacit.mechanisms import blocks, samplers
 from tacit.mechanisms.blocks import block_table
 from tacit.mechanisms.runs import LaplaceBlocks
 
@@ -122,12 +122,12 @@ def _sum(first: Transcript, found: ReplayComparison) -> float:
 @contextmanager
 def _standing_in(add_noise: Callable[..., NDArray[np.int64]]) -> Iterator[None]:
     """Replace the sampler that all noise of the package comes from."""
-    shipped = samplers.add_noise
-    samplers.add_noise = add_noise
+    shipped = blocks.add_noise
+    blocks.add_noise = add_noise
     try:
         yield
     finally:
-        samplers.add_noise = shipped
+        blocks.add_noise = shipped
 
 
 def laplace_sampler(generator: Generator) -> float:

@@ -273,6 +273,15 @@ def test_predictions_are_equal(ask, data):
     same(vector, ask("completion", vector))
 
 
+def test_predictions_of_levels_beyond_exact_floats_are_equal(ask):
+    """A level beyond 2^53 is rounded before it is scaled, here as there."""
+    shown = scheme.disclosure(RELEASES["scheme+rounding"], scale=scheme.INTEGERS)
+    for level in range(-(2**53), -(2**53) + 300_000, 9_973):
+        scores = Scores(shown.digest, tuple((item, level, 0) for item in shown.items))
+        vector = vectors.completion(shown.encode(), {"gender": "F"}, scores.encode())
+        same(vector, ask("completion", vector))
+
+
 MESSAGES = [
     *((Campaign, sketches.asked(sketches.NUMBERS, **wanted)) for wanted in sketches.ASKED[:4]),
     (Report, Report(bytes(8), 2**64 - 1, 2**32 - 1)),

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mechanisms.blocks import LARGEST_SCALE, add_noise
+from tacit.mechanisms import blocks
+from tacit.mechanisms.blocks import LARGEST_SCALE
 
 
 def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
@@ -26,7 +27,7 @@ def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int6
     """
     scale = float(scale)
     if 0 < scale <= LARGEST_SCALE:
-        return add_noise(values, "laplace", scale)
+        return blocks.add_noise(values, "laplace", scale)
     return reference_laplace(values, scale)
 
 
@@ -42,7 +43,7 @@ def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int
     """
     sigma = float(sigma)
     if 0 < sigma <= LARGEST_SCALE:
-        return add_noise(values, "gaussian", sigma)
+        return blocks.add_noise(values, "gaussian", sigma)
     return reference_gaussian(values, sigma)
 
 

@@ -549,41 +549,6 @@ def test_another_browser_with_the_code_sends_no_letters(visit):
     assert other.page.get_by_role("switch").count() == 0
 
 
-def test_a_memory_of_an_earlier_page_is_held_back(visit):
-    """What version 1 decided with other chances is in no letter of this one."""
-    person = visit()
-    person.page.wait_for_selector(".films")
-    person.page.evaluate(EARLIER)
-    person.returning()
-    person.letter("stars").get_by_text("Every byte of it").click()
-    shown = "".join(person.letter("stars").locator(".hex").all_inner_texts()).replace(" ", "")
-    ratings = Release.decode(bytes.fromhex(shown)).ratings
-    assert len(ratings) > 5
-    assert not set(dict(ratings)) & {1, 2, 3}
-
-
-EARLIER = """async () => {
-  const code = localStorage.getItem("tacit.code").replaceAll("-", "+").replaceAll("_", "/");
-  const bytes = Uint8Array.from(atob(code), (sign) => sign.charCodeAt(0));
-  const use = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", bytes, use, false, ["sign"]);
-  const words = new TextEncoder().encode("tacit page token");
-  const token = new Uint8Array(await crypto.subtle.sign("HMAC", key, words));
-  const text = btoa(String.fromCharCode(...token)).replaceAll("+", "-").replaceAll("/", "_");
-  const database = await new Promise((done) => {
-    const asked = indexedDB.open(`tacit visitor ${text.slice(0, 16)} stars`, 1);
-    asked.onupgradeneeded = () => asked.result.createObjectStore("kept");
-    asked.onsuccess = () => done(asked.result);
-  });
-  const change = database.transaction("kept", "readwrite");
-  const entry = { level: 4000000, released: 4000000, dice: [5], boundTo: "0123456789abcdef" };
-  for (const item of ["1", "2", "3"]) change.objectStore("kept").put(entry, item);
-  await new Promise((done) => (change.oncomplete = done));
-  database.close();
-}"""
-"""Writes what the page kept before, as if it had released the first three films."""
-
-
 def test_over_an_insecure_connection_the_page_says_what_it_needs(visit):
     """Browsers withhold their cryptography there."""
     person = visit()

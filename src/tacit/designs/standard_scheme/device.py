@@ -120,7 +120,9 @@ class Device:
         completed = {}
         for item, level, _ in scores.scores:
             level += sum(self._offsets(known[item]))
-            completed[item] = self._disclosure.minimum + self._disclosure.step * level / MICRO
+            # As in every client, a level beyond 2^53 is rounded to a float first.
+            away = self._disclosure.step * float(level) / MICRO
+            completed[item] = self._disclosure.minimum + away
         return completed
 
     def _levels(self, rated: History) -> dict[ItemId, int | None]:
