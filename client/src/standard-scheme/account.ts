@@ -2,7 +2,8 @@
  * One account on one device: when it sends a letter, what it trusts, and what it stores first.
  *
  * A device sends one letter an epoch, at a time that no rating moves, whether or not anything is new,
- * with all that it has shown so far. Where it may not decide more (another attribute value, a
+ * with all that it has shown so far. It decides items on the account's first day, and later only until
+ * a letter shows one: letters that grew would tell in which order items were rated. Where it may not decide more (another attribute value, a
  * disclosure that is not the log's), it does not fall silent, because silence tells: it sends what it
  * sent before and says so to its owner.
  *
@@ -205,7 +206,7 @@ export class Account {
     const decidable = new Map([...renamedRatings].filter(([item]) => hasArrived(item)));
     try {
       const device = await Device.create(disclosure, values, state, this.secret);
-      const offScale = device.offScale(decidable);
+      const offScale = device.offScale(decidable, epoch);
       for (const item of offScale) decidable.delete(item);
       return { release: await device.release(decidable, epoch), ...describeSkipped(offScale) };
     } catch (error) {

@@ -3,7 +3,8 @@
  *
  * Runs at     the person's own device.
  * Sees        the person's true stars and attributes, and the recommender's public disclosure.
- * Releases    obfuscated stars of some of the rated items. Each item is decided once, for ever.
+ * Releases    obfuscated stars of some of the items that were rated on the account's first day. Each
+ *             item is decided once, for ever.
  * Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
  *             to rate independently item by item, the release is independent of the attribute. Nobody
  *             who sees only tables and releases can be certain.
@@ -77,7 +78,8 @@ export class Device {
   }
 
   /**
-   * Decide the items of a history that are undecided; then all that is shown.
+   * Decide the items of a history that are undecided; then all that is shown. Nothing is decided in
+   * an epoch in which the account decides no more: see `State.mayDecide`.
    *
    * RangeError for an undecided item with stars off the scale; nothing was decided then.
    */
@@ -85,11 +87,11 @@ export class Device {
     const { disclosure, state } = this;
     state.followNames(disclosure.aliases);
     const rated = renameRatings(history, disclosure);
-    for (const item of this.offScale(rated)) {
+    for (const item of this.offScale(rated, epoch)) {
       throw new RangeError(`the stars given to item ${String(item)} lie off the scale`);
     }
     const digest = await disclosure.digest();
-    for (const { number, item, level } of this.ratedLevels(rated)) {
+    for (const { number, item, level } of this.ratedLevels(rated, epoch)) {
       const released = await this.decide(number, level as number, this.drawing(item));
       state.records.set(item, { level: released, digest, epoch, withdrawn: false });
       state.arrivals.delete(item);
@@ -98,9 +100,9 @@ export class Device {
     return releaseShown(state, disclosure, epoch);
   }
 
-  /** The undecided items whose stars `release` refuses. */
-  offScale(history: History): ItemId[] {
-    return this.ratedLevels(history).flatMap(({ item, level }) =>
+  /** The undecided items whose stars `release` refuses in this epoch. */
+  offScale(history: History, epoch: number): ItemId[] {
+    return this.ratedLevels(history, epoch).flatMap(({ item, level }) =>
       level === undefined ? item : [],
     );
   }
@@ -126,7 +128,9 @@ export class Device {
   /** What is to be decided: micro-levels of each item, undefined for stars off the scale. */
   private ratedLevels(
     rated: History,
+    epoch: number,
   ): { number: number; item: ItemId; level: number | undefined }[] {
+    if (!this.state.mayDecide(epoch)) return [];
     return [...this.disclosure.items.entries()]
       .filter(
         ([number, item]) =>

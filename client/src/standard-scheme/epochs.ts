@@ -18,6 +18,8 @@ import { DAY } from "./messages.js";
 
 /** Seconds from the creation of an account to the end of epoch 0; epoch 1 ends after a DAY. */
 const FIRST_END = 1_800;
+/** Label of the epoch that ends a DAY after the creation of an account. */
+export const LAST_EPOCH_OF_FIRST_DAY = 1;
 /** 1970-01-05, 00:00 UTC. */
 const MONDAY = 345_600;
 

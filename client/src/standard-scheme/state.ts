@@ -10,6 +10,7 @@ import { compareBytes, encodeUtf8, type Bytes } from "../bytes.js";
 import { isItemId, type ItemId } from "../items.js";
 import { require } from "../message-error.js";
 import { Refusal } from "../refusal.js";
+import { LAST_EPOCH_OF_FIRST_DAY } from "./epochs.js";
 import { sortedFields, decode, encode, readFields, isInteger, type Json } from "./canonical.js";
 import { VERSION, type Alias } from "./messages.js";
 import { toNumbers } from "./tables.js";
@@ -91,6 +92,17 @@ export class State {
   /** Whether nothing was or may have been decided about it. */
   isUndecided(item: ItemId): boolean {
     return !this.records.has(item) && !this.frozen.has(item);
+  }
+
+  /**
+   * Whether the account decides items in the epoch with this label.
+   *
+   * It does on its first day, and later until a letter shows an item. After that letters show nothing
+   * new, so that they never tell in which order items were rated.
+   */
+  mayDecide(epoch: number): boolean {
+    if (epoch <= LAST_EPOCH_OF_FIRST_DAY) return true;
+    return [...this.records.values()].every((record) => record.level === null);
   }
 
   /** Under the names that are followed. */

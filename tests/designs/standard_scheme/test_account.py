@@ -8,7 +8,12 @@ import pytest
 
 from tacit.designs.standard_scheme.account import Account, check_log
 from tacit.designs.standard_scheme.disclosure import RELEASES, RefusalError
-from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
+from tacit.designs.standard_scheme.epochs import (
+    FIRST_END,
+    calendar_epoch,
+    epoch_start,
+    speaking_moment,
+)
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
 
@@ -93,13 +98,52 @@ def test_nothing_leaves_before_its_moment(person):
 
 def test_items_wait_for_the_end_of_their_epoch(person):
     """An item entered after the end of the epoch is decided with the next letter."""
-    entered = dict.fromkeys(HISTORY, CREATED) | {"item 0": epoch_start(FIRST + 1, WEEK)}
-    person.speak(LETTER, entered=entered)
+    entered = dict.fromkeys(HISTORY, CREATED) | {"item 0": CREATED + FIRST_END}
+    person.speak(CREATED + FIRST_END, entered=entered)
     assert set(person.state.records) == set(HISTORY) - {"item 0"}
-    assert person.state.arrivals == {"item 0": epoch_start(FIRST + 1, WEEK)}
-    person.speak(LETTER + WEEK, entered=entered)
-    assert person.state.records["item 0"].epoch == FIRST + 1
+    assert person.state.arrivals == {"item 0": CREATED + FIRST_END}
+    person.speak(CREATED + DAY, entered=entered)
+    assert person.state.records["item 0"].epoch == 1
     assert person.state.arrivals == {}
+
+
+def test_nothing_is_decided_after_the_first_day(person):
+    """What is rated later stays on the device: letters never grow, and never tell an order."""
+    few = {item: HISTORY[item] for item in list(HISTORY)[:4]}
+    before = person.speak(CREATED + DAY, few)
+    assert before.ratings
+    for week in range(3):
+        after = person.speak(LETTER + week * WEEK)
+        assert after.ratings == before.ratings
+    assert set(person.state.records) == set(few)
+    assert person.heard == []
+
+
+def test_a_late_starter_decides_in_one_letter(person):
+    """Who rates nothing on the first day decides with the first letter that shows an item."""
+    assert person.speak(CREATED + DAY, {}).ratings == ()
+    few = {item: HISTORY[item] for item in list(HISTORY)[:4]}
+    first = person.speak(LETTER, few)
+    assert first.ratings
+    assert person.speak(LETTER + WEEK).ratings == first.ratings
+    assert set(person.state.records) == set(few)
+
+
+def test_nothing_is_decided_after_a_refit(person, disclose):
+    """New tables decide nothing for an account that has shown an item under earlier ones."""
+    few = {item: HISTORY[item] for item in list(HISTORY)[:4]}
+    before = person.speak(CREATED + DAY, few)
+    person.refit(disclose(seed=1), FIRST + 1)
+    after = person.speak(LETTER + WEEK)
+    assert after.ratings == before.ratings
+    assert after.disclosure != before.disclosure
+
+
+def test_stars_off_the_scale_are_no_matter_later(person):
+    """An account that decides no more says nothing of stars that it would not look at."""
+    person.speak(CREATED + DAY, {item: HISTORY[item] for item in list(HISTORY)[:4]})
+    assert person.speak(LETTER, HISTORY | {"item 5": 9.0}) is not None
+    assert person.heard == []
 
 
 def test_an_item_of_unknown_time_arrives_when_it_is_first_seen(person):
@@ -202,8 +246,7 @@ def test_silence_looks_like_speaking(person, change):
 @pytest.mark.parametrize("change", ["value", "two digests"])
 def test_silence_ends(person, change):
     """When what was changed is as it was, the device decides again what came meanwhile."""
-    few = {item: HISTORY[item] for item in list(HISTORY)[:3]}
-    person.speak(LETTER, few)
+    person.speak(LETTER, {})
     own, log = person.own, person.log
     silent(person, change)
     person.speak(LETTER + WEEK)
@@ -268,11 +311,11 @@ def test_logs_that_are_not_followed(log, reason):
 @pytest.mark.parametrize("stars", [9.0, 0.0, 3.5, float("nan")])
 def test_a_star_off_the_scale_does_not_stop_the_letter(person, stars):
     """Its item is not decided, and its owner hears of it; put right, it is decided next."""
-    letter = person.speak(LETTER, HISTORY | {"item 5": stars})
-    assert letter.epoch == FIRST
+    letter = person.speak(CREATED + FIRST_END, HISTORY | {"item 5": stars})
+    assert letter.epoch == 0
     assert set(person.state.records) == set(HISTORY) - {"item 5"}
     assert person.heard == ['Not decided, because the stars lie off the scale: "item 5".']
-    person.speak(LETTER + WEEK, HISTORY)
+    person.speak(CREATED + DAY, HISTORY)
     assert set(person.state.records) == set(HISTORY)
 
 

@@ -284,7 +284,7 @@ def test_the_ends_may_be_off_by_a_millionth(disclose, levels, stars, taken):
     """On whole stars and on a continuous scale, from 0 to 4."""
     disclosure = disclose("scheme+rounding", minimum=0.0, levels=levels)
     device = Device(disclosure, OWN, State(created=0), always(0))
-    assert (device.off_scale({"item 1": stars}) == []) == taken
+    assert (device.off_scale({"item 1": stars}, 0) == []) == taken
 
 
 @pytest.mark.parametrize(

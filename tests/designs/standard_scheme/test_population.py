@@ -161,11 +161,14 @@ def test_equals_the_simulation_over_epochs(make_tables, make_disclosure, seed):
     source = PerRating()
     rows = np.repeat(np.arange(3), np.diff(levels.indptr))
     waiting = np.ones(levels.nnz, dtype=bool)
+    shows_something = np.zeros(3, dtype=bool)
     for epoch in spoken:
         keep = tables_of[epoch][0].keep[labels[rows, 0], levels.indices]
-        now = waiting & (epochs <= epoch) & (keep > 0)
+        may_decide = (epoch < 2) | ~shows_something[rows]
+        now = waiting & (epochs <= epoch) & (keep > 0) & may_decide
         source.asked += [dice[0][now], dice[1][now]]
         waiting &= ~now
+        shows_something[rows[now & (dice[0] < keep)]] = True
     released, labelled = simulate_epochs(
         levels, labels, tables_of, epochs, rule, n_levels=5, source=source
     )

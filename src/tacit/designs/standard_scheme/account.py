@@ -1,9 +1,10 @@
 """One account on one device: when it speaks, what it trusts, and what it keeps first.
 
 A device speaks once an epoch, at a moment that no rating moves, whether or not anything is new, and
-sends all that it has shown so far. Where it may not decide more (another attribute value, a
-disclosure that is not the log's), it does not fall silent, because silence tells: it sends what it
-sent before and says so to its owner.
+sends all that it has shown so far. It decides items on the account's first day, and later only
+until a letter shows one: letters that grew would tell in which order items were rated. Where it may
+not decide more (another attribute value, a disclosure that is not the log's), it does not fall
+silent, because silence tells: it sends what it sent before and says so to its owner.
 Standard library only.
 """
 
@@ -110,7 +111,7 @@ class Account:
             mute = state.closed and state.letter is None
             self.tell(f"Nothing new is decided{' or sent' if mute else ''}: {refused}.")
             return None if mute else current_release(state, disclosure, epoch)
-        off = {item: ended.pop(item) for item in device.off_scale(ended)}
+        off = {item: ended.pop(item) for item in device.off_scale(ended, epoch)}
         if off:
             items = ", ".join(map(item_json, off))
             self.tell(f"Not decided, because the stars lie off the scale: {items}.")

@@ -5,7 +5,8 @@ Source      US patent application "Privacy protection against curious recommende
             (SIGMETRICS 2014).
 Runs at     the person's own device.
 Sees        the person's true stars and attributes, and the recommender's public disclosure.
-Releases    obfuscated stars of some of the rated items. Each item is decided once, for ever.
+Releases    obfuscated stars of some of the items that were rated on the account's first day. Each
+            item is decided once, for ever.
 Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
             to rate independently item by item, the release is independent of the attribute. Nobody
             who sees only tables and releases can be certain.
@@ -90,14 +91,18 @@ class Device:
     def release(self, history: History, epoch: int) -> Release:
         """Decide the items of a history that are undecided; then release all that is shown.
 
+        Nothing is decided in an epoch in which the account decides no more: see
+        `State.may_decide`.
+
         Raises:
             ValueError: an undecided item has stars off the scale; nothing was decided then.
         """
         self._state.follow(self._disclosure.aliases)
         rated = follow_aliases(history, self._disclosure)
-        for item in self.off_scale(rated):
+        for item in self.off_scale(rated, epoch):
             raise ValueError(f"the stars given to item {item!r} lie off the scale")
-        levels = {item: level for item, level in self._levels(rated).items() if level is not None}
+        found = self._levels(rated, epoch)
+        levels = {item: level for item, level in found.items() if level is not None}
         known = self._disclosure.item_number
         for item, level in levels.items():
             released = self._decide(known[item], level, self._dice(item))
@@ -106,9 +111,9 @@ class Device:
         self._state.withdraw(rated)
         return current_release(self._state, self._disclosure, epoch)
 
-    def off_scale(self, history: History) -> list[ItemId]:
-        """The undecided items whose stars `release` refuses."""
-        return [item for item, level in self._levels(history).items() if level is None]
+    def off_scale(self, history: History, epoch: int) -> list[ItemId]:
+        """The undecided items whose stars `release` refuses in this epoch."""
+        return [item for item, level in self._levels(history, epoch).items() if level is None]
 
     def complete(self, scores: Scores) -> dict[ItemId, float]:
         """Predicted stars for the owner: the recommender's scores plus the attribute's effect."""
@@ -125,8 +130,10 @@ class Device:
             completed[item] = self._disclosure.minimum + away
         return completed
 
-    def _levels(self, rated: History) -> dict[ItemId, int | None]:
+    def _levels(self, rated: History, epoch: int) -> dict[ItemId, int | None]:
         """Micro-levels of the items to decide; None for stars off the scale."""
+        if not self._state.may_decide(epoch):
+            return {}
         return {
             item: self._level(rated[item])
             for number, item in enumerate(self._disclosure.items)

@@ -18,6 +18,8 @@ from tacit.designs.standard_scheme.messages import DAY
 
 FIRST_END = 1_800
 """Seconds from the creation of an account to the end of epoch 0; epoch 1 ends after a DAY."""
+LAST_EPOCH_OF_FIRST_DAY = 1
+"""Label of the epoch that ends a DAY after the creation of an account."""
 _MONDAY = 345_600
 """1970-01-05, 00:00 UTC."""
 

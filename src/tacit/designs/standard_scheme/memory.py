@@ -13,7 +13,7 @@ from numbers import Integral
 from typing import Any, Self, TypeVar
 
 from tacit.designs.standard_scheme.disclosure import RefusalError
-from tacit.designs.standard_scheme.epochs import latest_ended_epoch
+from tacit.designs.standard_scheme.epochs import LAST_EPOCH_OF_FIRST_DAY, latest_ended_epoch
 from tacit.designs.standard_scheme.messages import DAY, ItemId, Message, is_id, is_integer, require
 
 T = TypeVar("T")
@@ -90,6 +90,16 @@ class State(Message):
     def is_undecided(self, item: ItemId) -> bool:
         """Whether nothing was or may have been decided about it."""
         return item not in self.records and item not in self.frozen
+
+    def may_decide(self, epoch: int) -> bool:
+        """Whether the account decides items in the epoch with this label.
+
+        It does on its first day, and later until a letter shows an item. After that letters show
+        nothing new, so that they never tell in which order items were rated.
+        """
+        if epoch <= LAST_EPOCH_OF_FIRST_DAY:
+            return True
+        return all(record.level is None for record in self.records.values())
 
     def follow_names(self, items: Iterable[ItemId]) -> set[ItemId]:
         """Ids of items under the names that are followed."""

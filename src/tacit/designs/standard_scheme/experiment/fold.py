@@ -42,7 +42,6 @@ from tacit.designs.standard_scheme.experiment.setup import (
     Ints,
     Key,
     Pairs,
-    match_entries,
     read_entries,
     simulate_one_release,
 )
@@ -135,7 +134,7 @@ class _Fold:
                 chance = self.learn_and_score(experiment.attacks, dealt, target, train, test)
                 for attack, scores in chance.items():
                     self.result.control[Key(name, UNION, attack, "released", target)] = scores
-                self.attack_over_time(name, target, train, test)
+                self.attack_over_time(name, target, public)
                 if RELEASES[name].selection:
                     self.attack_with_knowledge(name, target, train, test)
         if target == experiment.targets[-1] and experiment.judged_release and experiment.schedules:
@@ -186,37 +185,35 @@ class _Fold:
             self.experiment, levels, labels, self.tables_of_pair(other)[0], rule, draw
         )
 
-    def attack_over_time(self, name: str, target: int, train: Releases, test: Releases) -> None:
+    def attack_over_time(self, name: str, target: int, public: Public) -> None:
         """Attack with retrained attackers who see in which epoch each item came."""
         readers = readers_of_epochs(self.experiment.attacks)
         if name == "none" or not readers:
             return
         for schedule in self.experiment.schedules:
-            if schedule in REFITTED:
-                of_train = self.refit_people(self.others, name, schedule, train.public)
-                of_test = self.refit_people([self.fold], name, schedule, train.public)
-            else:  # with the same tables in every epoch the last letter is that of one release
-                epochs = self.experiment.epochs(schedule)
-                of_train = replace(train, epochs=match_entries(train.ratings, epochs[self.train]))
-                of_test = replace(test, epochs=match_entries(test.ratings, epochs[self.test]))
+            of_train = self.watch_people(self.others, name, schedule, public)
+            of_test = self.watch_people([self.fold], name, schedule, public)
             scores = self.learn_and_score(readers, self.labels, target, of_train, of_test)
             self.add_scores(name, schedule, "released", target, scores)
 
-    def refit_people(
+    def watch_people(
         self, folds: Sequence[int], name: str, schedule: str, public: Public
     ) -> Releases:
-        """Simulate the last letters of everybody in these folds, over several fits."""
-        parts = [self.simulate_refits(other, name, schedule, public) for other in folds]
+        """Simulate the last letters of everybody in these folds, over a schedule's epochs."""
+        parts = [self.simulate_letters(other, name, schedule, public) for other in folds]
         return stacked(parts)
 
-    def simulate_refits(self, other: int, name: str, schedule: str, public: Public) -> Releases:
-        """Simulate the last of several letters, each decided with tables of its own."""
+    def simulate_letters(self, other: int, name: str, schedule: str, public: Public) -> Releases:
+        """Simulate the last of several letters, each made with the tables of its time."""
         people, tables = self.experiment.people_inside(other), self.tables_of_pair(other)
         epochs = self.experiment.epochs(schedule)[people]
+        tables_of_epoch = {}
+        for number, label in enumerate(self.experiment.epoch_labels(schedule)):
+            tables_of_epoch[label] = [tables[number if schedule in REFITTED else 0]]
         levels, decided = simulate_epochs(
             self.experiment.people.levels[people],
             self.experiment.labels[people][:, None],
-            {epoch: [tables[epoch]] for epoch in range(int(epochs.data.max(initial=1)))},
+            tables_of_epoch,
             epochs.data.astype(np.int64) - 1,
             RELEASES[name],
             n_levels=self.experiment.people.n_levels,

@@ -12,7 +12,11 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.epochs import FIRST_END, epoch_start
+from tacit.designs.standard_scheme.epochs import (
+    FIRST_END,
+    LAST_EPOCH_OF_FIRST_DAY,
+    epoch_start,
+)
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.designs.standard_scheme.training.people import (
     ConsentingPeople,
@@ -50,7 +54,7 @@ WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
 REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
-"""Equal parts of a person's history, each decided with other tables."""
+"""Equal parts of a person's history: that of the first day, and one before each refit."""
 LEFT_OUT = 0.1
 """Share of the consenting people whom the tables of a refit do not know."""
 
@@ -151,7 +155,17 @@ class Experiment:
             assert self.weekly is not None
             return self.weekly
         rated = np.diff(self.order.indptr)[entry_people(self.order)]
-        return replace_data(self.order, 1 + (self.order.data - 1) * REFITTED[schedule] // rated)
+        part = (self.order.data - 1) * REFITTED[schedule] // rated
+        label = np.where(part > 0, part + LAST_EPOCH_OF_FIRST_DAY, 0)
+        return replace_data(self.order, 1 + label)
+
+    def epoch_labels(self, schedule: str) -> list[int]:
+        """Labels of the schedule's epochs, ascending; of refits one for each fit."""
+        if schedule == WEEKLY:
+            assert self.weekly is not None
+            return (np.unique(self.weekly.data.astype(np.int64)) - 1).tolist()
+        later = range(LAST_EPOCH_OF_FIRST_DAY + 1, LAST_EPOCH_OF_FIRST_DAY + REFITTED[schedule])
+        return [0, *later]
 
 
 def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:

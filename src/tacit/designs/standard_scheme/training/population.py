@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.standard_scheme.disclosure import Rule
+from tacit.designs.standard_scheme.epochs import LAST_EPOCH_OF_FIRST_DAY
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.rounding import highest_level
 from tacit.designs.standard_scheme.training.people import (
@@ -67,13 +68,14 @@ def simulate_epochs(
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Simulate the last letters of people who speak in several epochs.
 
-    An item is decided in the first epoch from its own on whose tables have a chance for it.
+    An item is decided in the first epoch from its own on whose tables have a chance for it, on the
+    account's first day or as long as the person shows nothing.
 
     Args:
         levels, labels, rule, n_levels, source: as for `simulate_release`.
         tables_of_epoch: the tables with which items are decided, by the epochs in which devices
             speak.
-        epoch_of_rating: (ratings,) epoch of each entry of `levels`.
+        epoch_of_rating: (ratings,) label of the epoch of each entry of `levels`.
 
     Returns:
         Released levels, and the label of the epoch in which each item came; two CSR matrices with
@@ -82,16 +84,20 @@ def simulate_epochs(
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    own, items = labels[entry_people(levels)], levels.indices
+    people, items = entry_people(levels), levels.indices
+    own = labels[people]
+    shows_something = np.zeros(levels.shape[0], dtype=bool)
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
-        now = (decided_in < 0) & (epoch_of_rating <= epoch)
+        may_decide = (epoch <= LAST_EPOCH_OF_FIRST_DAY) | ~shows_something[people]
+        now = np.flatnonzero((decided_in < 0) & (epoch_of_rating <= epoch) & may_decide)
         if rule.selection:  # an item waits for tables that have a chance for it
-            now &= (_chances_to_show(own, items, tables) > 0).all(axis=0)
+            now = now[(_chances_to_show(own[now], items[now], tables) > 0).all(axis=0)]
         released[now], shown[now] = _decide(
             true[now], own[now], items[now], tables, rule, n_levels, source
         )
         decided_in[now] = epoch
+        shows_something[people[now[shown[now]]]] = True
     return (
         select_entries(replace_data(levels, released / MICRO), shown),
         select_entries(replace_data(levels, decided_in.astype(float)), shown),
