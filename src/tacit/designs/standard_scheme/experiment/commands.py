@@ -216,14 +216,12 @@ def attack(settings: AttackSettings, run: Run) -> Result:
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
-    """The list made on the device, the panel, over time, what breaks it, releases and their cost."""
+    """Lists on the device, the panel, over time, what breaks it, releases and their cost."""
     judged = table.judged or "none"
     panel = f"The panel on {judged}"
     breaks = "What breaks it: items known to be rated, and their number"
     sections = [
-        Section(
-            "The list made on the device first", [lists_table(table)], notes=table.describe_lists()
-        ),
+        Section("First: lists on the device", [lists_table(table)], notes=table.describe_lists()),
         Section(panel, [attackers_table(table)], key=_LEVEL_KEY),
         Section("Over time", [over_time_table(table)] if table.over_time else ()),
         Section(breaks, [knowledge_table(table)] if table.known_items else ()),

@@ -164,7 +164,7 @@ class HidingTable:
         return attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
 
     def describe_lists(self) -> list[str]:
-        """Sentences: how the judged release's lists do beside each list made on the device, and for whom."""
+        """Sentences: how a release's lists do beside each list on the device, and for whom."""
         if not self.lists_compared:
             return []
         names = map(at_device_name, SIZES)
