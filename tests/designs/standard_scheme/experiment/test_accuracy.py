@@ -116,7 +116,7 @@ def test_lists_at_home_are_made_from_true_stars():
     """What devices would release changes no list at home, and changes the release's own lists."""
     all_shown, half_shown = judge(tables()), judge(tables(keep=MICRO // 2))
     for judged in (all_shown, half_shown):
-        judged.judge_lists_at_home()
+        judged.judge_device_lists()
         judged.accuracy(RELEASES["scheme+selection"], "release")
     for name in ("popularity", "at-device-16", "at-device-32"):
         np.testing.assert_array_equal(all_shown.lists.ndcg[name], half_shown.lists.ndcg[name])

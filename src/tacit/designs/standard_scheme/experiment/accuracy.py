@@ -105,15 +105,15 @@ class Judge:
         self.lists = FoldLists(self._labels, np.diff(self._seen.indptr))
         """NDCG of everything judged so far, by person."""
 
-    def judge_lists_at_home(self) -> None:
+    def judge_device_lists(self) -> None:
         """Judge the lists for which nothing is sent: by embeddings, and by popularity."""
         for size in SIZES:
             preferences = self._embedding.shorten(size).preferences(self._seen)
-            self._judge_list_at_home(at_device_name(size), preferences)
+            self._judge_device_list(at_device_name(size), preferences)
         popularity = np.broadcast_to(-self._embedding.popularity.astype(float), self._seen.shape)
-        self._judge_list_at_home(POPULARITY, popularity)
+        self._judge_device_list(POPULARITY, popularity)
 
-    def _judge_list_at_home(self, name: str, preferences: Floats) -> None:
+    def _judge_device_list(self, name: str, preferences: Floats) -> None:
         self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
         self.lists.recall[name] = self._lists(preferences).recall
 

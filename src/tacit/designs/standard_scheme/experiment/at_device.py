@@ -1,4 +1,4 @@
-"""Lists at home beside lists from releases: what a device can do alone is a release's measure.
+"""Lists made on the device, and lists from releases: is a release worth sending, and for whom?
 
 A device ranks with its owner's true stars and a public embedding of items, and sends nothing. The
 embedding is fitted to the people outside the fold, who consented; it has no epsilon. A release is
@@ -18,7 +18,7 @@ from tacit.evaluation import mean_interval
 SIZES = (16, 32)
 """Numbers an item of the embeddings that are tried."""
 POPULARITY = "popularity"
-EVERYBODY = "everybody"
+EVERYBODY = "all people"
 Z_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
 
@@ -61,7 +61,7 @@ class ListComparison:
         group: the people compared: everybody, those with few or many ratings, or an attribute's
             value.
         people: number of them with something to find.
-        difference: mean over these people of the release's NDCG@10 less that of the list at home.
+        difference: mean over these people of the release's NDCG@10 less that of the other list.
         low: lower end of its 95 % interval over people.
         high: upper end.
     """
@@ -76,10 +76,10 @@ class ListComparison:
 
     @property
     def winner(self) -> str:
-        """Which list is better: 'release', 'at home', or 'neither' if the interval holds 0."""
+        """Which list is better: 'release', 'device', or 'neither' if the interval holds 0."""
         if self.low > 0:
             return "release"
-        return "at home" if self.high < 0 else "neither"
+        return "device" if self.high < 0 else "neither"
 
 
 @dataclass
@@ -87,9 +87,9 @@ class FoldLists:
     """Lists of one fold's people.
 
     Attributes:
-        ndcg: name of a release or of a list at home -> (people,) NDCG@10, NaN for people with
-            nothing to find.
-        recall: name of a list at home -> its recall.
+        ndcg: name of a release or of a list made on the device -> (people,) NDCG@10, NaN for people
+            with nothing to find.
+        recall: name of a list made on the device -> its recall.
         labels: (people,) values of the attribute.
         rated: (people,) ratings that lists were made from.
     """
@@ -101,7 +101,7 @@ class FoldLists:
 
 
 def device_list_rows(folds: Sequence[FoldLists]) -> tuple[DeviceListRow, ...]:
-    """Rows of all lists at home: means over folds, with intervals."""
+    """Rows of all lists made on the device: means over folds, with intervals."""
     numbers = {POPULARITY: 0} | {at_device_name(size): size for size in SIZES}
     rows = []
     for name, size in numbers.items():
@@ -114,7 +114,7 @@ def device_list_rows(folds: Sequence[FoldLists]) -> tuple[DeviceListRow, ...]:
 def compare_lists(
     release: str, folds: Sequence[FoldLists], values: Sequence[str]
 ) -> tuple[ListComparison, ...]:
-    """Compare a release's lists with each list at home, for everybody and for groups of people.
+    """Compare a release with each list made on the device, for all people and for groups.
 
     Args:
         release: its name in the folds' figures.
@@ -155,13 +155,13 @@ def _group_people(labels: Ints, rated: Ints, values: Sequence[str]) -> Mapping[s
 
 
 def describe_comparison(rows: Sequence[ListComparison], at_device: str) -> str:
-    """Say in a sentence or two how a release's lists do beside a list at home, and for whom."""
+    """Say how a release's lists do beside a list made on the device, and for whom."""
     ours = [row for row in rows if row.at_device == at_device]
     everybody = next(row for row in ours if row.group == EVERYBODY)
     numbers = at_device.removeprefix("at-device-")
     verdicts = {
         "release": "beats it by",
-        "at home": "loses to it by",
+        "device": "loses to it by",
         "neither": "differs from it by an amount that these people cannot tell from none:",
     }
     gained = [row.group for row in ours if row.winner == "release" and row.group != EVERYBODY]
@@ -171,7 +171,7 @@ def describe_comparison(rows: Sequence[ListComparison], at_device: str) -> str:
     away = everybody.difference
     shown = f"{away:+.3f}" if everybody.winner == "neither" else f"{abs(away):.3f}"
     return (
-        f"List at home, {numbers} public numbers an item, nothing sent: the release "
+        f"List made on the device, {numbers} public numbers an item, nothing sent: the release "
         f"'{everybody.release}' {verdicts[everybody.winner]} {shown} NDCG@10 "
         f"[{everybody.low:+.3f}, {everybody.high:+.3f}], {everybody.people:,} people. {for_whom}"
     )

@@ -67,7 +67,7 @@ class FoldResult:
     certain       number of known items -> share of people read with certainty
     fractions     release -> AUC of a look at the released fractions, see `fraction_scores`
     mixed         mix -> (frozen attack -> AUC, RMSE)
-    lists         NDCG of each person's lists, from releases and at home
+    lists         NDCG of each person's lists, from releases and made on the device
     """
 
     lists: FoldLists
@@ -112,7 +112,7 @@ class _Fold:
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
             self.result.fractions[name] = self.read_fractions(name)
-        self.judge.judge_lists_at_home()
+        self.judge.judge_device_lists()
         return self.result
 
     def attack(self, target: int) -> None:

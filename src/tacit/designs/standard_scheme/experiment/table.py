@@ -121,7 +121,7 @@ class HidingTable:
     fractions  release -> AUC of looking at the released fractions with the public offsets in hand;
                1 on unrounded whole stars, where nothing has to be learned
     at_device  lists for which nothing is sent
-    lists_compared  the judged release's lists less those at home, for whom
+    lists_compared  the judged release's lists less those made on the device, for whom
     """
 
     attribute: str
@@ -164,7 +164,7 @@ class HidingTable:
         return attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
 
     def describe_lists(self) -> list[str]:
-        """Sentences: how the judged release's lists do beside each list at home, and for whom."""
+        """Sentences: how a release's lists do beside each list on the device, and for whom."""
         if not self.lists_compared:
             return []
         names = map(at_device_name, SIZES)
