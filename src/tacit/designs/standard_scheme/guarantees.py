@@ -13,6 +13,10 @@ _SOURCES = (
         "analytics, SIGMETRICS 2014"
     ),
 )
+FIRST_CHOICE = (
+    "A list made on your device sends nothing and should be tried first; a release makes guessing "
+    "harder and does not hide. "
+)
 ONLY_FOR = (
     "Only for services that do not otherwise learn what you watched, bought, opened or rated. "
 )
@@ -122,7 +126,8 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
     return Guarantee(
         name=f"standard scheme (sound), {settings.release}",
         sentence=(
-            f"{ONLY_FOR}{OUTSIDE_KNOWLEDGE_SOUND} {describe_attacks(hidden, measurements)} "
+            f"{ONLY_FOR}{FIRST_CHOICE}{OUTSIDE_KNOWLEDGE_SOUND} "
+            f"{describe_attacks(hidden, measurements)} "
             "No epsilon."
         ),
         protects=f"your {hidden}, from everybody who reads what your device sends",
@@ -133,10 +138,10 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
         epsilon=None,
         delta=None,
         lifetime=(
-            "each item is decided once, whatever becomes of its star or of the tables. All letters "
-            "together hold the last set and the epoch of each item. Nobody who sees only tables "
-            "and releases can be certain, whatever the number of releases or refits, as long as "
-            "the device's memory is kept"
+            "items rated on the account's first day are decided, each once, whatever becomes of "
+            "its star or of the tables; later letters show nothing new. Nobody who sees only "
+            "tables and releases can be certain, whatever the number of releases or refits, as "
+            "long as the device's memory is kept"
         ),
         assumptions=list_assumptions(hidden, settings.release),
         not_covered=_NOT_COVERED,
