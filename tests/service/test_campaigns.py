@@ -321,7 +321,7 @@ def test_pairs(tmp_path):
     kept = None
     for report in reports:
         served.check(report)
-        _, kept = served.take(report, kept)
+        _, kept = served.count_report(report, kept)
     pairs = pair_counts(counted(served.campaign, reports))
     now = served.counts(kept)
     assert np.array_equal(pair_counts(now.counts).ones, pairs.ones)

@@ -111,7 +111,9 @@ def check_counts(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], campaign: Campaign
 ) -> None:
     """MessageError unless a server can have saved these."""
-    shards, count, keeps = header["shards"], header["shard_count"], header["keep_tickets"]
+    shards = header["shards"]
+    count = header["shard_count"]
+    keeps = header["keep_tickets"]
     known = is_integer(count, 1, (1 << 64) - 1) and all(is_integer(k, 0, count - 1) for k in shards)
     require(
         known and len(shards) > 0 and shards == sorted({*shards}),
@@ -121,7 +123,9 @@ def check_counts(
     refused = dict(header["rejected"]).values()
     require(all(is_integer(each, 0, MOST_COUNTED) for each in refused), "refusals are counted")
     require(set(arrays) == {"totals", "ones", "tickets"}, "counts are totals, ones and tickets")
-    totals, ones, tickets = arrays["totals"], arrays["ones"], arrays["tickets"]
+    totals = arrays["totals"]
+    ones = arrays["ones"]
+    tickets = arrays["tickets"]
     integers = all(array.dtype == np.int64 for array in arrays.values())
     shapes = (totals.shape, ones.shape, tickets.ndim)
     fits = integers and shapes == ((2, campaign.places), (campaign.questions + 1,), 1)

@@ -52,9 +52,11 @@ def true_bits(
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
     first, second = map(np.uint64, halves(campaign.seed))
     hits = np.empty(len(tickets), dtype=np.uint32)
-    questions, items = campaign.questions, np.uint64(campaign.items)
+    questions = campaign.questions
+    items = np.uint64(campaign.items)
     if campaign.senses:
-        modulus, inverses = np.uint64(campaign.modulus), _inverses(campaign.modulus)
+        modulus = np.uint64(campaign.modulus)
+        inverses = _inverses(campaign.modulus)
         sets = questions, campaign.set_size, modulus, inverses
         first_hits(first, second, tickets, starts, likes, *sets, hits)
         return hits
@@ -79,7 +81,8 @@ def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
 def server_of_reports(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
     """A server that counted one report from each row of `likes`."""
     server = Server(campaign, keep_tickets=False)
-    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
+    starts = likes.indptr.astype(np.int64)
+    items = likes.indices.astype(np.int64)
     server.fold(make_reports(campaign, starts, items, source), now=0)
     return server
 
@@ -123,7 +126,8 @@ def make_reports(
         for question in range(campaign.questions):
             bits ^= (~bernoulli(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
     records["head"], records["campaign"] = head_of(campaign)
-    records["ticket"], records["bits"] = tickets, bits
+    records["ticket"] = tickets
+    records["bits"] = bits
     return records.tobytes()
 
 

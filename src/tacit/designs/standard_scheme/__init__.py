@@ -50,6 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """Load a name on first use."""
     if name not in _HOME:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -55,7 +55,8 @@ class Account:
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length
         distrust = self._find_distrust(calendar_epoch(now, length))
-        history, entered = follow_aliases(history, state), follow_aliases(entered, state)
+        history = follow_aliases(history, state)
+        entered = follow_aliases(entered, state)
         self._note_arrivals(history, entered, now)
         if latest_ended_epoch(state.created, now, length) == state.last_epoch:
             return state.letter
@@ -68,7 +69,8 @@ class Account:
         else:
             letter = self._repeat_letter(history, epoch, distrust)
         if letter is not None:
-            state.letter, state.spoken = letter.encode(), epoch
+            state.letter = letter.encode()
+            state.spoken = epoch
         elif not state.closed:
             return None
         state.last_epoch = epoch
@@ -96,8 +98,9 @@ class Account:
 
     def _make_letter(self, history: History, epoch: int) -> Release | None:
         """Decide what arrived before the epoch's end, and release all that is shown."""
-        state, disclosure = self.state, self.disclosure
-        self._follow(history)
+        state = self.state
+        disclosure = self.disclosure
+        self._follow_deletions(history)
         over = epoch_end(epoch, state.created, state.epoch_length)
         ended = {
             item: star
@@ -116,11 +119,14 @@ class Account:
             self.tell(f"Not decided, because the stars lie off the scale: {items}.")
         return device.release(ended, epoch)
 
-    def _follow(self, history: History) -> None:
-        """Deletions count under the names of the last letter, before names are merged: a deleted
-        item does not come back because it is merged with a rated one. Where a rating stands under
-        a new name already, its old name was not deleted."""
-        state, aliases = self.state, self.disclosure.aliases
+    def _follow_deletions(self, history: History) -> None:
+        """Withdraw what its owner deleted, under the names of the last letter; then merge names.
+
+        A deleted item does not come back because it is merged with a rated one. Where a rating
+        stands under a new name already, its old name was not deleted.
+        """
+        state = self.state
+        aliases = self.disclosure.aliases
         anew = (old for old, new in aliases if new in history and state.is_undecided(new))
         state.withdraw({*history, *anew})
         state.follow(aliases)
@@ -134,7 +140,8 @@ class Account:
         state.withdraw(history)
         if state.letter is None:
             return None
-        last, shown = Release.decode(state.letter), state.shown_levels()
+        last = Release.decode(state.letter)
+        shown = state.shown_levels()
         ratings = tuple((item, level) for item, level in last.ratings if item in shown)
         return Release(last.disclosure, epoch, ratings)
 

@@ -176,7 +176,8 @@ def tour() -> Tour:
 
     ratings = generate(users=PEOPLE, items=300, ratings=150_000, seed=1)
     order = np.random.default_rng(1).permutation(ratings.n_users)
-    others, askers = ratings.of_users(order[ASKERS:]), ratings.of_users(order[:ASKERS])
+    others = ratings.of_users(order[ASKERS:])
+    askers = ratings.of_users(order[:ASKERS])
     model = StandardScheme(service_sees_items=False).fit(others)
     sees = LogisticRegression().fit(others.matrix, others.attribute("gender") == "F")
     histories = [askers.history(user) for user in askers.user_ids.tolist()]
@@ -188,7 +189,8 @@ def tour() -> Tour:
     women = (askers.attribute("gender") == "F").astype(int)
     seen = (askers.matrix, sparse.csr_array(shown))
     before, after = (auc(women, sees.score(each)) for each in seen)
-    made, rated = model.exchange(histories[0], owners[0], n=3), len(histories[0])
+    made = model.exchange(histories[0], owners[0], n=3)
+    rated = len(histories[0])
     sent = made.release.encode()
     return Tour(
         asked=f"{ASKERS} people ask for lists and want to keep their gender to themselves; "
@@ -211,13 +213,15 @@ class OnReleases:
     true stars, and so is everybody's without `hides`."""
 
     def __init__(self, *, attribute: str, hides: bool) -> None:
-        self.attribute, self.hides = attribute, hides
+        self.attribute = attribute
+        self.hides = hides
 
     def fit(self, ratings: Ratings) -> OnReleases:
         from tacit.designs.standard_scheme import StandardScheme
 
         model = StandardScheme(attributes=(self.attribute,), service_sees_items=False)
-        self.model_, self.ratings_ = model.fit(ratings), ratings
+        self.model_ = model.fit(ratings)
+        self.ratings_ = ratings
         return self
 
     def recommend(

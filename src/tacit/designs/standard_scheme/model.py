@@ -236,7 +236,9 @@ class StandardScheme:
                 "A list at the device needs the item table, which is published with the consent of "
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
-        n, levels, items = inputs.checked_n(n), self._levels(history), self.disclosure_.items
+        n = inputs.checked_n(n)
+        levels = self._levels(history)
+        items = self.disclosure_.items
         rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
         wanted = set(items if candidates is None else inputs.checked_ids(candidates, "candidates"))
         wanted -= {*history, *inputs.checked_ids(exclude, "exclude")}
@@ -294,7 +296,9 @@ class StandardScheme:
         """Take this as what was fitted, and make the disclosure and the server of it."""
         settings = self.settings
         self.fitted_: fitting.Fitted = fitted
-        self.item_ids_, self.titles_, self.scale_ = fitted.item_ids, fitted.titles, fitted.scale
+        self.item_ids_ = fitted.item_ids
+        self.titles_ = fitted.titles
+        self.scale_ = fitted.scale
         self.disclosure_: Disclosure = make_disclosure(
             dict(fitted.tables),
             settings.rule_on(fitted.scale),

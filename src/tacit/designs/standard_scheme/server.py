@@ -106,7 +106,8 @@ class Ease:
 
     def table(self, disclosure: str) -> ItemTable:
         """Item table that devices rank with, for the disclosure with this digest."""
-        rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
+        rows = self.weights.indices.tolist()
+        weights = self.weights.data.tolist()
         columns = tuple(
             (tuple(rows[start:end]), tuple(weights[start:end]))
             for start, end in pairwise(self.weights.indptr.tolist())
@@ -131,7 +132,9 @@ class Server:
     """Answers releases made for one disclosure: levels from the profiles, preferences from EASE."""
 
     def __init__(self, disclosure: Disclosure, profiles: Profiles, ease: Ease) -> None:
-        self._disclosure, self._profiles, self._ease = disclosure, profiles, ease
+        self._disclosure = disclosure
+        self._profiles = profiles
+        self._ease = ease
 
     def score(self, release: Release) -> Scores:
         """Scores of every item; the device leaves out what its owner has seen.
@@ -139,7 +142,8 @@ class Server:
         Raises ValueError for a release that was made for another disclosure, or for items that the
         disclosure does not have.
         """
-        digest, items = self._disclosure.digest, self._disclosure.items
+        digest = self._disclosure.digest
+        items = self._disclosure.items
         number = self._disclosure.item_number
         if release.disclosure != digest:
             raise ValueError("the release was made for another disclosure: fetch the current one")

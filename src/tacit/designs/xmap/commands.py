@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from tacit.design import (
     private_fit_summary,
     usefulness,
 )
+from tacit.designs.xmap.experiment.contenders import VARIANTS
 from tacit.designs.xmap.experiment.evaluation import Grid
-from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
@@ -89,7 +89,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if variant == "sound":
         refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(ExecutionOptions))
-    given = {name: value for name, value in vars(settings).items() if name not in own}
+    given = {name: value for name, value in asdict(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
     passes = 7 if settings.stars else 4
     if variant != "sound":
@@ -98,7 +98,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
         open_until.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
-    card, useful = model.guarantees()[0], usefulness(model)
+    card = model.guarantees()[0]
+    useful = usefulness(model)
     data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.settings_.source) or None,
@@ -149,8 +150,14 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 PLAN = Command(PlanSettings, plan)
 
 
-PEOPLE, ITEMS, TOUR_EPSILON, FITS = 3000, 80, 3.0, 2
-"""Of the tour; TOUR_EPSILON: of its private model, for a whole profile."""
+PEOPLE = 3000
+"""Generated people of the tour."""
+ITEMS = 80
+"""Items of each of its domains."""
+TOUR_EPSILON = 3.0
+"""Nats of its private model, for a whole profile."""
+FITS = 2
+"""Fits that each of its attacks is measured on."""
 _LEGEND = (
     "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
     "differences over people."
@@ -191,7 +198,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         verdict,
     )
 
-    measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
+    of_grid = options_of(Grid)
+    measured = {name: value for name, value in asdict(settings).items() if name in of_grid}
     asked = measured | {
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
@@ -306,7 +314,7 @@ SIMULATE = Command(SimulateSettings, simulate)
 
 
 def tour() -> Tour:
-    """Books to films, and the audit's attack on who was in the data."""
+    """Show books to films, and the audit's attack on who was in the data."""
     from tacit.auditing.attacks.membership import play
     from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.tables import GAMES
@@ -318,8 +326,12 @@ def tour() -> Tour:
     model = XMap(source="source", target="target", epsilon=TOUR_EPSILON).fit(ratings)
     books = [int(item) for item in ratings.item_ids[:3]]
     best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
-    read = {row.method: row.auc for game in GAMES for row in play(game, fits=FITS)[:1]}
-    without, private = read["nx-map"], read["x-map-sound"]
+    read: dict[str, float] = {}
+    for game in GAMES:
+        row = play(game, fits=FITS)[0]
+        read[row.method] = row.auc
+    without = read["nx-map"]
+    private = read["x-map-sound"]
     card = model.guarantees()[0]
     trial = list_trial(ratings, source="source", target="target", seed=1)
     ndcg = {

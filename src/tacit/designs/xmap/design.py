@@ -32,7 +32,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
             f"Run  tacit fit xmap RATINGS --variant {settings.variant} -o m.tacit  and then  "
             "tacit guarantee m.tacit"
         )
-    epsilon, delta = settings.epsilon, settings.delta
+    epsilon = settings.epsilon
+    delta = settings.delta
     XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
     if math.isinf(epsilon):
         return (card_without_noise("sound"),)

@@ -120,9 +120,12 @@ def _replacement(epsilon: float, images: int) -> Claim:
 
 
 def _sensitivity() -> Claim:
-    i, j = np.array([-1.0, -2, 2, -2]), np.array([-2.0, 1, -1, 1])
-    printed, true = theory.similarity_sensitivity(i, j), theory.largest_change(i, j)
-    a, b = np.array([2.0, 1.0, 2.0]), np.array([2.0, 1.0, math.nan])
+    i = np.array([-1.0, -2, 2, -2])
+    j = np.array([-2.0, 1, -1, 1])
+    printed = theory.similarity_sensitivity(i, j)
+    true = theory.largest_change(i, j)
+    a = np.array([2.0, 1.0, 2.0])
+    b = np.array([2.0, 1.0, math.nan])
     return Claim(
         "Theorem 2: no person changes a similarity by more than SS",
         "false: for centred ratings the products may be negative, and a person who rated only one "
@@ -162,12 +165,13 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
         )
         for people in (10, 100)
     )
-    whole = (
-        f"the k = {k} similarities of this model are drawn without noise: no epsilon"
-        if math.isinf(epsilon_prime)
-        else f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
-        f"{k * epsilon_prime / 2:.3g}"
-    )
+    if math.isinf(epsilon_prime):
+        whole = f"the k = {k} similarities of this model are drawn without noise: no epsilon"
+    else:
+        whole = (
+            f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
+            f"{k * epsilon_prime / 2:.3g}"
+        )
     return Claim(
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
@@ -233,7 +237,8 @@ def noise_scales(people: int) -> tuple[float, float]:
 
 
 def _columns(people: int, present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
-    ones, none = np.ones(people), np.full(people, np.nan)
+    ones = np.ones(people)
+    none = np.full(people, np.nan)
     extra = [2.0] if present else []
     missing = [math.nan] if present else []
     return (

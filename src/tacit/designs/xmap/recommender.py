@@ -197,7 +197,8 @@ class PeopleNeighbours:
 
     def _choose(self, profile: Profiles) -> tuple[Numbers, Floats]:
         """Draw people by PNSA, or take those of the largest positive cosines, ties by number."""
-        rated, deviations = profile.stars.indices, profile.deviations
+        rated = profile.stars.indices
+        deviations = profile.deviations
         everybody = measure_candidates(rated, deviations, self._columns, self._squares, 0)
         others = everybody.keep(~self._has_same_profile(profile.stars))
         if self.pnsa is None:

@@ -79,9 +79,10 @@ class Settings:
         if self.features is not None:
             message = "features are names of item metadata"
             object.__setattr__(self, "features", _names(self.features, message))
+        parameters = asdict(self)
         for kind, number, noun, names in _NUMBERS:
             for name in names:
-                value = getattr(self, name)
+                value = parameters[name]
                 if value is None and name == "epsilon_prime":
                     continue
                 if isinstance(value, bool) or not isinstance(value, kind):

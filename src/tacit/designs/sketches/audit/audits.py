@@ -162,7 +162,8 @@ def _feature(campaign: Campaign, unit: str) -> _Feature:
         return _Feature((0,), 1, 1, 0, campaign.asked_share)
     if unit == "moved rating":
         # Two places of the wheel are any two, all equally likely.
-        questions, places = campaign.questions, campaign.modulus
+        questions = campaign.questions
+        places = campaign.modulus
         ordered = questions * (questions - 1) * campaign.set_size**2
         return _Feature((0, 1), 2, 0b10, 0b01, ordered / (places * (places - 1)))
     return _Feature((), campaign.questions, 2**campaign.questions - 1, 0, 1.0)
@@ -190,7 +191,9 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
             return report.bits
         return read_answers(campaign, feature.items, report.ticket, report.bits)
 
-    first, second, share = neighbours.first, neighbours.second, neighbours.share
+    first = neighbours.first
+    second = neighbours.second
+    share = neighbours.share
     return Pair(neighbours.name, release, first, second, loss, chances, share=share, own_noise=True)
 
 

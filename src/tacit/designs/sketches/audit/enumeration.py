@@ -22,7 +22,8 @@ ANY = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
 Likes = tuple[int, ...]
 WORLDS: tuple[Likes, ...] = tuple(itertools.product((0, 1), repeat=ITEMS))
 SECRETS = [bytes([number]) * 32 for number in range(40)]
-LIKED, DISLIKED = 5.0, 1.0
+LIKED = 5.0
+DISLIKED = 1.0
 
 
 def small_campaign(
@@ -69,7 +70,8 @@ def report_chances(
         for item, like in enumerate(likes)
         if rated is None or rated[item]
     }
-    truth, questions = Fraction(campaign.truth, WHOLE), campaign.questions
+    truth = Fraction(campaign.truth, WHOLE)
+    questions = campaign.questions
     found: dict[Hashable, Fraction] = {}
     for lies in itertools.product((0, 1), repeat=questions * times):
         memory: Memory = {}

@@ -16,7 +16,8 @@ from tacit.designs.sketches.audit.enumeration import (
 )
 
 _EPSILON = 1.0
-_ALL, _NONE = WORLDS[-1], WORLDS[0]
+_ALL = WORLDS[-1]
+_NONE = WORLDS[0]
 _RATED = ((1, 1, 0, 0), (0, 0, 1, 1))
 
 

@@ -157,5 +157,5 @@ def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[floa
         raise ConfigError(f"{method} asks about two items that a person rated.")
     # Without noise there is nothing to share: planned as for a large epsilon.
     setting["epsilon"] = min(setting["epsilon"], 1e3 if method == "maxsense" else 20.0)
-    own = plan(**setting, clusters=len(world.items), blocks=world).of(method)
+    own = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)
     return own.theta or 0.0, own.questions

@@ -200,7 +200,8 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     """
     from tacit.auditing.attacks import distance
 
-    ratings, pair = run.read(), ("none", settings.release)
+    ratings = run.read()
+    pair = ("none", settings.release)
     table = run_attacks(settings, run, ratings, settings.attribute, pair, settings.attack)
     figures = table.to_dict()
     rows = [
@@ -255,7 +256,8 @@ def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
     for name, area, upper, note in figures:
         level = _level(area)
         bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
-        unit, share = "AUC of the strongest", 2 * abs(area - 0.5)
+        unit = "AUC of the strongest"
+        share = 2 * abs(area - 0.5)
         yield Tile(name, f"{area:.3f}", unit, bound, share, level, LEVELS[level][1])
 
 
@@ -318,7 +320,8 @@ def cost_table(table: HidingTable) -> Table:
     base = errors["none"].rmse if "none" in errors else None
 
     def cells(worst: WorstRow) -> tuple[object, ...]:
-        release, row = worst.release, errors[worst.release]
+        release = worst.release
+        row = errors[worst.release]
         change = "–" if base is None or release == "none" else f"{row.rmse / base - 1:+.1%}"
         return (
             Cell(release, mark="judged" if release == table.judged else ""),

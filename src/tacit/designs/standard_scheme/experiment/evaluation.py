@@ -100,7 +100,8 @@ def evaluate_hiding(
         check_edges(name, ends)
     people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
     weekly = rating_weeks(ratings)
-    labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
+    labels = people.labels[:, 0]
+    fold_of = np.empty(people.n_people, dtype=np.int64)
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
         fold_of[test] = number
     experiment = Experiment(
@@ -151,7 +152,8 @@ class _PooledScores:
     """All people's out-of-fold scores, fold after fold, judged together."""
 
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
-        self._experiment, self._results = experiment, results
+        self._experiment = experiment
+        self._results = results
         order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
@@ -163,7 +165,8 @@ class _PooledScores:
 
     def table(self) -> HidingTable:
         """Rows of all that was found."""
-        experiment, results = self._experiment, self._results
+        experiment = self._experiment
+        results = self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
         views = {UNION: UNION, WEEKLY: EPOCHS}
         certain = accuracy.average_over_folds([fold.certain for fold in results])
@@ -207,7 +210,8 @@ class _PooledScores:
         }
         bound = self._bound(self._labels, family)
         chance = self._chance if release == (self._experiment.judged_release or "none") else None
-        people, rarest = len(self._labels), int(np.bincount(self._labels).min())
+        people = len(self._labels)
+        rarest = int(np.bincount(self._labels).min())
         strongest = bound.worst
         return WorstRow(
             release=release,
@@ -246,7 +250,8 @@ class _PooledScores:
         return float(np.mean(areas))
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
-        seed, folds = self._experiment.seed, self._fold_of
+        seed = self._experiment.seed
+        folds = self._fold_of
         return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
 

@@ -87,7 +87,9 @@ class _Fold:
     """One fold under attack: its people are tested, those of the other folds are trained on."""
 
     def __init__(self, experiment: Experiment, fold: int, tables: Pairs) -> None:
-        self.experiment, self.fold, self.pairs = experiment, fold, tables
+        self.experiment = experiment
+        self.fold = fold
+        self.pairs = tables
         self.others = [other for other in range(experiment.folds) if other != fold]
         # Training people in the order in which their releases are stacked.
         self.train = np.concatenate([experiment.people_inside(other) for other in self.others])
@@ -113,7 +115,8 @@ class _Fold:
 
     def attack(self, target: int) -> None:
         """Attack one value on every release; on the judged one also over time and with more."""
-        experiment, public = self.experiment, self.make_public(target)
+        experiment = self.experiment
+        public = self.make_public(target)
         dealt = permuted(experiment.labels, experiment.seed)[self.train]
         frozen = Panel(experiment.attacks).fit(
             Releases.of(self.raw, public), _indicate(self.labels, target)
@@ -175,7 +178,8 @@ class _Fold:
     def simulate_people(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
         """Released levels of the people of a fold. name: of the random stream."""
         people = self.experiment.people_inside(other)
-        levels, labels = self.experiment.people.levels[people], self.experiment.labels[people]
+        levels = self.experiment.people.levels[people]
+        labels = self.experiment.labels[people]
         draw = f"{self.fold}/{name}/{other}"
         return simulate_one_release(
             self.experiment, levels, labels, self.tables_of_pair(other)[0], rule, draw
@@ -206,7 +210,8 @@ class _Fold:
 
     def simulate_refits(self, other: int, name: str, schedule: str, public: Public) -> Releases:
         """Simulate the last of several letters, each decided with tables of its own."""
-        people, tables = self.experiment.people_inside(other), self.tables_of_pair(other)
+        people = self.experiment.people_inside(other)
+        tables = self.tables_of_pair(other)
         epochs = self.experiment.epochs(schedule)[people]
         levels, decided = simulate_epochs(
             self.experiment.people.levels[people],
@@ -255,7 +260,8 @@ class _Fold:
             lattice = max(1, round(0.01 / self.experiment.step * MICRO))
         shown = self.simulate_people(self.fold, RELEASES[name], name)
         scores = fraction_scores(shown, self.tables[0], lattice)
-        labels, targets = self.experiment.labels[self.test], self.experiment.targets
+        labels = self.experiment.labels[self.test]
+        targets = self.experiment.targets
         return float(np.mean([auc(_indicate(labels, each), scores[:, each]) for each in targets]))
 
     def learn_and_score(
@@ -286,7 +292,8 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
     public. True stars lie on the lattice, so an unrounded release fits the true value only, and
     everybody is read exactly. A rounded one fits none.
     """
-    rows, people = entry_people(levels), levels.shape[0]
+    rows = entry_people(levels)
+    people = levels.shape[0]
     micro = np.round(levels.data * MICRO).astype(np.int64)
     fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
     sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
@@ -305,7 +312,8 @@ def known_items(
     rows = entry_people(rated)
     order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
     drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
-    rows, items = rows[drawn], rated.indices[drawn]
+    rows = rows[drawn]
+    items = rated.indices[drawn]
     there = np.isfinite(read_entries(shown, rows, items))
     chances = np.where(there, keep[:, items], 1 - keep[:, items])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
@@ -334,7 +342,8 @@ class KnownCount:
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
         """Summaries, and how far each estimate lies from the number, plain and in its sd."""
-        rows, people = seen.rows, seen.ratings.shape[0]
+        rows = seen.rows
+        people = seen.ratings.shape[0]
         columns = []
         for label in (0, 1):
             chance = np.maximum(keep[seen.table[rows], label, seen.ratings.indices], 1e-6)

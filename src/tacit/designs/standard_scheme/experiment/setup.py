@@ -45,8 +45,11 @@ JUDGED = (
     "movie-average",
 )
 """Releases in the order in which one is chosen to be judged, before any number is seen."""
-UNION, EPOCHS = "union", "epochs"
-WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
+UNION = "union"
+EPOCHS = "epochs"
+WEEKLY = "weekly epochs"
+ONE_REFIT = "one refit"
+THREE_REFITS = "three refits"
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
 REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}

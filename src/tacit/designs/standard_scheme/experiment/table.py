@@ -166,7 +166,8 @@ class HidingTable:
 def _panel_measurements(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
     where = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
     name = f"strongest of {worst.attackers} attackers ({where})"
-    release, facts = worst.release, (data, worst.people, worst.rarest)
+    release = worst.release
+    facts = (data, worst.people, worst.rarest)
     strongest = Measurement(name, PANEL, release, worst.auc, worst.lower, worst.upper, *facts)
     if worst.control is None or worst.control_upper is None:
         return (strongest,)
@@ -188,7 +189,8 @@ def verdict(table: HidingTable) -> Verdict:
         return Verdict(
             "none", "Nothing was obfuscated", f"{opening} {_describe_cost(table)}".strip()
         )
-    learned, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
+    learned = after.auc - 0.5
+    arithmetic = shown_distance(table.fractions[after.release])
     read = ""
     if arithmetic > max(NEAR, learned):
         read = (
@@ -211,7 +213,8 @@ def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tupl
 
 def _describe_cost(table: HidingTable) -> str:
     errors = {row.release: row for row in table.accuracy}
-    before, after = errors.get("none"), errors.get(table.judged or "")
+    before = errors.get("none")
+    after = errors.get(table.judged or "")
     if after is None:
         return ""
     if before is None:

@@ -102,7 +102,8 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         DataError: an attribute, its values or the item features are missing.
     """
     settings.check_service()
-    rule, seed = settings.rule_on(ratings.scale), settings.random_state
+    rule = settings.rule_on(ratings.scale)
+    seed = settings.random_state
     people, numbers = find_consenting_people(
         ratings, settings.attributes, settings.values, settings.edges
     )

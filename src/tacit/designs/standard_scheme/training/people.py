@@ -101,7 +101,8 @@ def find_consenting_people(
     known = [
         number for number, values in enumerate(zip(*columns, strict=True)) if None not in values
     ]
-    labels, values_of = [], []
+    labels = []
+    values_of = []
     for name, column in zip(names, columns, strict=True):
         own = [str(column[number]) for number in known]
         distinct = listed.get(name) or tuple(sorted(set(own)))
@@ -163,7 +164,8 @@ def sum_statistics(
         spread: (ratings, n_levels) chances of the level shown, default the level itself.
     """
     shape = (n_parts, n_values, levels.shape[1])
-    rows, group = entry_people(levels), parts * n_values + labels
+    rows = entry_people(levels)
+    group = parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
 

@@ -82,7 +82,8 @@ def simulate_epochs(
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    own, items = labels[entry_people(levels)], levels.indices
+    own = labels[entry_people(levels)]
+    items = levels.indices
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
         now = (decided_in < 0) & (epoch_of_rating <= epoch)

@@ -105,8 +105,10 @@ def train_profiles(
     n_items = levels.shape[1]
     growth = ((n_levels or 5) - 1) / 4
     if settings.published:
-        penalties, growth = PUBLISHED, 1.0
-        intercepts, common = np.full(n_items, -lowest), np.ones(n_items, dtype=bool)
+        penalties = PUBLISHED
+        growth = 1.0
+        intercepts = np.full(n_items, -lowest)
+        common = np.ones(n_items, dtype=bool)
     else:
         penalties = SOUND
         intercepts, common = item_means(levels.indices, residuals, n_items)
@@ -189,6 +191,7 @@ def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, ND
     counts = np.bincount(items, minlength=n_items).astype(float)
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST
-    counts[~common], sums[~common] = counts[~common].sum(), sums[~common].sum()
+    counts[~common] = counts[~common].sum()
+    sums[~common] = sums[~common].sum()
     pseudo_sum = MEAN_PSEUDO_RATINGS * float(residuals.mean())
     return (sums + pseudo_sum) / (counts + MEAN_PSEUDO_RATINGS), common

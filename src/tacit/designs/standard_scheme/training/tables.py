@@ -104,7 +104,8 @@ def estimate_all_tables(
         for position, name in enumerate(people.names):
             others = {other: table for other, table in tables.items() if other != name}
             levels, weights, spread = _subtract_other_attributes(people, others)
-            labels, values = people.labels[:, position], people.values[position]
+            labels = people.labels[:, position]
+            values = people.values[position]
             shape = {"n_values": len(values), "n_levels": people.n_levels, "n_parts": PARTS}
             sums = sum_statistics(levels, labels, parts, **shape, weights=weights, spread=spread)
             tables[name] = estimate_tables(values, sums, raters, shrink=shrink, coupling=coupling)
@@ -144,7 +145,9 @@ def _subtract_other_attributes(
     levels = people.levels
     if not others:
         return levels, None, None
-    rows, values, items = entry_people(levels), levels.data.copy(), levels.indices
+    rows = entry_people(levels)
+    values = levels.data.copy()
+    items = levels.indices
     weights = np.ones(len(values))
     spread = np.eye(people.n_levels)[values.astype(np.int64)] if people.n_levels else None
     for name, table in others.items():
@@ -177,10 +180,12 @@ def estimate_tables(
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
     ratios = np.stack([keep_probability(own, shown) for own in shown])
-    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    counts = statistics.counts.sum(axis=0)
+    sums = statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
     if shrink:
-        counts, sums = estimates.round_counts(counts), estimates.round_counts(sums)
+        counts = estimates.round_counts(counts)
+        sums = estimates.round_counts(sums)
     overall = float(sums.sum() / max(1.0, counts.sum()))
     item_means = estimates.mean_or_default(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
     offsets = np.where(common, estimates.estimate_offsets(statistics, shrink=shrink), 0.0)

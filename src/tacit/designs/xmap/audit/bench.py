@@ -9,8 +9,9 @@ Source   the published claims and why they fail: the variant's card. Draws of wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ from tacit.designs.xmap.audit.tables import strong_among_mild as strong
 from tacit.designs.xmap.catalogue import Catalogue, keep_domains
 from tacit.designs.xmap.files import write_published
 from tacit.designs.xmap.model import XMap
-from tacit.designs.xmap.published import PublishedModel  # loaded before its sampler is replaced
+from tacit.designs.xmap.published_variant import PublishedModel
 from tacit.designs.xmap.settings import Pnsa, Settings
 from tacit.mechanisms import samplers
 from tacit.profile_sums.audit import planted_bugs, worlds
@@ -107,14 +108,26 @@ class Drawer:
         return tuple(shown.tolist())
 
 
+def _chances_of_results(side: Sequence[Execution[Hashable]]) -> dict[Hashable, Fraction]:
+    """Look up the chance of each result of one table's executions."""
+    return {execution.result: execution.chance for execution in side}
+
+
+def _encode_results(
+    side: Sequence[Execution[Hashable]], code: Mapping[Hashable, int]
+) -> NDArray[np.int64]:
+    """Encode the result of each of one table's executions: (executions,)."""
+    return np.array([code[execution.result] for execution in side], dtype=np.int64)
+
+
 def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
     """Compare draws by exact chances and by samples; noise is left aside."""
 
     def check(samples: int, alpha: float) -> PairResult:
         sides = [drawer.every_execution(table) for table in pair]
-        p, q = ({each.result: each.chance for each in side} for side in sides)
+        p, q = map(_chances_of_results, sides)
         code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-        codes = [np.array([code[each.result] for each in side]) for side in sides]
+        codes = [_encode_results(side, code) for side in sides]
         first, second = (
             lambda n, side=side: codes[side][sample_executions(sides[side], n, secure())]
             for side in (0, 1)
@@ -184,8 +197,10 @@ def published_selection() -> AuditedClaim:
 def published_noise() -> AuditedClaim:
     """PNCF: noise on the similarities of neighbours costs epsilon' / 2. Laplace noise of two scales
     has no epsilon at all."""
-    pair, claim = strong(10), PRIME / 2
-    drawer, given = _neighbours_of_i(pair), number_of_film(pair, "one")
+    pair = strong(10)
+    claim = PRIME / 2
+    drawer = _neighbours_of_i(pair)
+    given = number_of_film(pair, "one")
     noises = [drawer.noise(table, given) for table in pair]
     scales = [noise.step * noise.asked for noise in noises]
     name = f"5-5-1-1 among 10 and 10; scales {scales[0]:.3g} and {scales[1]:.3g}"
@@ -214,9 +229,11 @@ def published_noise() -> AuditedClaim:
 def published_fit() -> AuditedClaim:
     """The shipped recommender, fitted again and again on both tables: epsilon + epsilon'. The exact
     loss is infinite if the mean of an item differs, for means have no noise."""
-    pair, epsilon = strong(60), 0.3
+    pair = strong(60)
+    epsilon = 0.3
     settings = {"k": 1, "epsilon": epsilon, "epsilon_prime": PRIME, "pnsa": "positive"}
-    i, one = number_of_film(pair, "i"), number_of_film(pair, "one")
+    i = number_of_film(pair, "i")
+    one = number_of_film(pair, "one")
 
     def sample_choices(table: Ratings, count: int) -> NDArray[Any]:
         fits = (fit_published(settings, table) for _ in range(count))

@@ -22,15 +22,23 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.xmap import XMap
 
 SCALE = RatingScale(1, 5, 0)
-TARGET, SOURCE = "films", "books"
+TARGET = "films"
+SOURCE = "books"
 
 Tables = tuple[Ratings, Ratings]
 Stars = Mapping[str, float]
 
 
 def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
-    """One row of stars per person. items: every item of the public catalogue to its domain."""
-    cells = [(person, *cell) for person, row in enumerate(people) for cell in row.items()]
+    """Make ratings of people's stars.
+
+    Args:
+        people: Stars by item, for each person.
+        items: Domain of every item of the public catalogue.
+    """
+    cells = []
+    for person, row in enumerate(people):
+        cells += [(person, item, stars) for item, stars in row.items()]
     users, names, stars = map(np.array, zip(*cells, strict=True))
     return on_catalogue(Ratings.from_arrays(users, names, stars, scale=SCALE), dict(items))
 
@@ -73,39 +81,51 @@ def turned_tables(books: int, films: int) -> Tables:
     return ratings([*people, extra], items), ratings(people, items)
 
 
-ITEMS, PEOPLE, TARGETS, RATED = 50, 120, 60, 4
-"""Of each domain; people who are always in; targets; ratings of each target in each domain."""
+ITEMS = 50
+"""Items of each domain."""
+PEOPLE = 120
+"""People who are always in the data."""
+TARGETS = 60
+"""People of whom half are in the data."""
+RATED = 4
+"""Ratings of each person in each domain."""
 DELTA = 1e-10
 """Far below the chance of a false alarm, or what is due to delta could explain every guess."""
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
 
 
 def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
-    """One world, a fit of it with these settings, and what each attack makes of it."""
-    books, films = ([f"{kind} {n:02}" for n in range(ITEMS)] for kind in ("book", "film"))
+    """Fit one world with these settings, and score its targets by each attack.
+
+    Returns:
+        (targets,) 1 for those in the data, and by attack (targets,) scores.
+    """
+    books = [f"book {number:02}" for number in range(ITEMS)]
+    films = [f"film {number:02}" for number in range(ITEMS)]
     fame = 1 / (1 + np.arange(ITEMS))
 
-    def rows(people: int, chances: Any) -> list[Stars]:
-        p = chances / chances.sum()
-        return [
-            {
-                str(item): float(generator.integers(1, 6))
-                for domain in (books, films)
-                for item in generator.choice(domain, RATED, replace=False, p=p)
-            }
-            for _ in range(people)
-        ]
+    def draw_people(count: int, weights: Any) -> list[Stars]:
+        chances = weights / weights.sum()
+        people: list[Stars] = []
+        for _ in range(count):
+            stars = {}
+            for domain in (books, films):
+                for item in generator.choice(domain, RATED, replace=False, p=chances):
+                    stars[str(item)] = float(generator.integers(1, 6))
+            people.append(stars)
+        return people
 
-    others, targets = rows(PEOPLE, fame), rows(TARGETS, np.ones(ITEMS))
+    others = draw_people(PEOPLE, fame)
+    targets = draw_people(TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
     present = [person for person, there in zip(targets, inside, strict=True) if there]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, **settings)
     model.fit(ratings([*others, *present], items))
-    return inside.astype(np.int64), {
-        attack.name: np.array([attack.score(model, person) for person in targets])
-        for attack in ATTACKS
-    }
+    scores = {}
+    for attack in ATTACKS:
+        scores[attack.name] = np.array([attack.score(model, person) for person in targets])
+    return inside.astype(np.int64), scores
 
 
 GAMES = (

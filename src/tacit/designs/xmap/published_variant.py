@@ -311,7 +311,8 @@ class TargetFit:
         self, stars_of: RowsOf, alter_egos_of: Callable[..., Profiles], means: Floats
     ) -> ItemNeighbours | PeopleNeighbours:
         """Find or draw the neighbours of items or of people."""
-        settings, pnsa = self.settings, None
+        settings = self.settings
+        pnsa = None
         if settings.budget is not None:
             pnsa = PrivateNeighbours(settings.k, settings.budget, settings.pnsa)
         if settings.user_based:
