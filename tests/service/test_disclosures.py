@@ -246,7 +246,7 @@ def test_an_item_that_earlier_tables_decided(served, tmp_path):
     model.disclosure_ = refitted
     letter = Release(refitted.digest, 0, ((refitted.items[0], 0),))
     log = DigestLog(tmp_path / "log", refitted.epoch_length)
-    assert replace(served, model=model, log=log).letter(letter.encode()) == letter
+    assert replace(served, model=model, log=log).read_letter(letter.encode()) == letter
 
 
 def test_another_disclosure(shared_shop):
