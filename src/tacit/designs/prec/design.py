@@ -12,6 +12,8 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
+    """Options of `tacit guarantee prec`."""
+
     epsilon: float | None = option("Epsilon for what --clients clients see.", default=None)
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     objects: int = option("Objects of a round.", default=2, least=2)

@@ -68,7 +68,7 @@ def check_peers(m: int, n: int, P: int) -> None:
 
 
 def ratio(T: int, R: int) -> float:
-    """r = T / (R + 1), what the paper's logarithms are of."""
+    """Ratio r = T / (R + 1), of which the paper takes logarithms."""
     return T / (R + 1)
 
 

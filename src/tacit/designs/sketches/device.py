@@ -350,7 +350,7 @@ def _question(campaign: Campaign) -> str:
 
 
 def printable_id(item: ItemId) -> str:
-    """Write an id for the eyes: what a terminal would obey, or turn round, becomes \\u....
+    """Write an id for the eyes: what a terminal would obey, or turn round, is escaped.
 
     The recommender chooses ids, and must not change what a person reads about it.
     """

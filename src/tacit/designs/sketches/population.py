@@ -30,14 +30,14 @@ def true_bits(
     likes: Ints,
     dislikes: tuple[Ints, Ints] | None = None,
 ) -> NDArray[np.uint32]:
-    """Answers of many people without noise, question q in bit q.
+    """Answer for many people without noise, question q in bit q.
 
     Args:
-        campaign: what is asked; not about pairs of rated items, which devices choose.
+        campaign: The questions; not about pairs of rated items, which devices choose.
         tickets: (people,) from which the questions follow.
-        starts, likes: likes[starts[n]:starts[n + 1]] are the numbers of the items that person n
-            likes.
-        dislikes: starts and items of the same layout, what each person rated and does not like;
+        starts: (people + 1,) beginnings of people's likes.
+        likes: (likes,) item numbers: likes[starts[n]:starts[n + 1]] are those that person n likes.
+        dislikes: Starts and items of the same layout, what each person rated and does not like;
             for questions whether a pair is rated alike.
 
     Returns:
@@ -100,9 +100,11 @@ def make_reports(
     Under unit 'user' only `rated` likes of each count, chosen at random, as on a device.
 
     Args:
-        campaign: what is asked.
-        starts, likes, dislikes: see `true_bits`.
-        source: of tickets and noise.
+        campaign: The questions.
+        starts: See `true_bits`.
+        likes: See `true_bits`.
+        source: Of tickets and noise.
+        dislikes: See `true_bits`.
         chosen: (people, 2) the two rated items that each device names, where devices choose pairs.
     """
     if campaign.likes_cap is not None:

@@ -43,8 +43,7 @@ def rho(eps: float) -> float:
 
 
 def sharper_information(eps: float) -> float:
-    """* Information of a report under eps-local privacy about its person: eps tanh(eps / 2) at
-    most.
+    """* Most information of a report under eps-local privacy about its person: eps tanh(eps / 2).
 
     Below the eps nats of Lemma 3.1, and at most eps^2 / 2.
     """

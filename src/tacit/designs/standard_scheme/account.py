@@ -45,12 +45,19 @@ class Account:
     tell: Callable[[str], object] = str
 
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
-        """The letter that is due, kept before it is returned; None where none is. In the same epoch
-        it is the same bytes.
+        """Make the letter that is due, and keep it before it is returned.
 
-        history: all present stars, each under the id that it was given for: a new name of an item
-        is followed with the next letter. Stars off the scale are not decided. entered: the second
-        at which each was first entered; without it, the second at which this object first saw it.
+        In the same epoch it is the same bytes. Stars off the scale are not decided.
+
+        Args:
+            history: All present stars, each under the id that it was given for: a new name of an
+                item is followed with the next letter.
+            entered: The second at which each star was first entered; without it, the second at
+                which this object first saw it.
+            now: Unix seconds.
+
+        Returns:
+            The letter's bytes; None where none is due.
         """
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length

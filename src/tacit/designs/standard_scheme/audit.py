@@ -67,6 +67,7 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
 
 
 def disclosure() -> AuditedMechanism:
+    """Describe the release of the private disclosure's sums, with its pairs."""
     pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
     return AuditedMechanism(
         "private disclosure", "training person", "comes or goes", EPSILON, pairs
@@ -74,7 +75,7 @@ def disclosure() -> AuditedMechanism:
 
 
 def plant_bug(bug: bool) -> Pair:
-    """A pair whose noise leaves the head count out of the sensitivity, if asked to."""
+    """Make a pair whose noise leaves the head count out of the sensitivity, if a bug is planted."""
     return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
 
 
@@ -82,6 +83,7 @@ BUGS = (MechanismBug("the head count left out of the sensitivity", plant_bug, EP
 
 
 def audit() -> AuditPlan:
+    """Plan the audit of the private disclosure."""
     return AuditPlan(
         {"": claim_makers([disclosure])},
         BUGS,

@@ -209,14 +209,17 @@ def tour() -> Tour:
 
 
 class OnReleases:
-    """Everybody whose attribute is known consents to training; a list for anyone else is made from
-    true stars, and so is everybody's without `hides`."""
+    """Lists made from letters, of everybody whose attribute is known, who also consent to training.
+
+    A list for anyone else is made from true stars, and so is everybody's without `hides`.
+    """
 
     def __init__(self, *, attribute: str, hides: bool) -> None:
         self.attribute = attribute
         self.hides = hides
 
     def fit(self, ratings: Ratings) -> OnReleases:
+        """Fit the standard scheme to everybody's ratings."""
         from tacit.designs.standard_scheme import StandardScheme
 
         model = StandardScheme(attributes=(self.attribute,), service_sees_items=False)
@@ -227,7 +230,7 @@ class OnReleases:
     def recommend(
         self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> Recommendations:
-        """Made from the release of a person's device."""
+        """Recommend from the release of a person's device."""
         value: Any = self.ratings_.attribute(self.attribute)[self.ratings_.user_number(user)]
         return self.model_.recommend(
             user,

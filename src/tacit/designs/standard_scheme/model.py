@@ -184,8 +184,13 @@ class StandardScheme:
         return Exchange(release, scores, self.rank(scores, history, **wanted))
 
     def rank(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
-        """The list that a device makes of the scores of its last letter. wanted: as for
-        `recommend`."""
+        """Make the list that a device makes of the scores of its last letter.
+
+        Args:
+            scores: Scores for the letter.
+            history: The person's true stars.
+            wanted: Keywords of `recommend`.
+        """
         known = {item: preference for item, _, preference in scores.scores}
         preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
         return self._make_list(preferences, history, **wanted)
@@ -229,8 +234,11 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The list that a device makes from true stars and the published item table alone;
-        PrivacyError where none is published."""
+        """Make the list that a device makes from true stars and the published item table alone.
+
+        Raises:
+            PrivacyError: No table is published.
+        """
         if self.item_table_ is None:
             raise PrivacyError(
                 "A list at the device needs the item table, which is published with the consent of "

@@ -35,6 +35,8 @@ MOST_NEIGHBOURS = 500
 
 @dataclass(frozen=True)
 class FitSettings(ExecutionOptions):
+    """Options of `tacit fit xmap`."""
+
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
     epsilon: float = option(EPSILON_HELP)
@@ -127,6 +129,8 @@ FIT = Command(FitSettings, fit, ratings=True)
 
 @dataclass(frozen=True)
 class PlanSettings:
+    """Options of `tacit plan xmap`."""
+
     ratings: float = option("Ratings of everyone.", least=1)
     items: float = option("Items of the target domains; published: of all domains.", least=2)
     people: float = option("People with ratings.", least=2, flag="--people --users")
@@ -166,6 +170,8 @@ _LEGEND = (
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Grid):
+    """Options of `tacit evaluate xmap`."""
+
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
     features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)

@@ -12,6 +12,8 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
+    """Options of `tacit guarantee xmap`."""
+
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")

@@ -104,7 +104,7 @@ def uncut_truncation(
 def truncation(
     kth: float, k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
+    """Width w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
 
     Args:
         kth: Sim_k, the k-th largest similarity. Below 0 it is w itself, as printed.

@@ -195,8 +195,7 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
 
 
 def hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
-    """Draw one of many patterns: two objects, and others who agree more or less with the last
-    voter.
+    """Draw a pattern of two objects, and others who agree more or less with the last voter.
 
     The client follows the last voter, or drops them and what they vote for from some round on.
     """

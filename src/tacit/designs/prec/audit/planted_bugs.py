@@ -71,6 +71,7 @@ class RepeatedDraw(PRec):
     """A client who asks again in the same round is given another draw."""
 
     def recommend(self, client: Any) -> Id:
+        """Draw again, whether or not the client was given something in this round."""
         run = self._run_of(client)
         candidate = self.candidates[self._choose(run)]
         if run.entry_of(self.round) is None:
@@ -106,6 +107,7 @@ class AbstainersLeftOut(PRec):
     """A voter who abstains stays alive and counts for the gate, but not in the round's shares."""
 
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
+        """Open a round in which an abstainer votes for a further candidate, whom nobody gets."""
         voters, places = votes
         rows = self._voters.admit(voters)
         cast = np.full(len(self._voters.ids), len(candidates), dtype=np.uint16)

@@ -69,6 +69,7 @@ class PRecPlayer(Player):
             self._server.join(client)
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         voting = votes != ABSTAINS
         self._server.open_round(self._candidates, (self._voters[voting], votes[voting]))
         given = []
@@ -78,6 +79,7 @@ class PRecPlayer(Player):
         return given
 
     def stopped_round(self, client: int) -> int | None:
+        """See `Player`."""
         return self._server.transcript(client).stopped
 
 
@@ -90,6 +92,7 @@ class ExponentialPlayer(Player):
         self._source = replay(f"exponential {seed}")
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         counts = np.bincount(votes[votes != ABSTAINS], minlength=self.draw.candidates)
         rows = np.tile(counts, (len(wanted), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
@@ -104,6 +107,7 @@ class MajorityPlayer(Player):
         self._weights = np.ones((game.clients, game.voters))
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         voting = votes != ABSTAINS
         given = []
         for client, likes in wanted.items():
@@ -124,9 +128,11 @@ class UniformPlayer(Player):
         self._rng = np.random.default_rng([seed, 1])
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         return [int(x) for x in self._rng.integers(0, self._objects, len(wanted))]
 
     def stopped_round(self, client: int) -> int | None:
+        """See `Player`."""
         return 1 if self._shut else None
 
 

@@ -214,9 +214,7 @@ def sybils(game: Game, rng: np.random.Generator) -> Play:
 
 
 def victim(game: Game, rng: np.random.Generator) -> Play:
-    """The client has no peers and likes exactly what one voter votes for: what the client is
-    given is what they learn of the voter.
-    """
+    """A client without peers likes what one voter votes for: what they are given, they learn."""
     for _ in range(game.rounds):
         votes = _random_votes(game, rng)
         yield votes, np.arange(game.objects) == votes[0]

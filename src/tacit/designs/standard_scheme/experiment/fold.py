@@ -303,11 +303,20 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
 def known_items(
     rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """(people,) log odds of label 1 from some items known to be rated, and for whom nothing but
-    this value is possible. Nothing is learned: the chances to be shown are public.
+    """Compute log odds of label 1 from some items that are known to be rated.
 
-    rated, shown: (people, items) CSR of the same people; keep: (2, items) chances by label. The
-    attacker knows `number` of each person's items, drawn at random (all, of people with fewer).
+    Nothing is learned: the chances to be shown are public.
+
+    Args:
+        rated: (people, items) CSR of true levels.
+        shown: (people, items) CSR of released levels, of the same people.
+        keep: (2, items) chances to be shown, by label.
+        number: How many of each person's items the attacker knows, drawn at random; all, of people
+            with fewer.
+        seed: Seed of these draws.
+
+    Returns:
+        (people,) log odds, and (people,) whether only one value is possible.
     """
     rows = entry_people(rated)
     order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
@@ -326,11 +335,20 @@ def known_items(
 
 
 class KnownCount:
-    """Boosted trees on summaries, where the number of rated items is known: under the right value v
-    the sum of 1 / keep_v over shown items comes near it."""
+    """Boosted trees on summaries, where the number of rated items is known.
+
+    Under the right value v the sum of 1 / keep_v over shown items comes near that number.
+    """
 
     def fit(self, seen: Releases, counts: Ints, keep: Floats, labels: Labels) -> Self:
-        """counts: (people,) rated items; keep: (tables, 2, items) chances by label."""
+        """Learn from people whose labels are known.
+
+        Args:
+            seen: What is released of them.
+            counts: (people,) rated items.
+            keep: (tables, 2, items) chances to be shown, by label.
+            labels: (people,) 0 or 1.
+        """
         self._space = space_of(seen)
         (self._model,) = boosting(labels)
         self._model.fit(self._features(seen, counts, keep), labels)

@@ -226,7 +226,7 @@ def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
 def mean_or_default(
     sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0
 ) -> Floats:
-    """sums / counts, and `otherwise` where nothing or fewer were counted."""
+    """Divide sums by counts; `otherwise` where nothing or fewer were counted."""
     quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
     np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))
     return quotients

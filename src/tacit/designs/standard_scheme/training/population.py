@@ -70,10 +70,14 @@ def simulate_epochs(
     An item is decided in the first epoch from its own on whose tables have a chance for it.
 
     Args:
-        levels, labels, rule, n_levels, source: as for `simulate_release`.
-        tables_of_epoch: the tables with which items are decided, by the epochs in which devices
+        levels: As for `simulate_release`.
+        labels: As for `simulate_release`.
+        tables_of_epoch: The tables with which items are decided, by the epochs in which devices
             speak.
         epoch_of_rating: (ratings,) epoch of each entry of `levels`.
+        rule: As for `simulate_release`.
+        n_levels: As for `simulate_release`.
+        source: As for `simulate_release`.
 
     Returns:
         Released levels, and the label of the epoch in which each item came; two CSR matrices with

@@ -60,27 +60,34 @@ _WHOLE_FITS = 500  # one fit for so many samples that are asked for
 
 
 def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
+    """Fit the published variant, and return the arrays of its file."""
     fitted = XMap(source=SOURCE, target=TARGET, variant="published", **settings).fit(table)
     assert isinstance(fitted.published_, PublishedModel)
     return write_published(fitted.published_)
 
 
 class Noise(NamedTuple):
-    """Noise of one similarity: centre, what 1 in the noise adds, and the scale of the call."""
+    """Noise of one similarity."""
 
     centre: float
+    """The similarity without noise."""
     step: float
+    """What 1 in the noise adds."""
     asked: float
+    """Scale that the sampler is called with."""
 
 
 @dataclass(frozen=True)
 class Drawer:
-    """The draws of a fit that are looked at: images, or the neighbours of the film of one row."""
+    """Draws of a fit: images, or the neighbours of one film."""
 
     settings: Mapping[str, Any]
+    """Parameters of XMap."""
     row: int | None = None
+    """Row of the film; None for images."""
 
     def every_execution(self, table: Ratings) -> list[Execution[Hashable]]:
+        """Enumerate the executions of a fit, each with what it drew."""
         program = partial(fit_published, self.settings, table)
         return [
             Execution(each.draws, self._read_drawn(each.result))
@@ -195,8 +202,10 @@ def published_selection() -> AuditedClaim:
 
 
 def published_noise() -> AuditedClaim:
-    """PNCF: noise on the similarities of neighbours costs epsilon' / 2. Laplace noise of two scales
-    has no epsilon at all."""
+    """Claim PNCF's epsilon' / 2 for noise on the similarities of neighbours.
+
+    Laplace noise of two scales has no epsilon at all.
+    """
     pair = strong(10)
     claim = PRIME / 2
     drawer = _neighbours_of_i(pair)
@@ -227,8 +236,10 @@ def published_noise() -> AuditedClaim:
 
 
 def published_fit() -> AuditedClaim:
-    """The shipped recommender, fitted again and again on both tables: epsilon + epsilon'. The exact
-    loss is infinite if the mean of an item differs, for means have no noise."""
+    """Claim epsilon + epsilon' for the shipped recommender, fitted many times on both tables.
+
+    The exact loss is infinite if the mean of an item differs, for means have no noise.
+    """
     pair = strong(60)
     epsilon = 0.3
     settings = {"k": 1, "epsilon": epsilon, "epsilon_prime": PRIME, "pnsa": "positive"}
@@ -264,6 +275,7 @@ class SoundWorld(worlds.World):
     """A world of the design `private`, fitted by XMap: the planted bugs of `private` fit it."""
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
+        """Fit XMap, and return the released numbers."""
         return fit(table)
 
 
@@ -271,11 +283,12 @@ WORLD = SoundWorld("top-items", True, stars=True)
 
 
 def sums() -> AuditedClaim:
+    """Claim the sound variant's epsilon, for the sums of `private` as XMap fits them."""
     return replace(audit_line(WORLD), mechanism="x-map-sound")
 
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
-    """Items that nobody rated leave the public catalogue."""
+    """Leave items out of the public catalogue that nobody rated: a planted bug."""
     rated = np.bincount(ratings.items, minlength=ratings.n_items) > 0
     domains = ratings.item_metadata[settings.domain].copy()
     domains[~rated] = None
@@ -302,6 +315,7 @@ BENCH: tuple[Callable[[], AuditedClaim], ...] = (*PUBLISHED, sums)
 
 
 def audit() -> AuditPlan:
+    """Plan the audit of both variants."""
     return AuditPlan(
         {"": BENCH},
         BUGS,

@@ -44,11 +44,11 @@ def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
 
 
 def strong_among_mild(people: int) -> Tables:
-    """`people` rate `i` and `one` 4-4-2-2, as many `i` and `rival`; they rate `i` and `one`
-    5-5-1-1.
+    """Make tables in which one person rates strongly among many who rate mildly.
 
-    Without them both films are equally like `i`, and their printed sensitivities are equal; with
-    them they are not.
+    `people` rate `i` and `one` 4-4-2-2, and as many `i` and `rival`; the one person rates `i` and
+    `one` 5-5-1-1. Without them both films are equally like `i`, and their printed sensitivities are
+    equal; with them they are not.
     """
     items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
     mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")] * people
@@ -57,7 +57,10 @@ def strong_among_mild(people: int) -> Tables:
 
 
 def only_link() -> Tables:
-    """One person alone connects the book with `two` and `beside`; without them no X-SIM is left."""
+    """Make tables in which one person alone connects the book with `two` and `beside`.
+
+    Without them no X-SIM is left.
+    """
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]
     alone = {"book": 5.0, "two": 5.0, "beside": 1.0}
@@ -65,11 +68,11 @@ def only_link() -> Tables:
 
 
 def turned_tables(books: int, films: int) -> Tables:
-    """A person rates books and all films but the first alike, mildly; they turn
-    every similarity negative.
+    """Make tables in which one person turns every similarity negative.
 
-    Without them the first film is as unlike each book as can be, and all else like them; with
-    them nearly the reverse. A third person gives one star to everything: being all at their mean,
+    Another rates books and all films but the first alike, mildly. Without the one person the first
+    film is as unlike each book as can be, and all else like them; with them nearly the reverse. A
+    third person gives one star to everything: being all at their mean,
     their ratings change no similarity, but let every pair agree.
     """
     first, *others = (f"film {place}" for place in range(films))
