@@ -30,25 +30,24 @@ MOST_COUNTED = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Counts of a server, as its file holds them.
-
-    campaign: whose reports were counted.
-    shards: numbers of the shards that were counted, ascending, of shard_count.
-    keep_tickets: whether every ticket that answered is known.
-    rejected: how many reports were refused, by reason.
-    totals: (2, places) int64, answers 0 and 1 by place of the campaign.
-    ones: (questions + 1,) int64, reports by how many of their bits are 1.
-    tickets: uint64, those that answered, ascending; none where they are not kept.
-    """
+    """Counts of a server, as its file holds them."""
 
     campaign: Campaign
+    """The campaign whose reports were counted."""
     shards: tuple[int, ...]
+    """Numbers of the shards that were counted, ascending."""
     shard_count: int
+    """How many shards there are."""
     keep_tickets: bool
+    """Whether every ticket that answered is known."""
     rejected: Mapping[str, int]
+    """How many reports were refused, by reason."""
     totals: Ints
+    """(2, places) int64, how often each place of the campaign was answered 0 and 1."""
     ones: Ints
+    """(questions + 1,) int64, reports by how many of their bits are 1."""
     tickets: Words
+    """Uint64 tickets that answered, ascending; none where they are not kept."""
 
 
 def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:

@@ -27,22 +27,23 @@ from tacit.designs.standard_scheme.messages import ItemId, Release
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Account:
-    """One account's state under the disclosure that the service shows now.
-
-    disclosure, log   as the service shows them to everybody
-    values, secret    the owner's; they never leave
-    keep              stores the state durably, and then its `spoken` in the file of the secret. It
-                      is called before a letter is returned; if it raises, there is no letter
-    tell              hears, in a sentence for the owner, why nothing new is decided
-    """
+    """One account's state under the disclosure that the service shows now."""
 
     state: State
+    """The memory."""
     disclosure: Disclosure
+    """The public tables, as the service shows them to everybody."""
     log: Log
+    """Its public log, as the service shows it to everybody."""
     values: Mapping[str, str]
+    """The owner's values of the attributes; they never leave."""
     secret: bytes
+    """The account's secret; it never leaves."""
     keep: Callable[[State], object]
+    """Stores the state durably, and then its `spoken` in the file of the secret. It is called
+    before a letter is returned; if it raises, there is no letter."""
     tell: Callable[[str], object] = str
+    """Takes a sentence for the owner that says why nothing new is decided."""
 
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
         """Make the letter that is due, and keep it before it is returned.

@@ -42,57 +42,60 @@ class Exchange:
     """One list and the messages it took."""
 
     release: Release
+    """The letter that leaves the device."""
     scores: Scores
+    """What the recommender answers."""
     recommendations: Recommendations
+    """The list that the device makes."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StandardScheme:
     """Hide an attribute of the person who asks, by what their device sends.
 
-    attributes     names in `ratings.user_attributes`, each of two or more values
-    variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
-    release        what a device sends, a name in `disclosure.RELEASES`
-    profiles       what describes an item where stars are predicted: "latent" factors, explicit
-                   "features" (genres and years of `ratings.item_metadata`), or "latent+features"
-    factors        number of latent factors of an item
-    disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
-                   about items; infinity: exact statistics
-    contributions  most ratings that a person counts with, where that epsilon is finite
-    values         public values of attributes, by name; others are read off the consenting people,
-                   and a private disclosure is then proved on condition that they are public
-    edges          public edges of numeric attributes, by name, such as {"age": (25, 45)}: an
-                   attribute with many numbers is cut into bins; age is at 25 and 45 by default
-    service_sees_items   whether the service that asks for releases learns otherwise what people
-                   watched, bought, opened or rated; the sound variant is fitted where it does not
-    item_table     whether the consenting people agreed that `item_table_` is published, for lists
-                   on the device from true stars
-    epoch_length   seconds between two letters of a device, a day at least
-    aliases        as in `Disclosure`, old id to new one
-    random_state   of the factorisation and the cross-validation; no draw of a device and no
-                   privacy noise depends on it
-
-    Fitted: `fitted_`, all that was learned; `disclosure_`, what devices get; `server_`.
+    After a fit, `fitted_` is all that was learned, `disclosure_` what devices get, and `server_`
+    the recommender.
 
     Raises:
-        ConfigError: settings that cannot be.
-        PrivacyError: settings that would tell the attribute.
+        ConfigError: The settings cannot be.
+        PrivacyError: The settings would tell the attribute.
     """
 
     attributes: Sequence[str] = ("gender",)
+    """Names in `ratings.user_attributes`, each of two or more values."""
     variant: Variant = "sound"
+    """"sound", or "published": raw gaps, add-one smoothing and the patent's penalties."""
     release: str = "scheme+selection+rounding"
+    """What a device sends, a name in `disclosure.RELEASES`."""
     profiles: ProfileKind = "latent"
+    """What describes an item where stars are predicted: "latent" factors, explicit "features"
+    (genres and years of `ratings.item_metadata`), or "latent+features"."""
     factors: int = 20
+    """Number of latent factors of an item."""
     disclosure_epsilon: float = math.inf
+    """Nats per consenting person (add or remove), for all that devices get about items; infinity:
+    exact statistics."""
     contributions: int = 50
+    """Most ratings that a person counts with, where that epsilon is finite."""
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Public values of attributes, by name; others are read off the consenting people, and a
+    private disclosure is then proved on condition that they are public."""
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Public edges of numeric attributes, by name, such as {"age": (25, 45)}: an attribute with
+    many numbers is cut into bins; age is at 25 and 45 by default."""
     service_sees_items: bool | None = None
+    """Whether the service that asks for releases learns otherwise what people watched, bought,
+    opened or rated; the sound variant is fitted where it does not."""
     item_table: bool = False
+    """Whether the consenting people agreed that `item_table_` is published, for lists on the device
+    from true stars."""
     epoch_length: int = WEEK
+    """Seconds between two letters of a device, a day at least."""
     aliases: Mapping[Any, Any] = field(default_factory=dict)
+    """Old id to new one of items that were renamed, as in `Disclosure`."""
     random_state: int = 0
+    """Seed of the factorisation and the cross-validation; no draw of a device and no privacy noise
+    depends on it."""
 
     def __post_init__(self) -> None:
         self.attributes = tuple(self.attributes)

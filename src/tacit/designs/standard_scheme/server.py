@@ -42,16 +42,14 @@ AT_HOME, SERVED = LIKED * UNIT, 1000
 
 @dataclass(frozen=True)
 class Profiles:
-    """Item profiles, by which the recommender predicts stars, in levels.
-
-    intercepts   (items,) level of an item for a person about whom nothing is known
-    factors      (items, d) item profiles
-    ridge        penalty of a person's estimate
-    """
+    """Item profiles, by which the recommender predicts stars, in levels."""
 
     intercepts: Floats
+    """(items,) level of an item for a person about whom nothing is known."""
     factors: Floats
+    """(items, d) item profiles."""
     ridge: float
+    """Penalty of a person's estimate."""
 
     def estimate(self, released: sparse.csr_array) -> Floats:
         """(people, d) ridge estimates of a (people, items) CSR of released levels."""
@@ -66,16 +64,14 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Ease:
-    """Item-item weights and the order of items for a person about whom nothing is known.
-
-    weights      (items, items) CSC int64 in 1/1000; the column of an item left out is empty
-    popularity   (items,) place of each item by likes, 0 for the most liked
-    n_levels     whole levels of the scale
-    """
+    """Item-item weights and the order of items for a person about whom nothing is known."""
 
     weights: sparse.csc_array
+    """(items, items) CSC int64 in 1/1000; the column of an item left out is empty."""
     popularity: Ints
+    """(items,) place of each item by likes, 0 for the most liked."""
     n_levels: int
+    """Whole levels of the scale."""
 
     @property
     def has_weights(self) -> NDArray[np.bool_]:

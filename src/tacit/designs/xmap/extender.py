@@ -45,7 +45,9 @@ class Extension:
     """The layers of both domains, and the edges that are kept between them."""
 
     source: DomainLayers
+    """Layers of the source domain."""
     target: DomainLayers
+    """Layers of the target domain."""
     stages: tuple[Stage, ...]
     """Edges from each layer to the next, in the order of `layers`."""
     targets: Numbers
@@ -65,7 +67,9 @@ class NeighbourSearch:
     """Find the neighbours of items among others, and leave out items that have none."""
 
     base: Baseline
+    """Ratings and similarities."""
     engine: Engine
+    """Computes similarities."""
     k: int
     """Neighbours that an item keeps in each neighbouring layer, by |similarity|."""
     significance: int

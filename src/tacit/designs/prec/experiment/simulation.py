@@ -32,12 +32,19 @@ class PRecRow:
     world: str
     """A key of `WORLDS`; it and the sizes are those of the `Game`."""
     rounds: int
+    """T."""
     objects: int
+    """m."""
     voters: int
+    """n."""
     peers: int
+    """P."""
     diversity: int
+    """D."""
     radius: int
+    """R."""
     clients: int
+    """Clients with the same taste."""
     pattern: int
     """1 or 2 of `both-ways`, 1 elsewhere."""
     epsilon: float | None

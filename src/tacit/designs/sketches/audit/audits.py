@@ -49,16 +49,16 @@ ADJACENCIES = {
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Two histories that differ as a unit says.
-
-    name: what differs. first, second: (ITEMS,) stars, 0 where there is no rating. share: the pair
-    gets one of so many parts of the samples.
-    """
+    """Two histories that differ as a unit says."""
 
     name: str
+    """What differs."""
     first: Stars
+    """(ITEMS,) stars of the one history, 0 where there is no rating."""
     second: Stars
+    """(ITEMS,) stars of the other one."""
     share: int = 1
+    """One over the part of the samples that the pair gets."""
 
 
 def _stars(*items: int) -> Stars:
@@ -142,18 +142,18 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
 
 @dataclass(frozen=True)
 class _Feature:
-    """The number that a report is read as, and its two telling values.
-
-    items: read the answers about the sets that hold these; all answers where there are none.
-    bits: how many answers. first, second: the values that are likely for either neighbour.
-    asked: chance that the answers are given at all.
-    """
+    """Number that a report is read as, and its two telling values."""
 
     items: tuple[int, ...]
+    """Items whose sets are looked at; all answers count where there are none."""
     bits: int
+    """How many answers are read."""
     first: int
+    """The value that is likely for the one neighbour."""
     second: int
+    """The value that is likely for the other one."""
     asked: float
+    """Chance that the answers are given at all."""
 
 
 def _feature(campaign: Campaign, unit: str) -> _Feature:

@@ -61,20 +61,20 @@ SURE = 1e6
 
 @dataclass
 class FoldResult:
-    """Findings of one fold; scores are (test people,) each.
-
-    control       scores of attackers who learned from permuted labels
-    certain       number of known items -> share of people read with certainty
-    fractions     release -> AUC of a look at the released fractions, see `fraction_scores`
-    mixed         mix -> (frozen attack -> AUC, RMSE)
-    """
+    """Findings of one fold; scores are (test people,) each."""
 
     scores: dict[Key, Floats] = field(default_factory=dict)
+    """Scores of each attacker."""
     control: dict[Key, Floats] = field(default_factory=dict)
+    """Scores of attackers who learned from permuted labels."""
     certain: dict[int, float] = field(default_factory=dict)
+    """Share of people read with certainty, by the number of known items."""
     fractions: dict[str, float] = field(default_factory=dict)
+    """AUC of a look at the released fractions, by release: see `fraction_scores`."""
     accuracy: dict[str, Figures] = field(default_factory=dict)
+    """Errors and lists, by release."""
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
+    """AUC of each frozen attack and the RMSE, by mix."""
 
 
 def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:

@@ -40,20 +40,18 @@ FEWEST_CHANGED = 50
 
 @dataclass(frozen=True)
 class ConsentingPeople:
-    """People whose attributes are known, ready for training.
-
-    levels      (people, items) CSR of levels: stars from the lowest, in units of `level_size`
-    labels      (people, attributes) number of each person's value in `values`
-    names       of the attributes
-    values      of each attribute
-    n_levels    whole levels of the scale, 0 on a continuous one
-    """
+    """People whose attributes are known, ready for training."""
 
     levels: sparse.csr_array
+    """(people, items) CSR of levels: stars from the lowest, in units of `level_size`."""
     labels: Ints
+    """(people, attributes) number of each person's value in `values`."""
     names: tuple[str, ...]
+    """Names of the attributes."""
     values: tuple[tuple[str, ...], ...]
+    """Values of each attribute."""
     n_levels: int
+    """Whole levels of the scale; 0 on a continuous one."""
 
     @property
     def n_people(self) -> int:
@@ -126,18 +124,17 @@ def find_consenting_people(
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over people, kept apart for disjoint parts of them so that estimates can be validated.
-
-    people      (parts, values) how many people
-    counts      (parts, values, items) how many ratings
-    sums        (parts, values, items) sum of the levels given
-    histogram   (parts, values, items, levels) how many of each level, or None on a continuous scale
-    """
+    """Sums over people, apart for disjoint parts of them so that estimates can be validated."""
 
     people: Floats
+    """(parts, values) numbers of people."""
     counts: Floats
+    """(parts, values, items) numbers of ratings."""
     sums: Floats
+    """(parts, values, items) sums of the levels given."""
     histogram: Floats | None
+    """(parts, values, items, levels) numbers of ratings at each level; None on a continuous
+    scale."""
 
 
 def sum_statistics(

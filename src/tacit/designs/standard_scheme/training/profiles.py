@@ -40,18 +40,17 @@ START_SPREAD = 0.1
 
 @dataclass(frozen=True)
 class Penalties:
-    """Numbers of the factorisation and of a person's estimate.
-
-    factors      penalty of the factorisation, in squared stars of a scale of five
-    per_rating   whether it is paid once for each rating, as gradient descent over ratings pays it
-    sweeps       rounds of the factorisation
-    ridge        penalty of a person's estimate, in the same unit
-    """
+    """Numbers of the factorisation and of a person's estimate."""
 
     factors: float
+    """Penalty of the factorisation, in squared stars of a scale of five."""
     per_rating: bool
+    """Whether that penalty is paid once for each rating, as gradient descent over ratings pays
+    it."""
     sweeps: int
+    """Rounds of the factorisation."""
     ridge: float
+    """Penalty of a person's estimate, in the same unit."""
 
 
 PUBLISHED = Penalties(factors=0.02, per_rating=True, sweeps=20, ridge=0.1)
@@ -62,18 +61,16 @@ SOUND = Penalties(factors=10.0, per_rating=False, sweeps=10, ridge=10.0)
 
 @dataclass(frozen=True)
 class ProfileSettings:
-    """How item profiles are made.
-
-    kind        what describes an item: "latent" factors, known "features", or both
-    factors     number of latent factors of an item
-    published   the patent's numbers and stars as they are
-    seed        places the start of the factorisation
-    """
+    """Choices of item profiles."""
 
     kind: ProfileKind = "latent"
+    """What describes an item: "latent" factors, known "features", or "latent+features"."""
     factors: int = 20
+    """Number of latent factors of an item."""
     published: bool = False
+    """Whether the patent's numbers and stars as they are are taken."""
     seed: int = 0
+    """Seed of the start of the factorisation."""
 
 
 def train_profiles(

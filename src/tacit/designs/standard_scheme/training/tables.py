@@ -55,19 +55,20 @@ PRIVATE_PARTS = 2
 
 @dataclass(frozen=True)
 class Tables:
-    """One attribute's integers, as in `disclosure.AttributeTable` but as arrays.
-
-    offsets, keep, means   (values, items)
-    coupling               (values, items, levels, levels), or None if not asked for
-    item_means             (items,) average level over all consenting people
-    """
+    """One attribute's integers, as in `disclosure.AttributeTable` but as arrays."""
 
     values: tuple[str, ...]
+    """Values of the attribute."""
     offsets: Ints
+    """(values, items) micro-levels."""
     keep: Ints
+    """(values, items) parts per million."""
     means: Ints
+    """(values, items) micro-levels."""
     coupling: Ints | None
+    """(values, items, levels, levels) parts per million; None if not asked for."""
     item_means: Ints
+    """(items,) micro-levels: average level over all consenting people."""
 
 
 def estimate_all_tables(

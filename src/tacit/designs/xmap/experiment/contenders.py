@@ -272,12 +272,17 @@ class Comparison:
     """One method minus another, on the same ratings of the same people."""
 
     method: str
-    """The method; its parameters follow."""
+    """The method that is compared."""
     variant: str
+    """The method's variant."""
     epsilon: float
+    """The method's epsilon."""
     epsilon_prime: float | None
+    """The method's epsilon'."""
     pnsa: str | None
+    """The method's reading of PNSA."""
     k: int | None
+    """The method's number of neighbours."""
     against: str
     """The other method."""
     measure: str

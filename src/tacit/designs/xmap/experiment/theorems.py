@@ -51,31 +51,28 @@ _TAIL = 0.025
 
 @dataclass(frozen=True)
 class TheoremCase:
-    """One theorem in one case.
-
-    Attributes:
-        theorem: 3 or 4.
-        case: Name of the case, a key of `CASES`.
-        k: Number of neighbours.
-        length: |v|.
-        width: w.
-        allowed: rho, the chance of a miss that the theorem allows.
-        exact: Chance of a miss, by numerical integration.
-        share: Share of the sampled lists with a miss.
-        low: Lower end of the 95 % interval of the chance, from the samples.
-        high: Upper end of the 95 % interval of the chance, from the samples.
-    """
+    """One theorem in one case."""
 
     theorem: int
+    """Number of the theorem, 3 or 4."""
     case: str
+    """Name of the case, a key of `CASES`."""
     k: int
+    """Number of neighbours."""
     length: int
+    """Number of candidates |v|."""
     width: float
+    """Width w."""
     allowed: float
+    """Chance of a miss that the theorem allows, rho."""
     exact: float
+    """Chance of a miss, by numerical integration."""
     share: float
+    """Share of the sampled lists with a miss."""
     low: float
+    """Lower end of the 95 % interval of the chance, from the samples."""
     high: float
+    """Upper end of the 95 % interval of the chance, from the samples."""
 
     @property
     def holds(self) -> bool:
@@ -85,19 +82,16 @@ class TheoremCase:
 
 @dataclass(frozen=True)
 class SensitivityCount:
-    """How often SS, as Theorem 2 prints it, is no bound.
-
-    Attributes:
-        stars: "centred" values of either sign, or "positive" stars.
-        removed: Who may be left out: "anyone", or a person who "rated both" items.
-        pairs: Random pairs of items looked at.
-        exceeded: Pairs on which leaving out one person changes the similarity by more than SS.
-    """
+    """Count of pairs for which SS, as Theorem 2 prints it, is no bound."""
 
     stars: str
+    """`centred` values of either sign, or `positive` stars."""
     removed: str
+    """Who may be left out: `anyone`, or a person who `rated both` items."""
     pairs: int
+    """Random pairs of items looked at."""
     exceeded: int
+    """Pairs on which leaving out one person changes the similarity by more than SS."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +99,11 @@ class DrawingWorld:
     """Candidates of one item, and the w and |v| with which PNSA draws among them."""
 
     candidates: Candidates
+    """Candidates with their similarities and sensitivities."""
     length: int
+    """|v|."""
     width: float
+    """w."""
 
 
 def make_world(case: str, k: int) -> DrawingWorld:
