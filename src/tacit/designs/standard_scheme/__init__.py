@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     from tacit.designs.standard_scheme.model import Exchange, StandardScheme
     from tacit.designs.standard_scheme.server import Profiles, Server
 
-_HOME = {"Exchange": "model", "StandardScheme": "model"}
-_HOME |= {"Profiles": "server", "Server": "server"}
+_HOME = {
+    "Exchange": "model",
+    "Profiles": "server",
+    "Server": "server",
+    "StandardScheme": "model",
+}
+"""Module of each name that loads on first use."""
 
 __all__ = [
     "RELEASES",

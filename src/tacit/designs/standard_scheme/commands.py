@@ -38,8 +38,10 @@ class Sees(StrEnum):
     NO = "no"
 
 
-PEOPLE, ASKERS = 2500, 500
-"""Of the tour; neither the recommender nor the attacker has seen those who ask."""
+PEOPLE = 2500
+"""Generated people of the tour."""
+ASKERS = 500
+"""Those of them who ask; neither the recommender nor the attacker has seen them."""
 UNIT = "an attribute of the person who asks: measured, no epsilon"
 AGAINST = "the service that gets the releases"
 

@@ -36,8 +36,10 @@ Ints = NDArray[np.int64]
 
 UNIT = 1000
 """Parts of 1 in which weights are stored."""
-AT_HOME, SERVED = LIKED * UNIT, 1000
-"""Parts of 1 in which a preference is given on the device, and by the recommender."""
+AT_HOME = LIKED * UNIT
+"""Parts of 1 in which a device gives a preference."""
+SERVED = 1000
+"""Parts of 1 in which the recommender gives a preference."""
 
 
 @dataclass(frozen=True)

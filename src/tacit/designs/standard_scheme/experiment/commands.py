@@ -242,13 +242,14 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
 
 
 def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
-    """The figure, the same on true stars, and the control."""
+    """Yield the judged release's figure, that of true stars, and the control."""
     worst = {row.release: row for row in table.worst}
-    figures = [
-        (name, row.auc, row.upper, f"{row.attack}, strongest of {row.attackers}")
-        for release, name in {judged: "After obfuscation", "none": "True stars"}.items()
-        if (row := worst.get(release))
-    ]
+    figures = []
+    for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
+        if release in worst:
+            row = worst[release]
+            note = f"{row.attack}, strongest of {row.attackers}"
+            figures.append((name, row.auc, row.upper, note))
     row = worst[judged]
     if row.control is not None and row.control_upper is not None:
         note = "as expected" if row.control_holds else "not within its bound: read with care"
@@ -273,7 +274,7 @@ def _attack_cell(row: AttackRow | KnownRow | None) -> Cell | None:
 
 
 def attackers_table(table: HidingTable) -> Table:
-    """Every attacker on true stars and on the release that is judged."""
+    """Tabulate every attacker on true stars and on the release that is judged."""
     names = {
         ("none", "union", "raw"): "true stars",
         (table.judged, "union", "raw"): "frozen",
@@ -282,7 +283,8 @@ def attackers_table(table: HidingTable) -> Table:
     }
     columns: dict[str, dict[str, AttackRow]] = {name: {} for name in names.values()}
     for row in table.rows:
-        if name := names.get((row.release, row.view, row.trained_on)):
+        name = names.get((row.release, row.view, row.trained_on))
+        if name is not None:
             columns[name][row.attack] = row
     columns = {name: column for name, column in columns.items() if column}
     columns["permuted"] = {row.attack: row for row in table.control}

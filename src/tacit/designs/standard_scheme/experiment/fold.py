@@ -53,8 +53,10 @@ from tacit.randomness import replay, simulation
 
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
-KNOWN, COUNTED = "items known to be rated", "number of rated items known"
-"""Views of attackers who know more than a release. The first ones are named by how many items."""
+KNOWN = "items known to be rated"
+"""View of attackers who know rated items by name, behind the number of items."""
+COUNTED = "number of rated items known"
+"""View of attackers who know how many items were rated."""
 SURE = 1e6
 """Stands for infinite log odds."""
 

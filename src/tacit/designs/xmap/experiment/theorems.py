@@ -35,8 +35,12 @@ CANDIDATES = 1000
 """Items that can be neighbours."""
 SHORT_VECTOR = 60
 """Ratings of the longest rating vector, where |v| is smaller than the number of candidates."""
-CLEAR, KTH, FAR = 0.9, 0.4, -0.2
-"""Similarity of one item, of the next k - 1 items (Sim_k), and of all others."""
+CLEAR = 0.9
+"""Similarity of the one clear neighbour."""
+KTH = 0.4
+"""Similarity of the next k - 1 items, Sim_k."""
+FAR = -0.2
+"""Similarity of all other items."""
 WIDTH = 0.3
 """w where the minimum leaves it alone: below Sim_k, and below CLEAR - KTH."""
 CASES = {
