@@ -54,7 +54,7 @@ from tacit.randomness import replay, simulation
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
 KNOWN = "items known to be rated"
-"""View of attackers who know rated items by name, behind the number of items."""
+"""View of attackers who know some rated items by name."""
 COUNTED = "number of rated items known"
 """View of attackers who know how many items were rated."""
 SURE = 1e6
