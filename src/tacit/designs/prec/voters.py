@@ -156,7 +156,7 @@ class Voters:
         """Give rows to those who have none.
 
         Raises:
-            DataError: Somebody cannot join; then nobody does.
+            DataError: A voter cannot join; then none of them does.
         """
         named = column(voters)
         fresh = named[self._index.find(named) == NOWHERE]
@@ -181,7 +181,7 @@ class Voters:
         """Sign voters off: their rows stay and count for nobody.
 
         Raises:
-            DataError: Somebody is no voter.
+            DataError: A person is no voter.
         """
         places = self._index.find(column(voters))
         if (places == NOWHERE).any():
