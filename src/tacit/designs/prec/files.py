@@ -120,10 +120,10 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
     try:
         return _read_parts(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
-        raise incomplete(path, error) from None
+        raise incomplete_run_error(path, error) from None
 
 
-def incomplete(path: str | Path, error: Exception) -> ModelFileError:
+def incomplete_run_error(path: str | Path, error: Exception) -> ModelFileError:
     """Make the error for a file whose content is no whole run."""
     return ModelFileError(
         f"{path}: its content is incomplete ({error}). Take another copy of the file."

@@ -13,7 +13,7 @@ from tacit import container
 from tacit.atomic_writes import write_whole
 from tacit.designs.prec import guarantees
 from tacit.designs.prec.curator import Curator
-from tacit.designs.prec.files import incomplete, pack_state, read_state
+from tacit.designs.prec.files import incomplete_run_error, pack_state, read_state
 from tacit.designs.prec.settings import PRecSettings
 from tacit.errors import TacitError
 from tacit.privacy import Guarantee
@@ -105,5 +105,5 @@ class PRec(Curator):
             run = cls(settings, randomness=randomness, number=state.number)
             run.restore(state)
         except (ValueError, IndexError, TacitError) as error:
-            raise incomplete(path, error) from None
+            raise incomplete_run_error(path, error) from None
         return run

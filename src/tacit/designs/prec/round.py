@@ -76,14 +76,16 @@ class Block:
             self.credit.alive[~present] = 0
             self._counts = None
 
-    def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
+    def advance(
+        self, last_votes: Votes, last_objects: int, votes: Votes, objects: int, answers: Answers
+    ) -> None:
         """Charge for the answers of the last round, and count this one's votes in the same walk.
 
         Args:
-            last: (rows,) votes of the last round.
-            had: Objects of the last round.
+            last_votes: (rows,) votes of the last round.
+            last_objects: Objects of the last round.
             votes: (rows,) votes of this round.
-            has: Objects of this round.
+            objects: Objects of this round.
             answers: Clients' answers in the last round.
         """
         self._counts = None
@@ -92,8 +94,8 @@ class Block:
         from tacit.engine import votes_compiled as engine
 
         # Bit c of each object: for client c its voters lose a creditD, a creditR
-        diverse = np.zeros(had, np.uint64)
-        radius = np.zeros(had, np.uint64)
+        diverse = np.zeros(last_objects, np.uint64)
+        radius = np.zeros(last_objects, np.uint64)
         for client, (chosen, liked) in answers.items():
             bit = np.uint64(1 << client)
             if liked:
@@ -103,10 +105,12 @@ class Block:
                 radius[chosen] |= bit
         if self._has_single_credit:
             spared = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, spared, votes, self.credit.alive, has)
+            tally = engine.keep_and_tally(last_votes, spared, votes, self.credit.alive, objects)
             self._counts = tally, tally.sum(axis=1)
         else:
-            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
+            self._counts = engine.charge_and_tally(
+                last_votes, diverse, radius, votes, self.credit, objects
+            )
 
     @property
     def _has_single_credit(self) -> bool:

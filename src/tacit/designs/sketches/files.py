@@ -98,10 +98,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             tickets=arrays["tickets"].view(np.uint64),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise unreadable(path, error) from None
+        raise unreadable_checkpoint_error(path, error) from None
 
 
-def unreadable(path: str | Path, error: Exception) -> ModelFileError:
+def unreadable_checkpoint_error(path: str | Path, error: Exception) -> ModelFileError:
     """Make the error for a file whose content no server saved."""
     return ModelFileError(f"{path}: its content is not what a server saves ({error}). Count again.")
 

@@ -203,7 +203,7 @@ class Campaign:
 
     @property
     def likes_cap(self) -> int | None:
-        """A device uses at most so many liked items, or all of them (None)."""
+        """Most liked items that a device uses; None for all of them."""
         return self.rated if self.senses and self.unit == "user" else None
 
     @property

@@ -163,9 +163,9 @@ def plan(
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
     bounds = {}
-    shared = 1
+    best_number = 1  # of questions that share epsilon
     if unit == "user":
-        shared = theory.best_questions(epsilon, MOST_QUESTIONS)
+        best_number = theory.best_questions(epsilon, MOST_QUESTIONS)
         bounds = {
             "ldp": theory.ldp_bound(items, epsilon, eta, wrong),
             "scarce": theory.scarce_bound(items, rated, epsilon, eta, wrong),
@@ -174,8 +174,8 @@ def plan(
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
     if rated == 1:
         bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong)
-    # The best number where all questions share epsilon, or more where they need not share.
-    numbers = {1, shared}
+    # More questions are tried where one person's data cannot move all of them.
+    numbers = {1, best_number}
     for questions in (2, 4, 8, 16, MOST_QUESTIONS):
         if exposed_bits("multi-maxsense", unit, questions, rated) < questions:
             numbers.add(questions)
@@ -185,13 +185,15 @@ def plan(
         sensing.append(_plan_sensing(questions, eps, items, rated, eta, world))
     methods = [
         replace(sensing[0], method="maxsense"),
-        min(sensing, key=lambda found: found.users_clt),
+        min(sensing, key=lambda method: method.users_clt),
     ]
     methods += [_plan_pairs(name, items, rated, epsilon, eta, world) for name in PAIR_METHODS]
     information: list[ReportInformation] = []
     if unit == "user":
         information = _report_information(items, rated, epsilon, methods[0].theta)
-    methods.sort(key=lambda own: (own.method not in ADVISED, own.users_clt, own.questions))
+    methods.sort(
+        key=lambda method: (method.method not in ADVISED, method.users_clt, method.questions)
+    )
     return Plan(
         items=items,
         rated=rated,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tacit.designs.sketches.files import (
     Checkpoint,
     read_checkpoint,
-    unreadable,
+    unreadable_checkpoint_error,
     write_checkpoint,
 )
 from tacit.designs.sketches.messages import REPORT_HEAD, Campaign
@@ -187,7 +187,7 @@ class Server:
             server = cls(saved.campaign, keep_tickets=saved.keep_tickets)
             server.rejected = {reason: saved.rejected[reason] for reason in REASONS[1:]}
         except (KeyError, ConfigError) as error:
-            raise unreadable(path, error) from None
+            raise unreadable_checkpoint_error(path, error) from None
         server.shards = set(saved.shards)
         server.shard_count = saved.shard_count
         server.totals[:] = saved.totals

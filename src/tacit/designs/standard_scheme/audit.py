@@ -66,7 +66,7 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
     )
 
 
-def disclosure() -> AuditedMechanism:
+def audited_disclosure() -> AuditedMechanism:
     """Describe the release of the private disclosure's sums, with its pairs."""
     pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
     return AuditedMechanism(
@@ -85,7 +85,7 @@ BUGS = (MechanismBug("the head count left out of the sensitivity", plant_bug, EP
 def audit() -> AuditPlan:
     """Plan the audit of the private disclosure."""
     return AuditPlan(
-        {"": claim_makers([disclosure])},
+        {"": claim_makers([audited_disclosure])},
         BUGS,
         conclusion="No violation of the disclosure's claim was found. That is no proof.",
         after="tacit attack standard-scheme RATINGS  measures what letters reveal.",

@@ -206,7 +206,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
     of_grid = options_of(Grid)
     measured = {name: value for name, value in asdict(settings).items() if name in of_grid}
-    asked = measured | {
+    parameters = measured | {
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
@@ -219,20 +219,25 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             first_seed=settings.seed,
             workers=settings.workers,
             progress=advance,
-            **asked,
+            **parameters,
         )
     pairs = []
-    for overlap in settings.overlaps if settings.similarities else ():
+    counted_overlaps = settings.overlaps if settings.similarities else ()
+    for overlap in counted_overlaps:
         split = cross_domain_split(
             ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
         )
         pairs.append({"overlap": overlap} | similarities_found(split.train, **domains))
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **asked)
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **parameters)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
     outcome = verdict(table)
+    data = table.to_dict()
+    if pairs:
+        data["similarities"] = pairs
+    data["manifest"] = made_with
     return Result(
-        table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
+        data,
         (
             f"{outcome.headline}. {outcome.sentence}",
             points(table),

@@ -32,7 +32,7 @@ def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) 
     Args:
         epsilon: What a user chose; the events come to it within rounding.
         delta: Probability that the bound of epsilon fails.
-        spent: The card of fitted lists; None: of a fit whose catalogue and scale are public.
+        spent: Card of the fitted lists; None before a fit, for a public catalogue and scale.
     """
     settings = profile_settings.Settings(epsilon=epsilon, delta=delta)
     lists = spent or profile_guarantees.card_before_fit(settings)

@@ -216,7 +216,7 @@ def refilled_voters(rounds: int) -> Pattern:
 
 
 def rare_voters(rounds: int) -> Pattern:
-    """Make voters of whom twelve others vote in each round, in halves, and nearly all abstain."""
+    """Make 240 others of whom twelve vote in each round, in halves, and the rest abstain."""
     others = np.arange(240)
     silent = others // 12 != np.arange(rounds)[:, None]
     return _follow_second_object(np.where(silent, ABSTAINS, others % 2), np.ones_like(others))

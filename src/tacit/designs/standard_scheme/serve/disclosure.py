@@ -218,7 +218,7 @@ class ServedDisclosure(ServedThing):
     def _log_digest(self) -> int:
         """Enter the digest in the log; return the calendar epoch."""
         now = epochs.calendar_epoch(int(time.time()), self.disclosure.epoch_length)
-        self.log.serve(self.disclosure.digest, now)
+        self.log.enter_digest(self.disclosure.digest, now)
         return now
 
     @property

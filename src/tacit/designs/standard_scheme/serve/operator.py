@@ -127,7 +127,7 @@ class DigestLog:
         """List the entries as they are shown, the earliest first."""
         return [{"epoch": epoch, "digest": digest} for epoch, digest in self._known.items()]
 
-    def serve(self, digest: str, now: int) -> None:
+    def enter_digest(self, digest: str, now: int) -> None:
         """Enter a digest as the one of epoch `now`.
 
         Raises:

@@ -91,7 +91,7 @@ class Drawer:
         program = partial(fit_published, self.settings, table)
         return [
             Execution(each.draws, self._read_drawn(each.result))
-            for each in executions(program, self._counts)
+            for each in executions(program, self._is_enumerated)
         ]
 
     def noise(self, table: Ratings, given: int) -> Noise:
@@ -102,13 +102,18 @@ class Drawer:
         similar = []
         for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
             with intercept_samplers(answer) as calls:
-                each = execute(partial(fit_published, self.settings, table), indices, self._counts)
+                each = execute(
+                    partial(fit_published, self.settings, table), indices, self._is_enumerated
+                )
             similar.append(float(each.result["0.similarities"][self.row, 0]))
         return Noise(similar[0], similar[1] - similar[0], calls[0].scale)
 
-    def _counts(self, module: str, row: int) -> bool:
-        images = module in _DRAWS_IMAGES
-        return images if self.row is None else not images and row == self.row
+    def _is_enumerated(self, module: str, row: int) -> bool:
+        """Say whether a draw is looked at: by the module that makes it, and by its row."""
+        draws_images = module in _DRAWS_IMAGES
+        if self.row is None:
+            return draws_images
+        return not draws_images and row == self.row
 
     def _read_drawn(self, released: Released) -> Hashable:
         shown = released["0.images"] if self.row is None else released["0.neighbours"][self.row]
@@ -120,31 +125,30 @@ def _chances_of_results(side: Sequence[Execution[Hashable]]) -> dict[Hashable, F
     return {execution.result: execution.chance for execution in side}
 
 
-def _encode_results(
-    side: Sequence[Execution[Hashable]], code: Mapping[Hashable, int]
+def _sample_codes(
+    side: Sequence[Execution[Hashable]], code: Mapping[Hashable, int], count: int
 ) -> NDArray[np.int64]:
-    """Encode the result of each of one table's executions: (executions,)."""
-    return np.array([code[execution.result] for execution in side], dtype=np.int64)
+    """Sample one table's executions, and return the (count,) codes of their results."""
+    codes = np.array([code[execution.result] for execution in side], dtype=np.int64)
+    return codes[sample_executions(side, count, secure())]
 
 
 def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
-    """Compare draws by exact chances and by samples; noise is left aside."""
+    """Make a check that compares two tables' draws, by exact chances and by samples.
+
+    Noise is left aside.
+    """
 
     def check(samples: int, alpha: float) -> PairResult:
         sides = [drawer.every_execution(table) for table in pair]
         p, q = map(_chances_of_results, sides)
-        code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-        codes = [_encode_results(side, code) for side in sides]
-        first, second = (
-            lambda n, side=side: codes[side][sample_executions(sides[side], n, secure())]
-            for side in (0, 1)
-        )
+        code = {result: number for number, result in enumerate(dict.fromkeys([*p, *q]))}
+        sample_first, sample_second = (partial(_sample_codes, side, code) for side in sides)
         known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha)
-        seen = compare(first, second, samples=samples, alpha=alpha, known=known)
+        sampled = compare(sample_first, sample_second, samples=samples, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
-        return PairResult(
-            name, exact_losses.exact_loss(p, q), None, seen.lower_bound, ideal, samples
-        )
+        exact = exact_losses.exact_loss(p, q)
+        return PairResult(name, exact, None, sampled.lower_bound, ideal, samples)
 
     return check
 

@@ -78,7 +78,7 @@ class Contender:
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None, str | None]:
-        """Parameters by which a comparison names it, at any k."""
+        """Parameters by which a comparison names the contender; k is none of them."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
@@ -93,13 +93,13 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
+        """Name such as `X-Map (item-based), sound`; baselines and NX-Map have no variant in it."""
         name = NAMES[self.method]
         return f"{name}, {self.variant}" if self.method in PRIVATE else name
 
     @property
     def budget(self) -> str:
-        """`ε = 1, δ = 1e-06`; empty without privacy."""
+        """Budget in words, such as `ε = 1, δ = 1e-06`; empty without privacy."""
         if self.method not in PRIVATE:
             return ""
         if math.isinf(self.epsilon):
@@ -245,8 +245,8 @@ def judge_target(
         raise DataError(
             "nobody has held-out ratings in the target domain", fix="Hold out more people."
         )
-    known = target[split.train.items]
-    if not known.any():
+    in_target = target[split.train.items]
+    if not in_target.any():
         raise DataError(
             "no training rating is left in the target domain", fix="Hold out fewer people."
         )
@@ -261,7 +261,7 @@ def judge_target(
     counts = np.diff(test.offsets)[people]
     errors = np.full(len(people), np.nan)
     if stars:
-        truth, predicted = stars_of(recommender, split.train.where(known), test, people)
+        truth, predicted = stars_of(recommender, split.train.where(in_target), test, people)
         owner = np.repeat(np.arange(len(people)), counts)
         errors = np.bincount(owner, np.abs(predicted - truth))
     return Judgement(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
