@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from tacit.accounting.rounding import sum_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.clients import failure, smallest_slack
+from tacit.designs.prec.gate import failure_chance, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
@@ -285,7 +285,7 @@ def _try_peers(settings: PRecSettings, peers: int) -> Plan | None:
         if gate < SMALLEST_EPSILON:
             return None
     slack = smallest_slack(gate, settings.delta / settings.clients_together * _SAFE)
-    return Plan(peers, slack, gate, floor, basis, failure(gate, slack))
+    return Plan(peers, slack, gate, floor, basis, failure_chance(gate, slack))
 
 
 def _best_peers(settings: PRecSettings, weight: float) -> int:

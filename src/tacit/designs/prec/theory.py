@@ -174,8 +174,8 @@ def kappa(m: int, T: int, R: int) -> float:
 def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -> float:
     """* Theorems 11 and 17 with whole voters and `leak`: a third or a fourth of `eps_tight`.
 
-    floor: on the credits of all survivors, `credit_floor` if the promise is kept. weight: the
-    fewest survivors, at least 2 (P if the promise is kept).
+    `floor` is that of the credits of all survivors, `credit_floor` if the promise is kept; `weight`
+    is the fewest survivors, at least 2, P if the promise is kept.
 
     A round with W survivors tells `leak` at most, and it tells something only if some object that
     now costs its voters credit is above rho in one of the two patterns: with c votes, 2mc > W, or

@@ -78,9 +78,13 @@ def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInf
 
 
 def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> ReportInformation:
-    """Information of the bit about a random pair.
+    """Compute the information of the bit about a random pair.
 
-    identical: whether a yes means that both items are rated alike, not that both are liked.
+    Args:
+        N: Items.
+        w: Rated items.
+        eps: Loss of the bit.
+        identical: Whether a yes means that both items are rated alike, not that both are liked.
     """
     name = "pairwise-identical" if identical else "pairwise-preference"
     yes = 0.5 if identical else 0.25

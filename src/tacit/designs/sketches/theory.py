@@ -233,9 +233,9 @@ def theorem_5_1(
 ) -> float:
     """* People that are enough for MaxSense, by Chernoff, with chance 1 - eta. inf if D is 0.
 
-    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2); eta = N^-d in the paper's words. eps: of ONE bit.
-    With several questions (Theorem 5.3) an item lies in at most one of a person's sets, so that
-    people count once for each question.
+    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2); eta = N^-d in the paper's words. eps is the loss of
+    ONE bit. With several questions (Theorem 5.3) an item lies in at most one of a person's sets, so
+    that people count once for each question.
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 48 * N**2 * math.log(2 * N / eta) / strength
@@ -246,8 +246,8 @@ def clt_users(
 ) -> float:
     """* People that MaxSense needs, by the normal approximation, normalised scores.
 
-    8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps: of ONE
-    bit. s: chance of a 1.
+    8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps is the loss
+    of ONE bit, s the chance of a 1.
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 8 * s * (1 - s) * N**2 * math.log(N / eta) / strength

@@ -149,10 +149,17 @@ class StandardScheme:
         memory: State | None = None,
         dice: bytes | Dice | None = None,
     ) -> Device:
-        """One person's device. Keep `memory` and the secret: two decisions on one item tell.
+        """Make one person's device.
 
-        dice: the account's secret, or where draws come from; by default a new secret. DataError
-        for an attribute or value that the disclosure does not name.
+        Keep the memory and the secret: two decisions about one item tell the attribute.
+
+        Args:
+            attributes: The person's values of the hidden attributes.
+            memory: What was decided before; by default nothing.
+            dice: The account's secret, or where draws come from; by default a new secret.
+
+        Raises:
+            DataError: The disclosure does not name such an attribute or value.
         """
         self._require_fit()
         memory = State(created=0) if memory is None else memory

@@ -81,10 +81,17 @@ class Ease:
         return np.asarray(np.diff(self.weights.indptr) > 0)
 
     def preferences(self, levels: sparse.csr_array, stars: Floats) -> Ints:
-        """(people, items) preferences in thousandths, for released (people, items) CSR levels.
+        """Compute preferences from what people show.
 
-        stars: (people, items) predicted levels. They order the items left out, below all others.
         Where a person shows no item that has weights, items are ordered by popularity.
+
+        Args:
+            levels: (people, items) CSR of released levels.
+            stars: (people, items) predicted levels; they order the items left out, below all
+                others.
+
+        Returns:
+            (people, items) thousandths.
         """
         has_weights = self.has_weights
         shown = weigh_levels(levels, self.n_levels)

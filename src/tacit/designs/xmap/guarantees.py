@@ -206,11 +206,14 @@ def _utility() -> Claim:
 
 @cache
 def selection_loss(people: int, sensitivity: float | None = None) -> float:
-    """Exact log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
+    """Compute the log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
 
     `people` rate t_i and t_1 one above their means, as many t_i and t_2; one more rates t_i and
     t_1 two above their own mean, such as 5-5-1-1 among people of 4-4-2-2.
-    sensitivity: None for the printed SS.
+
+    Args:
+        people: How many rate t_i with t_1, and how many with t_2.
+        sensitivity: Sensitivity of every candidate; None for the printed SS.
     """
     odds = []  # logarithms of t_1 against t_2
     for present in (True, False):
@@ -226,9 +229,10 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
 
 
 def noise_scales(people: int) -> tuple[float, float]:
-    """Scales of PNCF's noise on the similarity of t_i and t_1, with one person and without.
+    """Compute the scales of PNCF's noise on one similarity, with one person and without.
 
-    people: how many rate t_i and each other item in the example of `selection_loss`.
+    Args:
+        people: As in the example of `selection_loss`.
     """
     present, absent = (
         theory.similarity_sensitivity(*_columns(people, there)[:2]) for there in (True, False)

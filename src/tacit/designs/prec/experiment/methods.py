@@ -24,8 +24,8 @@ from tacit.accounting.events import Event, Exponential, repeat
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.designs.prec import PRec, PRecSettings, theory
-from tacit.designs.prec.clients import failure
 from tacit.designs.prec.experiment.worlds import UNPROMISED, Game, Likes, Votes
+from tacit.designs.prec.gate import failure_chance
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
@@ -207,7 +207,7 @@ def loss_bound(game: Game, method: str) -> float | None:
         return lost
     survivors = theory.credit_floor(game.diversity, game.radius, game.peers) // settings.credit
     between = survivors - settings.plan.threshold
-    chance = game.rounds * failure(settings.plan.gate, between - 2) if between > 0 else 1.0
+    chance = game.rounds * failure_chance(settings.plan.gate, between - 2) if between > 0 else 1.0
     return proved + lost * min(1.0, chance)
 
 

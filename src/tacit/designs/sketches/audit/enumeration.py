@@ -60,10 +60,15 @@ def report_chances(
     times: int = 1,
     forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Chances of all that is sent, by running the device for every fall of its coins.
+    """Compute the chances of all that is sent, by running the device for every fall of its coins.
 
-    rated: which items have stars; None for all of them. times: how often it is asked. forgets: as
-    a device that has lost its memory in between.
+    Args:
+        campaign: The question.
+        secret: The account's.
+        likes: Which items are liked.
+        rated: Which items have stars; None for all of them.
+        times: How often the device is asked.
+        forgets: Whether it loses its memory in between.
     """
     history: dict[ItemId, float] = {
         item: LIKED if like else DISLIKED

@@ -139,7 +139,16 @@ def run_attacks(
     releases: Sequence[str],
     attacks: Sequence[str] = (),
 ) -> HidingTable:
-    """The experiment with those options. attacks: in place of the panel, if there are any."""
+    """Run the experiment with a command's options.
+
+    Args:
+        settings: The options.
+        run: The command's run.
+        ratings: Ratings of everybody.
+        attribute: Name of the attribute.
+        releases: What the attacked people send.
+        attacks: Names of attackers in place of the panel's; empty for the panel.
+    """
     from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 
     with run.progress("Attacking", count_steps(settings.folds)) as advance:
@@ -347,7 +356,7 @@ def cost_table(table: HidingTable) -> Table:
 
 
 def describe_exact_leaks(table: HidingTable) -> list[str]:
-    """Whose fractions tell all."""
+    """Say which releases tell the attribute by the fractions of their levels."""
     read = [name for name, area in table.fractions.items() if _level(area) == TOP]
     if not read:
         return []

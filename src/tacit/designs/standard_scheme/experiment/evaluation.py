@@ -73,15 +73,33 @@ def evaluate_hiding(
     workers: int = 0,
     progress: Progress | None = None,
 ) -> HidingTable:
-    """Attack every release, folds by user. `steps(folds)` says how far progress counts.
-
-    attacks: names of attackers in place of those of the panel. schedules: how the release that is
-    judged is also watched over time; by default all of them with the full panel, and two with the
-    quick one. edges: public edges of the attribute, if it is a number.
+    """Attack every release, with folds of people.
 
     Results depend on the seed and the data only, not on the number of workers; with a finite
     `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
     is a real release.
+
+    Args:
+        ratings: With the attribute in `user_attributes`.
+        attribute: Name of the attribute.
+        folds: Number of folds.
+        releases: What the attacked people send: names in `RELEASES`.
+        panel: `quick` or `full`: how many attackers there are.
+        attacks: Names of attackers in place of those of the panel.
+        schedules: How the release that is judged is also watched over time; by default all of them
+            with the full panel, and two with the quick one.
+        variant: As in `Settings`.
+        disclosure_epsilon: As in `Settings`.
+        contributions: As in `Settings`.
+        profiles: As in `Settings`.
+        factors: As in `Settings`.
+        edges: Public edges of the attribute, if it is a number.
+        seed: Seed of folds, draws and attackers.
+        workers: Processes; 0: one for each core.
+        progress: Called with the number of steps that are done, of `steps(folds)`.
+
+    Raises:
+        ConfigError: A name or a number of folds that there is not.
     """
     names = panel_names(panel) if attacks is None else checked(attacks)
     if schedules is None:

@@ -103,7 +103,7 @@ class _Fold:
         self.result = FoldResult()
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
-        """Tables estimated without this fold and the other one, and those of the refits."""
+        """Look up the tables estimated without this fold and another, and those of the refits."""
         return self.pairs[min(self.fold, other), max(self.fold, other)]
 
     def measure(self) -> FoldResult:
@@ -178,7 +178,13 @@ class _Fold:
         return Releases(self.experiment.stars(levels), public, table, epochs)
 
     def simulate_people(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
-        """Released levels of the people of a fold. name: of the random stream."""
+        """Simulate the released levels of the people of a fold.
+
+        Args:
+            other: Number of the fold.
+            rule: What devices do.
+            name: Name of the random stream.
+        """
         people = self.experiment.people_inside(other)
         levels = self.experiment.people.levels[people]
         labels = self.experiment.labels[people]
@@ -288,11 +294,18 @@ def _two_rows(table: Ints, target: int) -> Floats:
 
 
 def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
-    """(people, values) share of released levels that are whole once a value's offset is added.
+    """Compute the share of released levels that are whole once a value's offset is added.
 
-    lattice: micro-levels between true stars, within 2 millionths. Nothing is learned: offsets are
-    public. True stars lie on the lattice, so an unrounded release fits the true value only, and
-    everybody is read exactly. A rounded one fits none.
+    Nothing is learned: offsets are public. True stars lie on the lattice, so an unrounded release
+    fits the true value only, and everybody is read exactly. A rounded one fits none.
+
+    Args:
+        levels: (people, items) CSR of released levels.
+        tables: The public tables.
+        lattice: Micro-levels between true stars, within 2 millionths.
+
+    Returns:
+        (people, values) shares.
     """
     rows = entry_people(levels)
     people = levels.shape[0]

@@ -62,9 +62,16 @@ def round_counts(counts: Floats) -> Floats:
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
-    """(values, items) deviations of the groups' means from the item's, centred over values.
+    """Compute the deviations of groups' means from the item's mean, centred over values.
 
-    coarse: take rounded counts and sums.
+    Args:
+        counts: (values, items) numbers of ratings.
+        sums: (values, items) sums of levels.
+        pseudo: Ratings at the mean that are added to each group.
+        coarse: Whether counts and sums are rounded first.
+
+    Returns:
+        (values, items) levels.
     """
     deviating = sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
     if coarse:
@@ -86,11 +93,17 @@ def _unexplained_error(counts: Floats, sums: Floats, offsets: Floats) -> float:
 
 
 def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
-    """(values, items) estimates of P(item rated | value), for the selection rule.
+    """Estimate P(item rated | value), for the selection rule.
 
-    shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
-    value against the rest, fitted to all items together: rounded counts of rare items would pass
-    for real differences in a prior of their own. Otherwise add-one smoothing, as published.
+    Args:
+        statistics: Sums over people.
+        shrink: Whether to take posterior means, from rounded counts, under a normal prior on the
+            log odds ratio of a value against the rest, fitted to all items together: rounded counts
+            of rare items would pass for real differences in a prior of their own. Otherwise add-one
+            smoothing, as published.
+
+    Returns:
+        (values, items) chances.
     """
     people = statistics.people.sum(axis=0)
     counts = statistics.counts.sum(axis=0)

@@ -220,7 +220,11 @@ def _cap_chances(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
 def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
     """Make the disclosure that goes to every device: what it needs for this rule, and nothing else.
 
-    others: further fields of `Disclosure`; epoch_length is a week unless given, aliases are none.
+    Args:
+        tables: Tables of each attribute.
+        rule: What devices do.
+        others: Further fields of `Disclosure`; `epoch_length` is a week unless given, `aliases`
+            are none.
     """
 
     def array_if(transform: str, array: Ints | None) -> Any:
