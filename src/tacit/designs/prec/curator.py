@@ -119,7 +119,7 @@ class Curator(MechanismRun):
             rows = self._voters.admit(voters)
             cast = places
             if not isinstance(rows, slice):
-                cast = self._voters.default(self.number, self.round + 1, len(index.ids))
+                cast = self._voters.default_votes(self.number, self.round + 1, len(index.ids))
                 cast[rows] = places
             self._advance(tuple(index.ids.tolist()), cast)
 

@@ -203,7 +203,7 @@ class Voters:
         self.join(voters)
         return self._rows[self._index.find(voters)]
 
-    def default(self, run: int, number: int, size: int) -> Votes:
+    def default_votes(self, run: int, number: int, size: int) -> Votes:
         """Make everybody's vote in a round, unless they vote themselves: (rows,) places."""
         word = np.array([(run + number * _GOLDEN) & _MASK], dtype=np.uint64)
         mixed = _mix(self._keys ^ _mix(word)[0])

@@ -68,21 +68,21 @@ def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
     truth = campaign.truth / WHOLE
     answers = server.reports * campaign.questions
     # Three tests that can be set off in the mean by chance, shared among all items.
-    each = false_alarm / (3 * campaign.items)
-    often = binom.isf(each, server.reports, campaign.asked_share)
-    ones = binom.isf(each, np.maximum(counts.asked, 1), truth)
-    most = int(binom.isf(false_alarm, campaign.questions, truth))
-    beyond = binom.sf(most, campaign.questions, truth)
-    total = int(server.ones @ np.arange(campaign.questions + 1))
-    few = binom.ppf(false_alarm / 6, answers, 1 - truth)
-    many = binom.isf(false_alarm / 6, answers, truth)
+    false_alarm_of_item = false_alarm / (3 * campaign.items)
+    most_asked = binom.isf(false_alarm_of_item, server.reports, campaign.asked_share)
+    most_answered = binom.isf(false_alarm_of_item, np.maximum(counts.asked, 1), truth)
+    most_ones = int(binom.isf(false_alarm, campaign.questions, truth))
+    share_beyond = binom.sf(most_ones, campaign.questions, truth)
+    ones = int(server.ones @ np.arange(campaign.questions + 1))
+    fewest_ones_in_all = binom.ppf(false_alarm / 6, answers, 1 - truth)
+    most_ones_in_all = binom.isf(false_alarm / 6, answers, truth)
     return Findings(
-        asked=np.flatnonzero(counts.asked > often),
-        answered=np.flatnonzero(counts.ones > ones),
-        reports=int(server.ones[most + 1 :].sum()),
-        most_ones=most,
-        most_reports=int(binom.isf(false_alarm, server.reports, beyond)),
-        share=bool(total < few or total > many),
+        asked=np.flatnonzero(counts.asked > most_asked),
+        answered=np.flatnonzero(counts.ones > most_answered),
+        reports=int(server.ones[most_ones + 1 :].sum()),
+        most_ones=most_ones,
+        most_reports=int(binom.isf(false_alarm, server.reports, share_beyond)),
+        share=bool(ones < fewest_ones_in_all or ones > most_ones_in_all),
     )
 
 
@@ -128,7 +128,7 @@ def manipulation(
     room = 2 * threshold * np.sqrt(people * asked * (1 - asked))
 
     def shift(extra: float) -> float:
-        """Move of a score by so many answers that are 1, where honest ones are at least a lie."""
+        """Compute how far a score moves by so many further answers that are all 1."""
         return float(truth * extra / (honest + extra))
 
     return Bound(

@@ -118,7 +118,7 @@ class Plan:
 
     def method_plan(self, method: str) -> MethodPlan:
         """Look up one method's plan."""
-        return next(own for own in self.methods if own.method == method)
+        return next(planned for planned in self.methods if planned.method == method)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None for infinity and for bounds that are not known."""

@@ -134,6 +134,7 @@ def make_reports(
 
 
 def _cap_likes(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, Ints]:
+    """Keep at most `cap` likes of each person, chosen at random."""
     counts = np.diff(starts)
     if len(counts) == 0 or counts.max() <= cap:
         return starts, likes

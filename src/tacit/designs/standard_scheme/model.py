@@ -215,11 +215,11 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The n best unseen items for a person with this history.
+        """List the n best unseen items for a person with this history.
 
-        With `attributes` it is made from the obfuscated release, as a recommender far away would
-        make it. Without, it is made here from the true stars, and nothing would be sent. The model
-        keeps no person: a bare `user` gets the list of a person without ratings.
+        With `attributes` the list is made from the obfuscated release, as it is made for a device.
+        Without them it is made from the true stars, and nothing would be sent. The model keeps no
+        person: a bare `user` gets the list of a person without ratings.
         """
         self._require_fit()
         wanted: dict[str, Any] = {"user": user, "n": n}

@@ -249,7 +249,7 @@ class XMap(base.ItemRecommender):
         return () if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card: what other people get to see says this much about one person."""
+        """Return one card: how much the lists that others see say about one person."""
         self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:

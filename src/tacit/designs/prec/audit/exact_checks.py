@@ -84,7 +84,7 @@ def worst_streams(kind: type[PRec]) -> list[CheckResult]:
 
 
 def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> list[CheckResult]:
-    """Compute all views of 6 rounds, and when the gate shut, of clients with few peers or none."""
+    """Check all views of 6 rounds, and when the gate shut, of clients with few peers or none."""
     settings = settings_for(gate)
     plan = settings.plan
     pairs = [walk_pair(kind, settings, votes) for votes in hostile_patterns(settings, instances)]
@@ -108,7 +108,7 @@ def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> l
 
 
 def views_without_gate(_: type[PRec]) -> list[CheckResult]:
-    """Compute the views of a run without a gate, to see that the patterns are hostile indeed."""
+    """Check that the patterns are hostile: without a gate their views tell more than is allowed."""
     settings = settings_for(3.0)
     without_gate = PRecSettings(6, 2, 80, PEERS, variant="published")
     delta = 0.0
@@ -119,7 +119,7 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
 
 
 def changing_voters(kind: type[PRec]) -> list[CheckResult]:
-    """Compute runs whose voters replace those who are used up, and runs of rare voters."""
+    """Check runs whose voters replace those who are used up, and runs of rare voters."""
     results = []
     for name, votes in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
         settings = PRecSettings(12, 2, votes.votes.shape[1], PEERS, delta=1e-3)
@@ -129,7 +129,7 @@ def changing_voters(kind: type[PRec]) -> list[CheckResult]:
 
 
 def colluding_clients(kind: type[PRec]) -> list[CheckResult]:
-    """Compute two clients together: twice the card's epsilon and delta hold, once does not."""
+    """Check two clients together: twice the card's epsilon and delta hold, once does not."""
     settings = settings_for(0.5, rounds=3)
     most = 0.0
     for votes in hostile_patterns(settings, 8, rounds=3):

@@ -135,7 +135,7 @@ def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
 
 
 def _dearest_share(law: OutputDistribution, voters: int) -> float:
-    """Find the share of voters for a disliked object at which a recommendation uses up least."""
+    """Find the share of voters who get a disliked object recommended most, for what it uses up."""
 
     def efficiency(spent: int) -> float:
         chance = law.chances(np.array([spent, voters - spent]))[0]

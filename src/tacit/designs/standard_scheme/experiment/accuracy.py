@@ -132,6 +132,7 @@ class Judge:
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
+        """Compute errors in stars of predictions with the true attribute and with a guessed one."""
         truth = self._experiment.stars(self._held).data
         predicted = self._stars_at(elsewhere)
         return {

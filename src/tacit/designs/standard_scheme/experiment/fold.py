@@ -374,7 +374,7 @@ class KnownCount:
         return log_odds(self._model, self._features(seen, counts, keep))
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
-        """Summaries, and how far each estimate lies from the number, plain and in its sd."""
+        """Compute summaries, and how far each value's estimate of the number of rated items is off."""
         rows = seen.rows
         people = seen.ratings.shape[0]
         columns = []

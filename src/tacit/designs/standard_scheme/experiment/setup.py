@@ -230,7 +230,7 @@ def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
 
 
 def match_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
-    """`values` where `pattern` has entries; NaN where it has one that `values` lacks."""
+    """Take the values at the entries of a pattern; NaN where there is no value."""
     return replace_data(pattern, read_entries(values, entry_people(pattern), pattern.indices))
 
 

@@ -72,8 +72,8 @@ def turned_tables(books: int, films: int) -> Tables:
 
     Another rates books and all films but the first alike, mildly. Without the one person the first
     film is as unlike each book as can be, and all else like them; with them nearly the reverse. A
-    third person gives one star to everything: being all at their mean,
-    their ratings change no similarity, but let every pair agree.
+    third person gives one star to everything: being all at their mean, their ratings change no
+    similarity, but let every pair agree.
     """
     first, *others = (f"film {place}" for place in range(films))
     alike = [f"book {place}" for place in range(books)]
