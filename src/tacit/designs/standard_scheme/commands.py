@@ -150,7 +150,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
-    """The named model, or what is to be replaced if that is such a model."""
+    """Load the earlier model: the named one, or the one at `out`; None where there is none."""
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.recommenders.model_files import load_model
 

@@ -28,7 +28,7 @@ def _every_bit_at_full_price(likes: Likes, bug: bool) -> dict[Hashable, Fraction
 
 
 def _pair_of_rated_items(rated: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """Compute the chances of a device that chooses its pair by what was rated, and hides it not."""
+    """Compute the chances of a device that chooses its pair by what was rated, in plain sight."""
     method = "pairwise-rated" if bug else "pairwise-preference"
     return report_chances(small_campaign("user", 1, 4, _EPSILON, method), bytes(32), _ALL, rated)
 

@@ -374,7 +374,7 @@ class KnownCount:
         return log_odds(self._model, self._features(seen, counts, keep))
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
-        """Compute summaries, and how far each value's estimate of the number of rated items is off."""
+        """Compute summaries, and the error of each value's estimate of the number of ratings."""
         rows = seen.rows
         people = seen.ratings.shape[0]
         columns = []
