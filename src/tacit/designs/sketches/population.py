@@ -71,7 +71,7 @@ def true_bits(
 
 
 def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """1 where a rating is a like; no other entry."""
+    """Mark likes: a sparse matrix of 1 where a rating is a like."""
     likes = matrix.copy()
     likes.data = (likes.data >= liked_from).astype(float)
     likes.eliminate_zeros()

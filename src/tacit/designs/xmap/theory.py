@@ -203,7 +203,7 @@ def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
 
 
 def _times_around(rate: float) -> Floats:
-    """(times,) moments that part the distribution of one clock, or of a few, into small steps."""
+    """Choose (times,) at which to integrate, close together where a clock of this rate rings."""
     shares = np.linspace(0, 1, _TIMES // 2, endpoint=False)
     times = np.concatenate([-np.log1p(-shares), np.geomspace(1e-9, 60, _TIMES // 2)])
     return np.unique(times) / rate

@@ -226,7 +226,7 @@ def attack(settings: AttackSettings, run: Run) -> Result:
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
-    """The panel, over time, what breaks it, releases and their cost."""
+    """Lay out the page: the panel, attacks over time, what breaks a release, what releases cost."""
     judged = table.judged or "none"
     panel = f"The panel on {judged}"
     breaks = "What breaks it: items known to be rated, and their number"
