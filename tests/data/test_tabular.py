@@ -147,7 +147,13 @@ def test_leading_zeros_keep_a_column_text(write: Any) -> None:
     assert ratings.item_ids.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("odd", ["-7", "+7", "7.0", "99999999999999999999", "٧", "0x7"])
+def test_ids_written_as_floats_are_whole_numbers(write: Any) -> None:
+    """17850.0, as a table with missing ids is saved, is 17850."""
+    ratings = read_ratings(write("user,item,rating\n17850.0,1,3\n8.0,2,4\n"))
+    assert ratings.user_ids.tolist() == [8, 17850]
+
+
+@pytest.mark.parametrize("odd", ["-7", "+7", "7.5", "99999999999999999999", "٧", "0x7"])
 def test_other_ways_to_write_a_number_keep_a_column_text(write: Any, odd: str) -> None:
     """Signs, decimals, numbers beyond 64 bits and other digits are text."""
     ratings = read_ratings(write(f"user,item,rating\n{odd},1,3\n8,2,4\n"))

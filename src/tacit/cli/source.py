@@ -46,8 +46,21 @@ class RatingsOptions:
     )
     delimiter: str | None = DELIMITER
     scale: str | None = option("MIN:MAX:STEP, such as 1:5:1; detected if left out.")
+    written: Path | None = option(
+        "How the rows are written, as  tacit data import  describes it in the data.json of its "
+        "folder: each row is read by itself, and nothing is guessed.",
+        flag="--format",
+    )
+    where: list[str] | None = option(
+        "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
+        "several conditions have to hold."
+    )
     users: Path | None = option("File of user attributes.")
     items: Path | None = option("File of item metadata: titles, genres, prices and so on.")
+    items_from_ratings: bool | None = option(
+        "Titles that stand beside the ratings are public: models publish them.",
+        flag="--items-from-ratings",
+    )
     per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
@@ -94,8 +107,11 @@ class RatingsOptions:
             domain=domain,
             delimiter=self.delimiter,
             scale=self.rating_scale,
+            written=self.written,
+            where=self.where or None,
             users=self.users,
             items=items,
+            items_from_ratings=self.items_from_ratings,
         )
 
     def _put_on_catalogue(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
@@ -122,6 +138,9 @@ class RatingsOptions:
             "--least-plays": self.least_plays is not None,
             "--delimiter": self.delimiter is not None,
             "--users": self.users is not None,
+            "--format": self.written is not None,
+            "--where": bool(self.where),
+            "--items-from-ratings": bool(self.items_from_ratings),
             "--per-item": self.per_item > 1,
             "--per-user": self.per_user > 1,
         }

@@ -39,7 +39,10 @@ class Ratings:
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
     scale_given     whether `scale` was named beforehand, not read off the ratings
     catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
-    dates_given     whether no date was read by an order of day and month seen in other dates
+    row_texts       names of the item metadata that stood beside the ratings: words of people, which
+                    stay with the ratings and which no model uses or publishes
+    guesses         names of what was found in the rows in order to read them, keys of
+                    `PUBLIC_FACTS`: a row may have decided how others were read
     filtered        whether `drop_rare` left out ratings for what other people rated
     """
 
@@ -54,7 +57,8 @@ class Ratings:
     item_metadata: Mapping[str, Column] = field(default_factory=dict)
     scale_given: bool = True
     catalogue_given: bool = False
-    dates_given: bool = True
+    guesses: tuple[str, ...] = ()
+    row_texts: tuple[str, ...] = ()
     filtered: bool = False
 
     @classmethod
@@ -198,6 +202,22 @@ class Ratings:
             if array is not None:
                 sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
+
+    @property
+    def public_metadata(self) -> Mapping[str, Column]:
+        """Item metadata that a model may use and publish: all but text of rows."""
+        return {
+            name: column
+            for name, column in self.item_metadata.items()
+            if name not in self.row_texts
+        }
+
+    def with_row_texts_public(self) -> Ratings:
+        """Take the text that stood beside the ratings for public: cards name it as a condition."""
+        if not self.row_texts:
+            return self
+        guesses = dict.fromkeys([*self.guesses, "titles"])
+        return replace(self, row_texts=(), guesses=tuple(guesses))
 
     @property
     def likes(self) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ People    Ids in a users or items file that have no rating are left out; a file 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,9 +26,11 @@ from tacit.data.tables.cleaning import OnBad, Rules, clean
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
 from tacit.data.tables.guessing import guess
 from tacit.data.tables.names import Role
-from tacit.data.tables.reading import matched, ratings_of, table_of
+from tacit.data.tables.reading import matched, ratings_of, read_written, table_of, with_row_texts
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
+from tacit.data.tables.where import keep_rows
+from tacit.data.tables.written_format import read_format
 from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, find_entry_points
 
@@ -52,6 +54,9 @@ def read_ratings(
     decimal: str | None = None,
     dates: Dates | None = None,
     table: str | None = None,
+    where: Sequence[str] = (),
+    written: PathLike | None = None,
+    items_from_ratings: bool = False,
 ) -> Ratings:
     """Read one file of ratings, or of events: it is one if it has no rating column.
 
@@ -69,7 +74,22 @@ def read_ratings(
     decimal                    "," or ".": the only decimal sign; by default either is one
     dates                      "dayfirst" or "monthfirst": where the column cannot say
     table                      of a database: the table to read
+    where                      conditions on the rows that count, such as "status!=cancelled",
+                               "quantity>0" or "event in view|buy"
+    written                    a description of how the rows are written, such as an imported
+                               folder: each row is then read by itself, a row that does not fit is
+                               dropped, and of the options above scale, users and items remain
+    items_from_ratings         titles that stand beside the ratings are public: models publish
+                               them, and cards name it as a condition
     """
+    if written is not None:
+        columns = (user, item, rating, time, domain, plays, delimiter, decimal, dates, table)
+        if any(value is not None for value in columns) or events or where or least_plays != 1:
+            raise ConfigError("A written format names columns, signs and conditions itself.")
+        if items_from_ratings:
+            raise ConfigError("By a written format no text of rows is read: give titles in a file.")
+        ratings = _read_written_file(path, written, scale)
+        return _with_attributes(ratings, users, items, user=None, item=None, domain=None)
     rules = Rules(on_bad, scale, least_plays, dates, decimal)
     asked: dict[Role, str | None] = {
         "user": user,
@@ -80,15 +100,50 @@ def read_ratings(
         "domain": domain,
     }
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
+    opened = keep_rows(opened, where)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
     guessed = guess(opened, asked, events=events).checked(rules)
-    ratings = ratings_of([guessed], rules).ratings
+    ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
+    if items_from_ratings:
+        ratings = ratings.with_row_texts_public()
+    return _with_attributes(ratings, users, items, user=user, item=item, domain=domain)
+
+
+def _read_written_file(path: PathLike, written: PathLike, scale: RatingScale | None) -> Ratings:
+    """Read each row of a file by itself; one that does not fit the written format is dropped."""
+    form = read_format(Path(written))
+    if scale is not None:
+        form = form.with_scale(scale)
+    return read_written(Path(path), form, "drop").ratings
+
+
+def _with_attributes(
+    ratings: Ratings,
+    users: PathLike | None,
+    items: PathLike | None,
+    *,
+    user: str | None,
+    item: str | None,
+    domain: str | None,
+) -> Ratings:
+    """Add what files say about people and items."""
     if users is not None:
-        ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
+        ratings = with_users(ratings, users, user=user)
     if items is not None:
         ratings = with_items(ratings, items, item=item, domain=domain)
     return ratings
+
+
+def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = None) -> Ratings:
+    """Add what a file says about people to what is known of them.
+
+    How the file is written is found in its rows, which are people's: a guess.
+    """
+    people = matched(path, "user", user, ratings)
+    guesses = dict.fromkeys([*ratings.guesses, "people"])
+    attributes = {**ratings.user_attributes, **people}
+    return replace(ratings, user_attributes=attributes, guesses=tuple(guesses))
 
 
 def ratings_from(
@@ -106,6 +161,7 @@ def ratings_from(
     on_bad: OnBad = "refuse",
     decimal: str | None = None,
     dates: Dates | None = None,
+    where: Sequence[str] = (),
 ) -> Ratings:
     """Ratings, or events where no column holds ratings.
 
@@ -115,7 +171,7 @@ def ratings_from(
     Columns are guessed by name and content unless they are named, ids keep the type they have. The
     options are those of `read_ratings`; a DataError names the record, counted from 1.
     """
-    table = Table(None, _frame(frame))
+    table = keep_rows(Table(None, _frame(frame)), where)
     asked: dict[Role, str | None] = {
         "user": user,
         "item": item,
@@ -196,7 +252,7 @@ def with_items(
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
     columns = matched(path, "item", item, ratings)
-    metadata = {**columns, **ratings.item_metadata}
+    metadata = {**ratings.item_metadata, **columns, **ratings.public_metadata}
     if domain is not None and DOMAIN not in ratings.item_metadata:
         place = path.path if isinstance(path, Table) else path
         metadata[DOMAIN] = [*columns.values()][choose("domain", tuple(columns), domain, place)]
@@ -204,7 +260,8 @@ def with_items(
             domain_of(replace(ratings, item_metadata=metadata))
         except DataError as error:
             raise error.with_place(path=place) from None
-    return replace(ratings, item_metadata=metadata)
+    row_texts = tuple(name for name in ratings.row_texts if name not in columns)
+    return replace(ratings, item_metadata=metadata, row_texts=row_texts)
 
 
 def read_catalogue(
@@ -314,7 +371,17 @@ def load(path: str | Path, **options: Any) -> Ratings:
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):
-        kind, options_of = "an imported folder", {"events", "scale", "users", "items", "domain"}
+        kind, options_of = (
+            "an imported folder",
+            {
+                "events",
+                "scale",
+                "users",
+                "items",
+                "domain",
+                "items_from_ratings",
+            },
+        )
     elif is_movielens(path):
         kind = "a MovieLens folder"
     elif path.is_dir():
@@ -341,9 +408,10 @@ def load(path: str | Path, **options: Any) -> Ratings:
         ratings = read_movielens(path)
     else:
         ratings = read_folder(path, scale=given.get("scale"))
+    if given.get("items_from_ratings"):
+        ratings = ratings.with_row_texts_public()
     if "users" in given:
-        people = matched(given["users"], "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
+        ratings = with_users(ratings, given["users"])
     if "items" in given:
         ratings = with_items(ratings, given["items"])
     return ratings.as_events() if given.get("events") else ratings

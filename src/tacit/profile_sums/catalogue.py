@@ -94,7 +94,7 @@ def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Colum
     Raises:
         DataError: the metadata is missing, or one of `names` is not in it.
     """
-    domains = catalogue.item_metadata.get(column)
+    domains = catalogue.public_metadata.get(column)
     if domains is None:
         raise DataError(
             f"the items have no '{column}'",

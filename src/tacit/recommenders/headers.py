@@ -16,8 +16,8 @@ Titles = Mapping[Any, str]
 
 
 def titles_of(ratings: Ratings) -> Titles:
-    """Titles from item metadata, of the items that have one."""
-    column = ratings.item_metadata.get("title")
+    """Titles from public item metadata, of the items that have one."""
+    column = ratings.public_metadata.get("title")
     if column is None:
         return {}
     pairs = zip(ratings.item_ids.tolist(), column.tolist(), strict=True)

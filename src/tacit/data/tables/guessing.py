@@ -56,6 +56,7 @@ class Guess:
         why: Role to 'asked', 'name' or 'content'.
         events: Whether all rows are events, whatever columns there are.
         warnings: Sentences on what a person should look at.
+        settled: Whether no cell had a say in what the columns are.
     """
 
     table: Table
@@ -63,6 +64,7 @@ class Guess:
     why: dict[Role, str] = field(default_factory=dict)
     events: bool = False
     warnings: tuple[str, ...] = ()
+    settled: bool = True
 
     def checked(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> Guess:
         """Return this guess.
@@ -394,7 +396,17 @@ class _Search:
             self.places.pop("plays", None)
         places = {role: self.places[role] for role in self.asked if role in self.places}
         why = {role: self.why[role] for role in places}
-        return Guess(self.table, places, why, self.events, tuple(self.warnings))
+        warnings = tuple(self.warnings)
+        return Guess(self.table, places, why, self.events, warnings, self._is_settled(places))
+
+    def _is_settled(self, places: Mapping[Role, int]) -> bool:
+        """Tell whether all that is read was asked for or has a usual name, and nothing is left."""
+        for role, at in places.items():
+            if self.why[role] != "asked" and find(role, self.headers, None) != at:
+                return False
+        has_stars = self.events or "rating" in places or "plays" in places
+        has_times = "time" in places or "time" not in self.asked
+        return (has_stars and has_times) or len(places) == len(self.headers)
 
 
 def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = True) -> Guess:

@@ -70,18 +70,20 @@ def open_table(
         kind = "Parquet" if head.startswith(PARQUET) else "Arrow"
         try:
             if kind == "Parquet":
-                opened = Table(path, pl.read_parquet(path, glob=False))
+                frame = pl.read_parquet(path, glob=False)
             else:
-                opened = Table(path, pl.read_ipc(io.BytesIO(path.read_bytes())))
+                frame = pl.read_ipc(io.BytesIO(path.read_bytes()))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(f"the {kind} file cannot be read ({error})", path=path) from None
+        opened = Table(path, frame, kind="typed columns")
     else:
-        raw = unpacked(path)
+        raw, packed = unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
             return text_table(
                 path,
                 raw,
                 encoding=encoding,
+                packed=packed,
                 delimiter=delimiter,
                 headers=headers,
                 header=header,
@@ -127,7 +129,15 @@ def _json(path: Path, raw: bytes) -> Table:
         raise torn[0].with_place(path=path)
     names = dict.fromkeys(name for entry in rows.values() for name in entry)
     columns = {name: [entry.get(name) for entry in rows.values()] for name in names}
-    return Table(path, frame_of(columns), lambda: rows, tuple(torn))
+    one_a_line = not text.lstrip().startswith("[")
+    return Table(
+        path,
+        frame_of(columns),
+        lambda: rows,
+        tuple(torn),
+        kind="json lines" if one_a_line else None,
+        guesses=("ids",),
+    )
 
 
 def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:

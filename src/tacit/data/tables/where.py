@@ -15,22 +15,25 @@ from tacit.errors import ConfigError, DataError
 _CONDITION = re.compile(r"^\s*(.+?)\s*(!=|<=|>=|=|<|>|\s+in\s+)\s*(.*?)\s*$")
 
 
-def keep_rows(table: Table, conditions: Sequence[str]) -> Table:
+def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = False) -> Table:
     """Keep the rows that fulfil all conditions.
 
     Args:
         table: Whole rows.
         conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. Values
             compare as text, and as numbers with < and >. An empty cell fulfils only !=.
+        may_be_empty: Whether no row may be left.
 
     Raises:
         ConfigError: A condition is written in another way.
         DataError: The table has no such column, or no row is left.
     """
+    if not conditions:
+        return table
     kept = pl.Series([True] * len(table.frame), dtype=pl.Boolean)
     for condition in conditions:
         kept &= _fulfilled(table, condition)
-    if conditions and not kept.any():
+    if not (may_be_empty or kept.any()):
         raise DataError(
             "no row fulfils the conditions", path=table.path, found="; ".join(conditions)
         )
@@ -39,7 +42,13 @@ def keep_rows(table: Table, conditions: Sequence[str]) -> Table:
         table,
         frame=table.frame.filter(kept),
         lines=lambda: itertools.compress(table.lines(), mask),
+        where=(*table.where, *conditions),
     )
+
+
+def names_in(conditions: Sequence[str]) -> list[str]:
+    """List the columns of conditions."""
+    return [_parts(condition)[0] for condition in conditions]
 
 
 def has_columns_of(table: Table, conditions: Sequence[str]) -> bool:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
-from tacit.recommenders.public_facts import describe_assumptions, describe_condition
+from tacit.recommenders.public_facts import (
+    describe_assumptions,
+    describe_condition,
+    name_text_of_rows,
+)
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -110,8 +114,10 @@ def cards(
     else:
         person = card_of_sound_release(settings, measurements)
     if settings.has_private_disclosure:
-        return person, card_of_private_disclosure(settings, assumed_public)
-    return person, card_of_exact_disclosure(settings)
+        consenting = card_of_private_disclosure(settings, assumed_public)
+    else:
+        consenting = card_of_exact_disclosure(settings)
+    return name_text_of_rows((person, consenting), assumed_public)
 
 
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:

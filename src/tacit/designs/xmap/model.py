@@ -238,11 +238,13 @@ class XMap(base.ItemRecommender):
         self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            return (card_without_noise(settings.variant),)
-        if self.published_ is not None:
-            return (self.published_.card(),)
-        spent = self._sound_lists().guarantees()[0]
-        return (card_of_sound(settings.epsilon, settings.delta, spent),)
+            card = card_without_noise(settings.variant)
+        elif self.published_ is not None:
+            card = self.published_.card()
+        else:
+            spent = self._sound_lists().guarantees()[0]
+            card = card_of_sound(settings.epsilon, settings.delta, spent)
+        return public_facts.name_text_of_rows((card,), self.taken_)
 
     def __getstate__(self) -> dict[str, Any]:
         """Holds no person, as a file; PrivacyError for a user-based model."""
