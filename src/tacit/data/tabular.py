@@ -18,6 +18,8 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
+from tacit.container import MAGIC
+from tacit.data.columns import MOST_ON_SCALE
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
@@ -33,6 +35,9 @@ from tacit.data.tables.where import keep_rows
 from tacit.data.tables.written_format import read_format
 from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, find_entry_points
+
+_HUNDRED = 100
+"""From stars up to here on, numbers in a matrix may as well be plays or prices."""
 
 
 def read_ratings(
@@ -167,7 +172,8 @@ def ratings_from(
 
     frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
                relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
-               list of tuples (person, item, rating, time), the last one or two left out
+               list of tuples (person, item, rating, time), the last one or two left out; an array
+               of such rows; a dict of columns
     Columns are guessed by name and content unless they are named, ids keep the type they have. The
     options are those of `read_ratings`; a DataError names the record, counted from 1.
     """
@@ -183,7 +189,38 @@ def ratings_from(
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
+    settled = events or scale is not None or rating is not None or plays is not None
+    if hasattr(frame, "tocoo") and not settled:
+        _refuse_numbers_that_are_no_stars(table)
     return ratings_of([guess(table, asked, events=events).checked(rules)], rules).ratings
+
+
+def _refuse_numbers_that_are_no_stars(table: Table) -> None:
+    """Raise DataError for a matrix whose numbers lie on no usual scale of stars."""
+    numbers = np.asarray(table.frame["rating"], dtype=np.float64)
+    scale, odd = RatingScale.nearest(numbers)
+    if scale.maximum < _HUNDRED and odd <= (1 - MOST_ON_SCALE) * len(numbers):
+        return  # stars, of which a few are off the scale
+    raise DataError(
+        "the numbers of the matrix are on no usual scale of stars",
+        fix="Say what they are: scale=tacit.RatingScale(MIN, MAX, STEP), plays='rating' for "
+        "numbers of plays, or events=True if each is an event.",
+    )
+
+
+def history_from(frame: Any) -> dict[Any, float]:
+    """Read one person's own ratings from a frame of items and stars, found by their names.
+
+    Returns:
+        Item id to stars; of an item rated twice the last row counts. Without stars each is a 1.
+    """
+    table = Table(None, _frame(frame))
+    asked: dict[Role, str | None] = {"item": None, "rating": None}
+    guessed = guess(table, asked, contents=False).checked(Rules(), ("item",))
+    columns = clean(table, guessed.places, Rules()).columns
+    items = np.asarray(columns["item"], dtype=object).tolist()
+    stars = columns.get("rating", np.ones(len(items)))
+    return dict(zip(items, np.asarray(stars).tolist(), strict=True))
 
 
 def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
@@ -200,8 +237,12 @@ def _frame(frame: Any) -> Any:
         cells = frame.tocoo()
         columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
         return frame_of({name: np.asarray(column) for name, column in columns.items()})
+    if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.dtype.names is None:
+        frame = frame.tolist()
     if isinstance(frame, list | tuple):
         return frame_of(_columns(frame))
+    if isinstance(frame, Mapping):
+        return frame_of({str(name): _plain_cells(cells) for name, cells in frame.items()})
     try:
         table = nw.from_native(frame)
     except TypeError:
@@ -209,16 +250,23 @@ def _frame(frame: Any) -> Any:
             "ratings cannot be made of this",
             found=type(frame).__name__,
             expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
-            "or a list of tuples (person, item, rating)",
+            "a dict of columns, an array, or a list of tuples (person, item, rating)",
             fix="A file is read by  tacit.read_ratings(PATH).",
         ) from None
     if isinstance(table, nw.LazyFrame):
         table = table.collect("polars")
-    if table.implementation.is_polars():
+    has_objects = any(table[name].dtype == nw.Object for name in table.columns)  # such as UUIDs
+    if table.implementation.is_polars() and not has_objects:
         return table.to_native()
     nested = (nw.List, nw.Struct, nw.Array)
     flat = [name for name in table.columns if not isinstance(table[name].dtype, nested)]
     return frame_of({name: _values(table[name]) for name in flat})
+
+
+def _plain_cells(cells: Any) -> Any:
+    """Give a column of a dict as an array of numbers or a list."""
+    values = cells if isinstance(cells, np.ndarray) else list(cells)
+    return values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
 
 
 def _columns(rows: Any) -> dict[str, list[Any]]:
@@ -363,6 +411,12 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
+    if path.is_file() and _is_model(path):
+        raise DataError(
+            "this is a file of tacit, and no ratings",
+            path=path,
+            fix=f"A model is opened by  tacit.load_model({str(path)!r}).",
+        )
     if path.exists() and not path.is_dir():  # also a pipe
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
@@ -415,6 +469,11 @@ def load(path: str | Path, **options: Any) -> Ratings:
     if "items" in given:
         ratings = with_items(ratings, given["items"])
     return ratings.as_events() if given.get("events") else ratings
+
+
+def _is_model(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC
 
 
 def items_beside(path: Path) -> Path | None:

@@ -24,7 +24,7 @@ from tacit.profile_sums.people import read_history
 from tacit.profile_sums.release import ReleasedLists, describe_release
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.scoring import (
-    Reason,
+    Reasons,
     largest_reasons,
     personal_scores,
     score_items,
@@ -203,7 +203,7 @@ class PrivateLists(base.ItemRecommender):
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
-    ) -> tuple[Reason, ...]:
+    ) -> Reasons:
         """Explain an item's score by own items and by features of them, largest first.
 
         Made from the release and the person's own rows: it spends nothing. Empty where everybody
@@ -225,10 +225,10 @@ class PrivateLists(base.ItemRecommender):
             raise DataError("no such item among those that lists are made of", found=item)
         parts = split_score(profile, ids.index(item), self.released_, self.settings_)
         own_ids = self.context_ids_[parts.items].tolist()
-        return (
-            *largest_reasons("item", own_ids, parts.added_by_item, n),
-            *largest_reasons("feature", self.fitted_.feature_names, parts.added_by_feature, n),
-        )
+        of_items = largest_reasons("item", own_ids, parts.added_by_item, n)
+        names = self.fitted_.feature_names
+        of_features = largest_reasons("feature", names, parts.added_by_feature, n)
+        return Reasons((*of_items, *of_features))
 
     def device_file(self) -> bytes:
         """Pack what devices need to make lists: all of it is released or public.

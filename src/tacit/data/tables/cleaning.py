@@ -294,6 +294,8 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
         whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
         ids = numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64)
         return ids, numbers.is_null()
+    if kind in (pl.Date, pl.Datetime):
+        return column.cast(pl.String), column.is_null()
     raise DataError(
         "an id is an integer or a string",
         found="nested values" if kind.is_nested() else str(kind),

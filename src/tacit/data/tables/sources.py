@@ -242,7 +242,10 @@ def frame_of(columns: dict[str, Any]) -> pl.DataFrame:
 
 def _series(name: str, values: Any) -> pl.Series:
     try:
-        return pl.Series(name, values)
+        series = pl.Series(name, values)
+        if series.dtype != pl.Object:  # such as UUIDs
+            return series
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        texts = [None if value is None else str(value) for value in values]
-        return pl.Series(name, texts, pl.String)
+        pass
+    texts = [None if value is None else str(value) for value in values]
+    return pl.Series(name, texts, pl.String)

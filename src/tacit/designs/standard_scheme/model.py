@@ -135,7 +135,7 @@ class StandardScheme:
                 release would tell the attribute on this scale.
             DataError: an attribute or the item features are missing.
         """
-        inputs.checked_ratings(ratings)
+        ratings = inputs.as_ratings(ratings)
         earlier = None if previous is None else previous.fitted_.people
         self._hold(fitting.fit(self.settings, ratings, earlier))
         return self

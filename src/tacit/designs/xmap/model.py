@@ -20,7 +20,7 @@ from tacit.designs.xmap.sound import SOUND_VERSION, make_sound_lists, read_sound
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.profile_sums.model import PrivateLists
-from tacit.profile_sums.scoring import Reason
+from tacit.profile_sums.scoring import Reasons
 from tacit.recommenders import base, headers, inputs, public_facts
 from tacit.recommenders.base import Floats, History, HistoryTimes, Recommendations
 
@@ -114,7 +114,7 @@ class XMap(base.ItemRecommender):
             ConfigError: A parameter has no such value.
             DataError: A domain has no item, or a target has no rating.
         """
-        inputs.checked_ratings(catalogue_of(ratings))
+        ratings = inputs.as_ratings_source(ratings)
         settings = self.settings
         chosen, domains = keep_domains(ratings, settings)
         known = catalogue_of(chosen)
@@ -220,7 +220,7 @@ class XMap(base.ItemRecommender):
 
     def explain(
         self, item: Any, user: Any = None, *, history: History | None = None, n: int = 3
-    ) -> tuple[Reason, ...]:
+    ) -> Reasons:
         """Name the own items and features that add most to an item's score, as `Private.explain`.
 
         It spends nothing. The published variant has no reasons.
@@ -231,7 +231,7 @@ class XMap(base.ItemRecommender):
         if item not in self._target_ids(None):
             raise DataError("no such item in a target domain", found=item)
         lists = self.sound_
-        return () if lists is None else lists.explain(item, user, history=history, n=n)
+        return Reasons() if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card: what other people get to see says this much about one person."""
