@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tacit.data.columns import align, number_ids
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split, rank_in_person, refuse_share
+from tacit.data.tables.names import is_named
 from tacit.errors import ConfigError, DataError
 
 SEPARATOR = "|"
@@ -40,7 +41,16 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.public_metadata}
         names = [lowered[name] for name in KNOWN_FEATURES if name in lowered]
+        names += [name for name in ratings.public_metadata if is_named("category", name)]
     return {name: split_list(ratings, name) for name in dict.fromkeys(names)}
+
+
+def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> str:
+    """Say which item metadata are features and which are not. names: as for `item_features`."""
+    used = list(item_features(ratings, names))
+    left = [name for name in ratings.public_metadata if name not in used]
+    text = f"Features of items: {', '.join(used) or 'none'}."
+    return text + (f" Not used as features: {', '.join(left)}." if left else "")
 
 
 def split_list(ratings: Ratings, column: str) -> Values:

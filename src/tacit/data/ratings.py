@@ -26,6 +26,26 @@ from tacit.errors import DataError
 from tacit.views import table
 
 
+@dataclass(frozen=True)
+class TableSource:
+    """Columns of a table that ratings were read from."""
+
+    path: str | None
+    """Where the table is; None if it was in memory."""
+    columns: Mapping[str, str]
+    """Role, such as 'user', to header."""
+    why: Mapping[str, str]
+    """Role to 'asked', 'name' or 'content': what says so."""
+
+    def __str__(self) -> str:
+        """Say which column holds what; no cell."""
+        parts = []
+        for role, header in self.columns.items():
+            reason = self.why.get(role, "given")
+            parts.append(f"{role} = {header} ({reason})")
+        return ", ".join(parts)
+
+
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Validated ratings of `n_users` people for `n_items` items; compare two by their `digest`.
@@ -39,6 +59,7 @@ class Ratings:
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
     scale_given     whether `scale` was named beforehand, not read off the ratings
     catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
+    source          where the columns were found; None for what was made of arrays
     row_texts       names of the item metadata that stood beside the ratings: words of people, which
                     stay with the ratings and which no model uses or publishes
     guesses         names of what was found in the rows in order to read them, keys of
@@ -59,6 +80,7 @@ class Ratings:
     catalogue_given: bool = False
     guesses: tuple[str, ...] = ()
     row_texts: tuple[str, ...] = ()
+    source: TableSource | None = None
     filtered: bool = False
 
     @classmethod
@@ -106,10 +128,11 @@ class Ratings:
         )
 
     def __repr__(self) -> str:
-        """Sizes and the scale. No id, no rating."""
+        """Sizes, the scale, and which column held what. No id, no rating."""
+        columns = "" if self.source is None else f"; {self.source}"
         return (
             f"Ratings({len(self):,} ratings of {self.n_users:,} people for {self.n_items:,} items, "
-            f"{self.scale})"
+            f"{self.scale}{columns})"
         )
 
     def _repr_html_(self) -> str:
@@ -216,8 +239,12 @@ class Ratings:
         """Take the text that stood beside the ratings for public: cards name it as a condition."""
         if not self.row_texts:
             return self
-        guesses = dict.fromkeys([*self.guesses, "titles"])
-        return replace(self, row_texts=(), guesses=tuple(guesses))
+        return replace(self, row_texts=()).with_guess("titles")
+
+    def with_guess(self, name: str) -> Ratings:
+        """Add a condition by its name in `PUBLIC_FACTS`."""
+        guesses = dict.fromkeys([*self.guesses, name])
+        return replace(self, guesses=tuple(guesses))
 
     @property
     def likes(self) -> NDArray[np.bool_]:

@@ -146,9 +146,8 @@ def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = N
     How the file is written is found in its rows, which are people's: a guess.
     """
     people = matched(path, "user", user, ratings)
-    guesses = dict.fromkeys([*ratings.guesses, "people"])
     attributes = {**ratings.user_attributes, **people}
-    return replace(ratings, user_attributes=attributes, guesses=tuple(guesses))
+    return replace(ratings, user_attributes=attributes).with_guess("people")
 
 
 def ratings_from(
@@ -421,7 +420,10 @@ def load(path: str | Path, **options: Any) -> Ratings:
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
-        return read_ratings(path, **{"items": items_beside(path)} | given)
+        beside = items_beside(path)
+        if "items" in given or beside is None:
+            return read_ratings(path, **given)
+        return read_ratings(path, **{"items": beside} | given).with_guess("items")
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):

@@ -40,6 +40,10 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
     "catalogue": PublicFact("which items were rated", "give --catalogue FILE"),
     "scale": PublicFact("the scale detected in the ratings", "give --scale MIN:MAX:STEP"),
     "filter": PublicFact("what a filter by numbers of ratings left out", "leave the filter out"),
+    "items": PublicFact(
+        "a file NAME-items beside the ratings, which was read without being named",
+        "name it with --items FILE",
+    ),
     "titles": PublicFact("text that stood beside the ratings", "give titles with --items FILE"),
     "values": PublicFact("which values of the attribute occur", "give --values NAME=A,B"),
     **{name: PublicFact(fact, _WRITTEN) for name, fact in GUESSES.items()},

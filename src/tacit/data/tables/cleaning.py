@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.columns import EVENTS, RatingScale, large_id_error
+from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
 from tacit.data.tables import Table
 from tacit.data.tables.names import Role
 from tacit.data.tables.times import TIME, Dates, TimeForm, ordered, seconds, time_form
@@ -284,7 +284,8 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
 def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
     kind = column.dtype
     if _is_text(kind):
-        return _texts(column, text)
+        column, missing = _texts(column, text)
+        return _refuse_ids_not_served(column), missing
     if kind.is_integer():
         narrow = column.cast(pl.Int64, strict=False)
         wider = narrow.null_count() > column.null_count()
@@ -301,6 +302,16 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
     )
+
+
+def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
+    """Empty the cells with ids that are too long or hold control characters.
+
+    Zero-width joiners stay: words of Persian and many emoji need them.
+    """
+    is_long = column.str.len_chars() > LONGEST_ID
+    is_odd = column.str.contains(r"[\p{C}--[\x{200C}\x{200D}]]")
+    return column.set((is_long | is_odd).fill_null(value=False), None)
 
 
 def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
@@ -378,9 +389,10 @@ _READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
     "time": _times,
     "domain": _texts,
 }
+_AN_ID = f"an integer or a string of at most {LONGEST_ID} characters, without control characters"
 _EXPECTED: dict[Role, str] = {
-    "user": "an integer or a string",
-    "item": "an integer or a string",
+    "user": _AN_ID,
+    "item": _AN_ID,
     "rating": "a finite number such as 4 or 3.5",
     "plays": "a number of 0 or more",
     "time": TIME,

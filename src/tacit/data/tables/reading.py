@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from tacit.data.domains import DOMAIN
-from tacit.data.ratings import Column, Ratings
+from tacit.data.ratings import Column, Ratings, TableSource
 from tacit.data.tables import Table, find
 from tacit.data.tables.cleaning import (
     IdKind,
@@ -99,7 +99,11 @@ def ratings_of(
     if repeats := kept - len(made):
         dropped[SUMMED if "plays" in places else REPEATS] = repeats
     given = rules.scale is not None or "rating" not in places
-    made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)))
+    found = {role: first.headers[at] for role, at in places.items()}
+    source = TableSource(
+        None if first.path is None else str(first.path), found, dict(tables[0].why)
+    )
+    made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
     formats = {
         str(_written_of(each, rules, made)): _written_of(each, rules, made) for each in tables
     }
