@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError, DataError
@@ -44,7 +44,7 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same rat
 @command(app, "import")
 def import_(
     source: RatingsOptions,
-    out: Path = option("Folder to write.", flag="--out -o"),
+    out: Path | None = option("Folder to write; orders beside orders.csv.", flag="--out -o"),
     more: list[Path] | None = option(
         "More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite, "
         "DuckDB, or a folder of RecBole or LensKit.",
@@ -60,6 +60,7 @@ def import_(
     table: str | None = option("Table of a database."),
     ids: str | None = option("integer or text, of people and items; found if left out."),
     no_time: bool = option("Read no times.", flag="--no-time"),
+    force: bool = FORCE,
     yes: bool = option("Ask nothing.", flag="--yes -y"),
     as_json: JSON = False,
 ) -> Result:
@@ -75,6 +76,9 @@ def import_(
     from tacit.data.tables.importing import carry_out, plan, plan_written, warnings_about
     from tacit.data.tables.written_format import read_format
 
+    if out is None:
+        ending = "-imported" if source.path.is_dir() else ""
+        out = name_beside(source.path, ending=ending, force=force)
     check_folder(out)
     rules = Rules(
         on_bad=on_bad or "drop",  # type: ignore[arg-type]
