@@ -1,4 +1,4 @@
-"""Reading tables: what is understood, and what every kind of bad row says."""
+"""TableReading tables: what is understood, and what every kind of bad row says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tacit.data import (
     write_users,
 )
 from tacit.data.tables import text
-from tacit.data.tables.reading import table_of
+from tacit.data.tables.ratings_tables import table_of
 from tacit.errors import DataError
 from tacit.service.strict_json import check_text
 

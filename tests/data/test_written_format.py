@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import tacit
 from tacit.cli.app import main
 from tacit.data import Ratings, RatingScale, read_ratings
-from tacit.data.tables.cleaning import Rules
+from tacit.data.tables.cells import Rules
 from tacit.data.tables.folder import write_folder
-from tacit.data.tables.importing import carry_out, plan
+from tacit.data.tables.import_plan import carry_out, plan
 from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError
 

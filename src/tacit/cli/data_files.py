@@ -21,7 +21,7 @@ from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.data.tables.importing import Plan
+    from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
 
 app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
@@ -71,9 +71,9 @@ def import_(
     rule, is reported. A scale that is given is then public.
     """
     from tacit.data.columns import EVENTS
-    from tacit.data.tables.cleaning import Rules
+    from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder
-    from tacit.data.tables.importing import carry_out, plan, plan_written, warnings_about
+    from tacit.data.tables.import_plan import carry_out, plan, plan_written, warnings_about
     from tacit.data.tables.written_format import read_format
 
     if out is None:

@@ -23,9 +23,9 @@ from typing import Any
 from tacit.data.columns import align
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import TextForm
-from tacit.data.tables.cleaning import OnBad
+from tacit.data.tables.cells import OnBad
 from tacit.data.tables.names import Role, normalize_header
-from tacit.data.tables.reading import Reading, read_written, table_of
+from tacit.data.tables.ratings_tables import TableReading, read_written, table_of
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError
@@ -85,7 +85,7 @@ def read_movielens(folder: str | Path) -> Ratings:
     return movielens_reading(folder).ratings
 
 
-def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
+def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableReading:
     """Read a folder as `read_movielens` does, and count what became of the rows."""
     folder = Path(folder)
     name = _layout(folder)

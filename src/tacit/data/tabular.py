@@ -2,7 +2,7 @@
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
 Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
-Ids       As in `tables.cleaning`, so that '007' in a text file stays '007'.
+Ids       As in `tables.cells`, so that '007' in a text file stays '007'.
 Rows      A row number is the line in a text file (1 is the header) and the record elsewhere.
 People    Ids in a users or items file that have no rating are left out; a file in which no id has
           one is refused.
@@ -24,11 +24,17 @@ from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import Table, choose, find, missing
-from tacit.data.tables.cleaning import OnBad, Rules, clean
+from tacit.data.tables.cells import OnBad, Rules, clean_rows
+from tacit.data.tables.column_guess import guess
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
-from tacit.data.tables.guessing import guess
 from tacit.data.tables.names import Role
-from tacit.data.tables.reading import matched, ratings_of, read_written, table_of, with_row_texts
+from tacit.data.tables.ratings_tables import (
+    match_columns,
+    ratings_of,
+    read_written,
+    table_of,
+    with_row_texts,
+)
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.data.tables.where import keep_rows
@@ -108,7 +114,7 @@ def read_ratings(
     opened = keep_rows(opened, where)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    guessed = guess(opened, asked, events=events).checked(rules)
+    guessed = guess(opened, asked, events=events).require_roles(rules)
     ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
@@ -145,7 +151,7 @@ def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = N
 
     How the file is written is found in its rows, which are people's: a guess.
     """
-    people = matched(path, "user", user, ratings)
+    people = match_columns(path, "user", user, ratings)
     attributes = {**ratings.user_attributes, **people}
     return replace(ratings, user_attributes=attributes).with_guess("people")
 
@@ -191,7 +197,7 @@ def ratings_from(
     settled = events or scale is not None or rating is not None or plays is not None
     if hasattr(frame, "tocoo") and not settled:
         _refuse_numbers_that_are_no_stars(table)
-    return ratings_of([guess(table, asked, events=events).checked(rules)], rules).ratings
+    return ratings_of([guess(table, asked, events=events).require_roles(rules)], rules).ratings
 
 
 def _refuse_numbers_that_are_no_stars(table: Table) -> None:
@@ -215,8 +221,8 @@ def history_from(frame: Any) -> dict[Any, float]:
     """
     table = Table(None, _frame(frame))
     asked: dict[Role, str | None] = {"item": None, "rating": None}
-    guessed = guess(table, asked, contents=False).checked(Rules(), ("item",))
-    columns = clean(table, guessed.places, Rules()).columns
+    guessed = guess(table, asked, contents=False).require_roles(Rules(), ("item",))
+    columns = clean_rows(table, guessed.places, Rules()).columns
     items = np.asarray(columns["item"], dtype=object).tolist()
     stars = columns.get("rating", np.ones(len(items)))
     return dict(zip(items, np.asarray(stars).tolist(), strict=True))
@@ -298,7 +304,7 @@ def with_items(
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
-    columns = matched(path, "item", item, ratings)
+    columns = match_columns(path, "item", item, ratings)
     metadata = {**ratings.item_metadata, **columns, **ratings.public_metadata}
     if domain is not None and DOMAIN not in ratings.item_metadata:
         place = path.path if isinstance(path, Table) else path
@@ -387,8 +393,8 @@ def _columns_of_history(
     """Read the columns of one person's own ratings. events: whether items alone are enough."""
     opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
-    guessed = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
-    return clean(opened, guessed.places, Rules()).columns
+    guessed = guess(opened, asked, events=events, contents=False).require_roles(Rules(), needed)
+    return clean_rows(opened, guessed.places, Rules()).columns
 
 
 def _by_item(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:

@@ -115,7 +115,7 @@ class Table:
         """Give the line or record of a row, numbered from 0."""
         return next(itertools.islice(self.lines(), row, None))
 
-    def whole(self) -> Table:
+    def require_whole(self) -> Table:
         """Give this table; DataError if a row is torn."""
         for error in self.torn:
             raise error.with_place(path=self.path)

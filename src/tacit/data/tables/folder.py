@@ -27,7 +27,7 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables.reading import matched, table_of
+from tacit.data.tables.ratings_tables import match_columns, table_of
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
@@ -96,7 +96,7 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
 
 
 def _note(path: Path) -> dict[str, Any] | None:
-    """What a folder says of itself; None if `write_folder` did not write it."""
+    """Read what a folder says of itself; None if `write_folder` did not write it."""
     try:
         note = json.loads((path / FILE).read_text("utf-8"))
     except (OSError, ValueError):
@@ -203,7 +203,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         domains = metadata.pop(DOMAIN, dict.fromkeys(ids))
         made = replace(on_catalogue(made, domains, metadata=metadata), guesses=guesses)
     if (path / _TEXTS).exists():
-        texts = matched(path / _TEXTS, "item", "item_id", made)
+        texts = match_columns(path / _TEXTS, "item", "item_id", made)
         columns = {**made.item_metadata, **texts}
         made = replace(made, item_metadata=columns, row_texts=tuple(texts))
     return made

@@ -1,7 +1,7 @@
 """Rows of a file in a written format: each is read by itself, whatever stands in the others.
 
 A row is dropped, and counted, if its bytes are not in the encoding, if a quote is open at the end
-of its line, or if it has another number of cells. `tables.cleaning` then reads its cells, by rules
+of its line, or if it has another number of cells. `tables.cells` then reads its cells, by rules
 that leave nothing to be found in the rows.
 """
 
@@ -19,7 +19,7 @@ import polars as pl
 
 from tacit.data.tables import Table, TextForm
 from tacit.data.tables.sources import open_table
-from tacit.data.tables.text import ESCAPED_QUOTE, unpacked
+from tacit.data.tables.text import ESCAPED_QUOTE, read_unpacked
 from tacit.data.tables.where import keep_rows, names_in
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import DataError
@@ -62,7 +62,7 @@ def _typed_rows(path: Path, written: WrittenFormat) -> Table:
 
 
 def _text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
-    raw = unpacked(path)[0] if form.packed else path.read_bytes()
+    raw = read_unpacked(path)[0] if form.packed else path.read_bytes()
     texts, undecoded = _decode_lines(raw, form)
     numbers = np.arange(1, len(texts) + 1)
     below = numbers > form.lines_above
@@ -151,7 +151,7 @@ def _json_rows(path: Path, written: WrittenFormat) -> Table:
     rows = []
     lines = []
     torn = []
-    for line, raw in enumerate(io.BytesIO(unpacked(path)[0]), 1):
+    for line, raw in enumerate(io.BytesIO(read_unpacked(path)[0]), 1):
         if not raw.strip():
             continue
         cells = _cells_of_object(raw, names)

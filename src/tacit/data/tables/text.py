@@ -78,7 +78,7 @@ class Dialect:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
 
 
-def unpacked(path: Path) -> tuple[bytes, bool]:
+def read_unpacked(path: Path) -> tuple[bytes, bool]:
     """Read the bytes of a file; gzip, zstd, xz, bz2 and zip are undone, whatever it is called.
 
     Returns:
@@ -255,7 +255,7 @@ def _dialect(
     wanted = {normalize_header(name) for name in asked if name and not name.isdecimal()}
     wanted |= names_that_make_a_header()
     if delimiter is not None:
-        chosen = _checked(delimiter, path)
+        chosen = _check_delimiter(delimiter, path)
     else:
         chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, wanted))
         if not _merit(texts, chosen, wanted)[1] and _merit(texts, " ", wanted)[1]:
@@ -267,7 +267,7 @@ def _dialect(
             break
         above = sample.pop(0)[0]
         del texts[0], widths[0]
-    quote = "'" if _quoted(texts, chosen) else '"'
+    quote = "'" if _has_quoted_cells(texts, chosen) else '"'
     first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
@@ -360,12 +360,14 @@ def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Dat
     """Row by row: those of the right width, and the others."""
     records = [(line, cells, dialect.fits(cells)) for line, cells in _records(data, dialect)]
     rows = [cells for _, cells, fits in records if fits]
-    torn = [_torn(line, cells, dialect.headers) for line, cells, fits in records if not fits]
+    torn = [
+        _torn_row_error(line, cells, dialect.headers) for line, cells, fits in records if not fits
+    ]
     frame = pl.DataFrame(rows, dict.fromkeys(dialect.headers, pl.String), orient="row")
     return frame.with_columns(pl.all().replace("", None)), tuple(torn)
 
 
-def _torn(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
+def _torn_row_error(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
     if isinstance(cells, str):
         return DataError(f"the row cannot be read ({cells})", row=line)
     found, expected = f"{len(cells)} cells", f"{len(headers)}: " + ", ".join(headers)
@@ -423,14 +425,14 @@ def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, flo
     return named, times / len(lines) if usual > 1 else 0, usual
 
 
-def _quoted(lines: list[str], delimiter: str) -> bool:
+def _has_quoted_cells(lines: list[str], delimiter: str) -> bool:
     """Whether cells stand between single quotes: in most lines more than one does."""
     cells = [[cell.strip() for cell in _split(line, delimiter)] for line in lines]
     wrapped = [sum(len(c) > 1 and c[0] == c[-1] == "'" for c in line) > 1 for line in cells]
     return sum(wrapped) > len(lines) / 2
 
 
-def _checked(delimiter: str, path: Path) -> str:
+def _check_delimiter(delimiter: str, path: Path) -> str:
     chosen = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
     if chosen != "::" and (len(chosen) != 1 or chosen in '"\r\n' or ord(chosen) > 127):
         raise DataError(

@@ -94,7 +94,7 @@ _MONTHS = {
 }
 
 
-def ordered(column: pl.Series, dates: Dates | None) -> bool:
+def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
     """Whether an order of day and month, seen in some cells, says how others are read."""
     if dates is not None or column.dtype != pl.String:
         return False
@@ -103,7 +103,7 @@ def ordered(column: pl.Series, dates: Dates | None) -> bool:
 
 def order_of_dates(column: pl.Series) -> Dates:
     """Find whether the day or the month comes first, by the whole column, which was read so."""
-    if not ordered(column, None):
+    if not depends_on_order(column, None):
         return "dayfirst"
     texts = column.drop_nulls().str.strip_chars().unique().to_list()
     return "dayfirst" if _day_first(texts, None) else "monthfirst"
@@ -197,7 +197,7 @@ def _of_texts(texts: pl.Series, dates: Dates | None) -> pl.Series:
 
 
 def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
-    """Which of the two small numbers is the day, by the whole column."""
+    """Tell whether the first of the two small numbers is the day, by the whole column."""
     matches = [match for text in texts if (match := _FORMS[1].match(text))]
     if dates is not None or not matches:
         return dates != "monthfirst"
@@ -215,7 +215,7 @@ def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     raise DataError(what, expected="a day above 12 in at least one row", fix=f"{_WHICH}.")
 
 
-def _rearranged(text: str) -> str:
+def _move_year(text: str) -> str:
     """Write the year before the clock, and a zone by its difference to UTC."""
     late_year = _YEAR_AFTER_CLOCK.match(text)
     if late_year is not None:
@@ -226,7 +226,7 @@ def _rearranged(text: str) -> str:
 
 def _moment(text: str, day_first: bool) -> int | None:
     """Seconds of one date; None if it is none."""
-    text = _rearranged(text)
+    text = _move_year(text)
     match = next((found for form in _FORMS if (found := form.match(text))), None)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Which rows of a table count: conditions such as `Status!=Storno` or `event in view|buy`."""
+"""Rows of a table that count: conditions such as `Status!=Storno` or `event in view|buy`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
         return table
     kept = pl.Series([True] * len(table.frame), dtype=pl.Boolean)
     for condition in conditions:
-        kept &= _fulfilled(table, condition)
+        kept &= _find_rows(table, condition)
     if not (may_be_empty or kept.any()):
         raise DataError(
             "no row fulfils the conditions", path=table.path, found="; ".join(conditions)
@@ -65,7 +65,7 @@ def _parts(condition: str) -> tuple[str, str, str]:
     return match[1], match[2].strip(), match[3]
 
 
-def _fulfilled(table: Table, condition: str) -> pl.Series:
+def _find_rows(table: Table, condition: str) -> pl.Series:
     name, sign, value = _parts(condition)
     if name not in table.headers:
         raise DataError(
@@ -83,11 +83,11 @@ def _fulfilled(table: Table, condition: str) -> pl.Series:
     elif sign == "in":
         found = texts.is_in([each.strip() for each in value.split("|")])
     else:
-        found = _compared(texts.cast(pl.Float64, strict=False), sign, value, condition)
+        found = _compare_numbers(texts.cast(pl.Float64, strict=False), sign, value, condition)
     return found.fill_null(value=False)
 
 
-def _compared(numbers: pl.Series, sign: str, value: str, condition: str) -> pl.Series:
+def _compare_numbers(numbers: pl.Series, sign: str, value: str, condition: str) -> pl.Series:
     try:
         bound = float(value)
     except ValueError:

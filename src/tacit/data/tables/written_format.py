@@ -20,7 +20,7 @@ from typing import Any, Literal, cast, get_args
 
 from tacit.data.columns import RatingScale
 from tacit.data.tables import TextForm
-from tacit.data.tables.cleaning import IdKind, OnBad, Rules
+from tacit.data.tables.cells import IdKind, OnBad, Rules
 from tacit.data.tables.names import Role
 from tacit.data.tables.times import Dates, TimeForm
 from tacit.errors import ConfigError, DataError
@@ -165,7 +165,7 @@ def read_format(path: Path) -> WrittenFormat:
 
 
 def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
-    kind = _one_of(values["kind"], get_args(Kind))
+    kind = _check_choice(values["kind"], get_args(Kind))
     text = None
     if kind == "text":
         text = TextForm(
@@ -175,10 +175,14 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
             lines_above=int(values["lines_above"]),
             packed=bool(values["packed"]),
         )
-    columns = {_one_of(role, get_args(Role)): str(name) for role, name in values["columns"].items()}
-    ids = {_one_of(role, ("user", "item")): kind_of for role, kind_of in values["ids"].items()}
+    columns = {
+        _check_choice(role, get_args(Role)): str(name) for role, name in values["columns"].items()
+    }
+    ids = {
+        _check_choice(role, ("user", "item")): kind_of for role, kind_of in values["ids"].items()
+    }
     for kind_of in ids.values():
-        _one_of(kind_of, get_args(IdKind))
+        _check_choice(kind_of, get_args(IdKind))
     return WrittenFormat(
         kind=cast("Kind", kind),
         columns=cast("Mapping[Role, str]", columns),
@@ -187,15 +191,15 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
         headers=tuple(map(str, values.get("headers", ()))),
         scale=values["scale"],
         decimal=values["decimal"],
-        thousands=_one_of(values["thousands"], ("", ",", ".")),
-        times=cast("TimeForm", _one_of(values["times"], get_args(TimeForm))),
-        dates=cast("Dates", _one_of(values["dates"], get_args(Dates))),
+        thousands=_check_choice(values["thousands"], ("", ",", ".")),
+        times=cast("TimeForm", _check_choice(values["times"], get_args(TimeForm))),
+        dates=cast("Dates", _check_choice(values["dates"], get_args(Dates))),
         least_plays=float(values["least_plays"]),
         where=tuple(map(str, values["where"])),
     )
 
 
-def _one_of(value: Any, known: tuple[str, ...]) -> str:
+def _check_choice(value: Any, known: tuple[str, ...]) -> str:
     if value not in known:
         raise ValueError(f"{value!r}, expected one of {', '.join(map(repr, known))}")
     return str(value)

@@ -1,4 +1,4 @@
-"""From tables to `Ratings`, or to attributes of people and metadata of items."""
+"""Tables become `Ratings`, or attributes of people and metadata of items."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import polars as pl
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings, TableSource
 from tacit.data.tables import Table, find
-from tacit.data.tables.cleaning import (
+from tacit.data.tables.cells import (
     IdKind,
     OnBad,
     Rules,
-    clean,
+    clean_rows,
     ids_of,
     ids_of_kind,
     thousands_sign,
 )
-from tacit.data.tables.guessing import Guess
+from tacit.data.tables.column_guess import Guess
 from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
-from tacit.data.tables.times import order_of_dates, ordered, time_form
+from tacit.data.tables.times import depends_on_order, order_of_dates, time_form
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError
 
@@ -36,7 +36,7 @@ SUMMED = "a person's item appears again: its plays are added up"
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """Ratings, and what became of the rows of their tables."""
 
     ratings: Ratings
@@ -56,11 +56,11 @@ def ratings_of(
     *,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
-) -> Reading:
+) -> TableReading:
     """Ratings of one or several tables of the same kind."""
-    parts = [clean(each.table, each.places, rules) for each in tables]
+    parts = [clean_rows(each.table, each.places, rules) for each in tables]
     first, places = tables[0].table, tables[0].places
-    columns = _likes_of_plays(_joined([part.columns for part in parts]), rules)
+    columns = _likes_of_plays(_join_parts([part.columns for part in parts]), rules)
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     names = [name for each in tables for name in _guesses_about(each, rules)]
@@ -105,9 +105,10 @@ def ratings_of(
     )
     made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
     formats = {
-        str(_written_of(each, rules, made)): _written_of(each, rules, made) for each in tables
+        str(_describe_format(each, rules, made)): _describe_format(each, rules, made)
+        for each in tables
     }
-    return Reading(
+    return TableReading(
         made,
         sum(part.read for part in parts),
         dropped,
@@ -156,7 +157,7 @@ def _written_ids(column: pl.Series) -> pl.Series:
     return whole.fill_null(texts)
 
 
-def read_written(path: Path, written: WrittenFormat, on_bad: OnBad) -> Reading:
+def read_written(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
     """Read a file in a written format: each row by itself, and nothing is guessed."""
     table = open_written(path, written)
     places = {role: table.headers.index(name) for role, name in written.columns.items()}
@@ -176,14 +177,14 @@ def _guesses_about(each: Guess, rules: Rules) -> list[str]:
         names.append("decimal")
     if "time" in each.places:
         column = each.table.frame[:, each.places["time"]]
-        if ordered(column, rules.dates):
+        if depends_on_order(column, rules.dates):
             names.append("dates")
         if rules.guessing and rules.times is None and column.dtype != pl.Datetime:
             names.append("times")
     return names
 
 
-def _written_of(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat | None:
+def _describe_format(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat | None:
     """Describe how a table is written, as it was read; None if a row does not stand alone."""
     table = each.table
     if table.kind is None:
@@ -242,7 +243,7 @@ def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
     return added
 
 
-def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The columns below each other; times only where all have them."""
     if len(parts) == 1:
         return dict(parts[0])
@@ -268,7 +269,7 @@ def table_of(
     is the one asked for, if it is there, else one of a known name, else the first. fewest: columns,
     the id's too."""
     table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
-    headers = table.whole().headers
+    headers = table.require_whole().headers
     number = None if asked is None else find(role, headers, asked)
     if number is None:
         squeezes = [normalize_header(header) for header in headers]
@@ -293,7 +294,7 @@ def table_of(
     return ids, columns
 
 
-def matched(
+def match_columns(
     source: str | Path | Table, role: Role, asked: str | None, ratings: Ratings
 ) -> dict[str, Column]:
     """A users or items file in the order of the ratings' ids, compared as they are written."""

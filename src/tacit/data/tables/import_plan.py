@@ -1,4 +1,4 @@
-"""From the files people have to one clean folder: opened, understood, cleaned, described.
+"""Files that people have become one clean folder: opened, understood, cleaned, described.
 
 Ratings    a table with people and items; several are read as one
 Items      a table with items and no people, or `items`: titles and so on. Users likewise
@@ -22,14 +22,14 @@ from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
 from tacit.data.tables import Table, find, missing
-from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
+from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
+from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.guessing import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.names import Role
-from tacit.data.tables.reading import (
+from tacit.data.tables.ratings_tables import (
     REPEATS,
     SUMMED,
-    Reading,
+    TableReading,
     ratings_of,
     read_written,
     with_row_texts,
@@ -53,7 +53,7 @@ _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 @dataclass
 class Plan:
-    """What was found in the files."""
+    """Tables found in the files, and what each holds."""
 
     ratings: list[Guess] = field(default_factory=list)
     """What the columns of each table of ratings are."""
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def path(self) -> object:
-        """Where the ratings are."""
+        """Place of the ratings."""
         if self.written is not None:
             return self.written[0]
         return self.movielens or self.ratings[0].table.path
@@ -154,12 +154,14 @@ def _sort_tables(opened: Sequence[Table], asked: Asked, *, events: bool) -> Plan
     """Find the tables of ratings, and what the others hold: people, items, or other events."""
     if len(opened) == 1:
         return Plan(ratings=[guess(opened[0], asked, events=events)])
-    named = [set(guess(each, _asked_of(each, asked), contents=False).places) for each in opened]
+    named = [
+        set(guess(each, _asked_columns(each, asked), contents=False).places) for each in opened
+    ]
     both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
     if not both:
         _refuse_people_and_items_apart(opened, named)
         both = [max(opened, key=lambda each: len(each.frame))]
-    found = [guess(each, _asked_of(each, asked), events=events) for each in both]
+    found = [guess(each, _asked_columns(each, asked), events=events) for each in both]
     rated = [columns for columns in found if {"rating", "plays"} & set(columns.places)]
     made = Plan(ratings=found if events or not rated else rated)
     made.left_out = [columns.table for columns in found if columns not in made.ratings]
@@ -175,7 +177,7 @@ def _sort_tables(opened: Sequence[Table], asked: Asked, *, events: bool) -> Plan
     return made
 
 
-def _asked_of(table: Table, asked: Asked) -> Asked:
+def _asked_columns(table: Table, asked: Asked) -> Asked:
     """Return what was asked for, as far as the table has it."""
     return {
         role: name if find(role, table.headers, name) is not None else None
@@ -290,7 +292,7 @@ def carry_out(
     public_items: bool = False,
     items_from_ratings: bool = False,
     domain: str | None = None,
-) -> Reading:
+) -> TableReading:
     """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
@@ -298,7 +300,7 @@ def carry_out(
     items_from_ratings: titles that stand beside the ratings are public.
     """
     for columns in made.ratings:
-        columns.checked(rules)
+        columns.require_roles(rules)
         _refuse_several_items_in_a_cell(columns)
     made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
     if made.written is not None:

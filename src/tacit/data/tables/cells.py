@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
 from tacit.data.tables import Table
 from tacit.data.tables.names import Role
-from tacit.data.tables.times import TIME, Dates, TimeForm, ordered, seconds, time_form
+from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, seconds, time_form
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
@@ -111,7 +111,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Clean:
+class CleanColumns:
     """columns   by role: ids, 'rating', 'plays', 'time', 'domain', of the rows kept
     scale      of the ratings, EVENTS of plays, None of events
     dropped    rule to number of rows
@@ -123,7 +123,7 @@ class Clean:
     read: int
 
 
-def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
+def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanColumns:
     """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
     values: dict[Role, pl.Series] = {}
     scale = EVENTS if "plays" in places else None
@@ -188,13 +188,13 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
             columns[role] = ids_of(column)
         else:
             columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
-    return Clean(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
+    return CleanColumns(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
 
 
 def parts_of(
     frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
 ) -> pl.DataFrame:
-    """A part of stored rows, read as `clean` reads them: ids are Int64 or text, times seconds.
+    """A part of stored rows, read as `clean_rows` reads them: ids are Int64 or text, times seconds.
 
     frame: its columns have the names of roles. used: role to header. DataError, without a row,
     where a cell is bad, or a star is off a given scale; also for dates whose order of day and month
@@ -204,7 +204,7 @@ def parts_of(
     for role, header in used.items():
         column, expected = frame[role], _EXPECTED[role]
         try:
-            if role == "time" and ordered(column, None):
+            if role == "time" and depends_on_order(column, None):
                 what = "day and month are not told apart in a part of the rows"
                 raise DataError(what, expected=expected)
             values, missing = _READERS[role](column, False, Rules())
@@ -233,7 +233,7 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     """The scale of a column of stars, NaN where there are none."""
     known = stars[~np.isnan(stars)]
     if rules.scale is not None or not known.size:
-        return rules.scale or EVENTS  # without stars no row can be kept, and `clean` says so
+        return rules.scale or EVENTS  # without stars no row can be kept, and `clean_rows` says so
     code = RatingScale.code_of_no_rating(known)
     if code is not None:
         raise _question_about_code(code, known, table, name)
