@@ -51,7 +51,7 @@ KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 def _clean_rows(
     batches: Iterable[Any], used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """CleanColumns a task's rows, many at a time: an engine's batches may be small.
+    """Clean a task's rows, many at a time: an engine's batches may be small.
 
     Raises:
         ClusterError: a row is refused. The reason is written in hexadecimal digits, which no engine
@@ -109,7 +109,7 @@ def pack_rows(
     ids: Column,
     buckets: int,
 ) -> Iterator[Any]:
-    """CleanColumns a task's rows, and pack those of each bucket of people together.
+    """Clean a task's rows, and pack those of each bucket of people together.
 
     Items become their numbers. So few large rows are shuffled instead of many small ones.
     """
