@@ -28,7 +28,7 @@ from tacit.recommenders.headers import (
     read_floats,
     titles_from_header,
 )
-from tacit.recommenders.public_facts import PUBLIC_FACTS
+from tacit.recommenders.public_facts import CONDITIONS
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1
@@ -93,7 +93,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         feature_names=tuple(header["feature_names"]),
         titles=titles_from_header(header),
     )
-    if not set(fitted.assumed_public) <= set(PUBLIC_FACTS):
+    if not set(fitted.assumed_public) <= set(CONDITIONS):
         raise ValueError("it takes something unknown for public")
     if tuple(header["taken"]) != fitted.assumed_public:
         raise ValueError("what it takes for public is not what its fits do")

@@ -21,6 +21,7 @@ from tacit.designs.standard_scheme.training.people import PeopleHashes
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.privacy import Measurement
 from tacit.recommenders import headers, public_facts
+from tacit.recommenders.fits_in_process import CountedFit
 
 FORMAT = 3
 """Of the tables in a model file."""
@@ -50,6 +51,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "people": fitted.n_consenting,
         "rated_enough": fitted.n_rated_enough,
         "taken": list(fitted.assumed_public),
+        "disclosures": [disclosure.to_row() for disclosure in fitted.disclosures],
         "measurements": [asdict(measured) for measured in fitted.measurements],
     }
 
@@ -135,6 +137,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
         n_rated_enough=header["rated_enough"],
         assumed_public=tuple(name for name in public_facts.PUBLIC_FACTS if name in header["taken"]),
         measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
+        disclosures=tuple(CountedFit.from_row(row) for row in header["disclosures"]),
     )
 
 

@@ -19,6 +19,7 @@ from tacit.designs.xmap.settings import Kind, Pnsa, Settings, Variant, settings_
 from tacit.designs.xmap.sound import SOUND_VERSION, make_sound_lists, read_sound_lists
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
+from tacit.profile_sums.fits import Fit
 from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.scoring import Reason
 from tacit.recommenders import base, headers, inputs, public_facts
@@ -56,6 +57,9 @@ class XMap(base.ItemRecommender):
     """The fitted lists of the sound variant."""
     published_: PublishedModel | None = None
     """What the published variant has learned."""
+
+    fits_: tuple[Fit, ...] = ()
+    """All fits of the sound variant that count, the last one last."""
 
     def __init__(
         self,
@@ -105,6 +109,9 @@ class XMap(base.ItemRecommender):
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
         """Learn from everybody.
 
+        Earlier fits of the sound variant by this object, and of equal ratings in this process, are
+        on the card.
+
         Args:
             ratings: In memory or stored; their items have the metadata `domain`.
             draws: Where the published variant draws from; by default the operating system. Noise
@@ -122,7 +129,10 @@ class XMap(base.ItemRecommender):
         if hasattr(self, "item_ids_"):
             del self.item_ids_  # a fit that fails leaves no fitted model
         if settings.variant == "sound":
-            self.sound_ = make_sound_lists(settings).fit(chosen)
+            lists = make_sound_lists(settings)
+            lists.is_clone = self.is_clone
+            self.sound_ = lists.fit_part(chosen, ratings, self.fits_)
+            self.fits_ = lists.fitted_.fits
         else:
             from tacit.designs.xmap.published import fit_published
             from tacit.engine import Engine
@@ -298,6 +308,7 @@ class XMap(base.ItemRecommender):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":
             model.sound_ = read_sound_lists(header, arrays, model.item_ids_, model.catalogue_)
+            model.fits_ = model.sound_.fitted_.fits
             return model
         from tacit.designs.xmap.files import read_published
         from tacit.engine import Engine
