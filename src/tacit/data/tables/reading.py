@@ -21,7 +21,7 @@ from tacit.data.tables.sources import open_table
 from tacit.data.tables.times import ordered
 from tacit.errors import DataError
 
-REPEATS = "a person's item appears again: the later row counts"
+REPEATS = "a person's item appears again: the latest counts, then the most stars"
 SUMMED = "a person's item appears again: its plays are added up"
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.ratings import RatingScale
 from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.catalogue import keep_domains, read_catalogue_header
 from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
@@ -302,8 +301,8 @@ class XMap(base.ItemRecommender):
         model.catalogue_ = read_catalogue_header(header, model.settings_)
         model.item_ids_ = headers.ids_from_header(header["items"])
         model.titles_ = headers.titles_from_header(header)
-        model.scale_ = RatingScale(*header["scale"])
-        model.taken_ = tuple(header["taken"])
+        model.scale_ = headers.scale_from_header(header["scale"])
+        model.taken_ = headers.names_from_header(header["taken"])
         if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":

@@ -26,7 +26,7 @@ from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Baseline
 from tacit.recommenders.fits_in_process import CountedFit, FitCounter
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, names_from_header, read_floats
 from tacit.recommenders.public_facts import (
     CONDITIONS,
     UNKNOWN_SPENDING,
@@ -62,7 +62,7 @@ class Popularity(Baseline):
         return {"counts": self.counts_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
+        self.counts_ = read_floats(arrays, "counts", len(self.item_ids_))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -157,7 +157,7 @@ class PrivatePopularity(Baseline):
         }
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
+        self.counts_ = read_floats(arrays, "counts", len(self.item_ids_))
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
@@ -174,7 +174,7 @@ class PrivatePopularity(Baseline):
         model.fits_ = tuple(CountedFit.from_row(row) for row in header["fits"])
         if math.isfinite(epsilon) != bool(model.fits_):
             raise ValueError("its fits are not those of its epsilon")
-        model.taken_ = tuple(header["taken"])
+        model.taken_ = names_from_header(header["taken"])
         if not set(model.taken_) <= set(CONDITIONS):
             raise ValueError("the file takes for public what this tacit does not know")
         return model
