@@ -465,7 +465,7 @@ def test_a_parquet_history(tmp_path: Path) -> None:
 
 
 def test_times_of_a_history(write):
-    """By item, the last row of an item rated twice, under the model's ids; None without times."""
+    """By item, the latest of an item rated twice, under the model's ids; None without times."""
     path = write("item,stars,timestamp\n7,3,50\n8,4,60\n7,1,70\n")
     assert read_history_times(path) == {7: 70, 8: 60}
     known = np.array(["7"], dtype=object)

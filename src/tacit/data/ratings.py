@@ -97,7 +97,8 @@ class Ratings:
     ) -> Ratings:
         """Build from parallel columns of external ids and stars; without stars, of events.
 
-        Where a person rated an item twice, the later one counts, by time, else by row. Ids are all
+        Where a person rated an item twice, the latest counts; of equally late ones, and without
+        times, the one with most stars. Ids are all
         integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
         metadata map an id to a value; ids without a rating are left out.
 
@@ -113,7 +114,7 @@ class Ratings:
         moments = () if times is None else (times,)
         if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
             raise DataError("users, items, ratings and times must have the same length")
-        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
+        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, stars, *moments)
         return cls(
             users=user_numbers[rows].astype(np.int32),
             items=item_numbers[rows].astype(np.int32),

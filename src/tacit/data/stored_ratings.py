@@ -255,16 +255,10 @@ class Rows:
     times: NDArray[Any] | None
     """(rows,); None where there are none."""
 
-    def to_block(self, items: int, *, ordered: bool) -> Block:
-        """Sort by person, then item, and keep one row of each pair.
-
-        Of repeats the latest counts; of equally late ones the last row if rows are `ordered`, else
-        the most stars, because a cluster keeps no order.
-        """
+    def to_block(self, items: int) -> Block:
+        """Sort by person, then item, and keep one row of each pair: see `columns.latest`."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
-        keys: list[NDArray[Any]] = []
-        if not ordered:
-            keys.append(self.values)
+        keys: list[NDArray[Any]] = [self.values]
         if self.times is not None:
             keys.append(self.times)
         rows = latest(pairs, *keys)

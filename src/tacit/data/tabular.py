@@ -348,15 +348,28 @@ def read_history(
     item_ids: Column | None = None,
     events: bool = False,
 ) -> dict[Any, float]:
-    """One person's own ratings, item id -> stars; of an item rated twice the last row counts.
+    """Read one person's own ratings.
 
-    item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
-    also of another type. events: items alone are enough, and each is a 1.
+    Of an item rated twice the latest counts; of equally late ones, and without times, the one with
+    most stars.
+
+    Args:
+        path: The file.
+        item: Name of the column of ids; None: a well-known header.
+        rating: Name of the column of stars; None: a well-known header.
+        delimiter: What separates columns; None: found in the file.
+        item_ids: (items,) a model knows. An id of the file that is written like one of them becomes
+            it, also of another type.
+        events: Whether items alone are enough, each a 1.
+
+    Returns:
+        Item id to stars.
     """
-    asked: dict[Role, str | None] = {"item": item, "rating": rating}
+    asked: dict[Role, str | None] = {"item": item, "rating": rating, "time": None}
     columns = _columns_of_history(path, asked, delimiter=delimiter, events=events)
     stars = columns.get("rating", np.ones(len(columns["item"])))
-    return _by_item(columns["item"], stars, item_ids)
+    order = np.lexsort((stars, columns.get("time", np.zeros(len(stars)))))
+    return _by_item(columns["item"][order], stars[order], item_ids)
 
 
 def read_history_times(
@@ -377,14 +390,15 @@ def read_history_times(
         item_ids: (items,) a model knows. An id that is written like one of them becomes it.
 
     Returns:
-        Item id to seconds since 1970, the last row's for an item rated twice; None without a
-        column of times.
+        Item id to seconds since 1970, the latest for an item rated twice; None without a column of
+        times.
     """
     asked: dict[Role, str | None] = {"item": item, "time": time}
     columns = _columns_of_history(path, asked, delimiter=delimiter, events=True)
     if "time" not in columns:
         return None
-    return _by_item(columns["item"], columns["time"], item_ids)
+    order = np.argsort(columns["time"], kind="stable")
+    return _by_item(columns["item"][order], columns["time"][order], item_ids)
 
 
 def _columns_of_history(

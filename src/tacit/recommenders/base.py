@@ -149,6 +149,15 @@ class Parameters:
     So they are read and set by name here, and nowhere else.
     """
 
+    is_clone: bool = False
+    """Whether scikit-learn's `clone` made this object: then nobody knows of fits before it."""
+
+    def __sklearn_clone__(self) -> Self:
+        """Make an object of the same parameters, not fitted, whose cards say that it is a clone."""
+        clone = type(self)(**self.get_params())
+        clone.is_clone = True
+        return clone
+
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         parameters = inspect.signature(cls).parameters.values()

@@ -50,6 +50,16 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
 }
 """By the names that model files use."""
 
+UNKNOWN_SPENDING = "spending"
+"""Name of a condition that is no fact about ratings: what earlier fits have cost is unknown."""
+_SPENDING = (
+    "what earlier fits of these people have cost is unknown, as scikit-learn's clone made this "
+    "object and hands on no fits: this counts from here on alone"
+)
+_SPENDING_INSTEAD = "fit an object that no clone made, with the newest model as previous"
+CONDITIONS = (*PUBLIC_FACTS, UNKNOWN_SPENDING)
+"""All that a model file may name as taken for granted."""
+
 
 def name_text_of_rows(
     cards: Sequence[Guarantee], assumed_public: Sequence[str]
@@ -78,13 +88,18 @@ def facts_read_off(ratings: Ratings) -> tuple[str, ...]:
 
 
 def describe_condition(names: Sequence[str]) -> str:
-    """Say what has to be public, and how to be rid of it: a sentence to append, or nothing."""
-    if not names:
-        return ""
-    facts = " and ".join(PUBLIC_FACTS[name].fact for name in names)
-    remedies = " and ".join(dict.fromkeys(PUBLIC_FACTS[name].instead for name in names))
-    verb = "is" if len(names) == 1 else "are"
-    return f" This is conditional: {facts} {verb} taken for public. To have it proved, {remedies}."
+    """Say what is taken for granted, and how to be rid of it: sentences to append, or nothing."""
+    sentences = ""
+    read_off = [name for name in names if name != UNKNOWN_SPENDING]
+    if read_off:
+        facts = " and ".join(PUBLIC_FACTS[name].fact for name in read_off)
+        remedies = " and ".join(dict.fromkeys(PUBLIC_FACTS[name].instead for name in read_off))
+        verb = "is" if len(read_off) == 1 else "are"
+        sentences += f" This is conditional: {facts} {verb} taken for public."
+        sentences += f" To have it proved, {remedies}."
+    if UNKNOWN_SPENDING in names:
+        sentences += f" And {_SPENDING}. To have it counted, {_SPENDING_INSTEAD}."
+    return sentences
 
 
 def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -94,10 +109,13 @@ def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
         subject: All that has to be public, in words.
         names: Names of the facts that were read off the ratings.
     """
-    if not names:
-        return (f"{subject} are public: they were given, not read off the ratings",)
+    read_off = [name for name in names if name != UNKNOWN_SPENDING]
     lines = [f"{subject} are public"]
-    for name in names:
+    if not read_off:
+        lines = [f"{subject} are public: they were given, not read off the ratings"]
+    if UNKNOWN_SPENDING in names:
+        lines.append(f"nobody was in an earlier fit, or it is added to this: {_SPENDING}")
+    for name in read_off:
         fact, instead = PUBLIC_FACTS[name]
         lines.append(f"{fact} is public: {instead}")
     return tuple(lines)

@@ -63,7 +63,7 @@ class Buckets(StoredRatings):
             _numbers_in(frame["item"], items),
             frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
             frame["time"].to_numpy() if "time" in frame.columns else None,
-        ).to_block(len(items), ordered=True)
+        ).to_block(len(items))
         np.savez(place.with_suffix(".npz"), **vars(block))
         shutil.rmtree(place)
         return len(block.items)

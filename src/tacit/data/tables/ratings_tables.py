@@ -31,7 +31,7 @@ from tacit.data.tables.times import depends_on_order, order_of_dates, time_form
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError
 
-REPEATS = "a person's item appears again: the later row counts"
+REPEATS = "a person's item appears again: the latest counts, then the most stars"
 SUMMED = "a person's item appears again: its plays are added up"
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.ratings import RatingScale
 from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.catalogue import keep_domains, read_catalogue_header
 from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
@@ -19,6 +18,7 @@ from tacit.designs.xmap.settings import Kind, Pnsa, Settings, Variant, settings_
 from tacit.designs.xmap.sound import SOUND_VERSION, make_sound_lists, read_sound_lists
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
+from tacit.profile_sums.fits import Fit
 from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.scoring import Reasons
 from tacit.recommenders import base, headers, inputs, public_facts
@@ -56,6 +56,9 @@ class XMap(base.ItemRecommender):
     """The fitted lists of the sound variant."""
     published_: PublishedModel | None = None
     """What the published variant has learned."""
+
+    fits_: tuple[Fit, ...] = ()
+    """All fits of the sound variant that count, the last one last."""
 
     def __init__(
         self,
@@ -105,6 +108,9 @@ class XMap(base.ItemRecommender):
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
         """Learn from everybody.
 
+        Earlier fits of the sound variant by this object, and of equal ratings in this process, are
+        on the card.
+
         Args:
             ratings: In memory or stored; their items have the metadata `domain`.
             draws: Where the published variant draws from; by default the operating system. Noise
@@ -122,7 +128,10 @@ class XMap(base.ItemRecommender):
         if hasattr(self, "item_ids_"):
             del self.item_ids_  # a fit that fails leaves no fitted model
         if settings.variant == "sound":
-            self.sound_ = make_sound_lists(settings).fit(chosen)
+            lists = make_sound_lists(settings)
+            lists.is_clone = self.is_clone
+            self.sound_ = lists.fit_part(chosen, ratings, self.fits_)
+            self.fits_ = lists.fitted_.fits
         else:
             from tacit.designs.xmap.published import fit_published
             from tacit.engine import Engine
@@ -294,12 +303,13 @@ class XMap(base.ItemRecommender):
         model.catalogue_ = read_catalogue_header(header, model.settings_)
         model.item_ids_ = headers.ids_from_header(header["items"])
         model.titles_ = headers.titles_from_header(header)
-        model.scale_ = RatingScale(*header["scale"])
-        model.taken_ = tuple(header["taken"])
+        model.scale_ = headers.scale_from_header(header["scale"])
+        model.taken_ = headers.names_from_header(header["taken"])
         if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":
             model.sound_ = read_sound_lists(header, arrays, model.item_ids_, model.catalogue_)
+            model.fits_ = model.sound_.fitted_.fits
             return model
         from tacit.designs.xmap.files import read_published
         from tacit.engine import Engine

@@ -15,7 +15,7 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, MissingExtra
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import ListBaseline, like_matrix
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, read_floats
 from tacit.recommenders.inputs import as_ratings
 
 
@@ -87,4 +87,4 @@ class ALS(ListBaseline):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
-        self.item_factors_ = read_array(arrays, "factors", len(self.item_ids_), self.factors)
+        self.item_factors_ = read_floats(arrays, "factors", len(self.item_ids_), self.factors)

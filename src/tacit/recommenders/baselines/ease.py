@@ -22,7 +22,7 @@ from tacit.recommenders.baselines.baseline import (
     like_matrix,
     like_rows,
 )
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, read_floats, read_places
 from tacit.recommenders.inputs import as_ratings
 
 MOST_ITEMS = 30_000
@@ -68,7 +68,7 @@ class EASE(ListBaseline):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
         items = len(self.item_ids_)
-        self.weights_ = read_array(arrays, "weights", items, items)
+        self.weights_ = read_floats(arrays, "weights", items, items)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,10 +123,11 @@ class Ridge(ListBaseline):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
-        self.source_places_ = read_array(arrays, "from", None)
-        self.target_places_ = read_array(arrays, "to", None)
+        items = len(self.item_ids_)
+        self.source_places_ = read_places(arrays, "from", items)
+        self.target_places_ = read_places(arrays, "to", items)
         shape = len(self.source_places_), len(self.target_places_)
-        self.weights_ = read_array(arrays, "weights", *shape)
+        self.weights_ = read_floats(arrays, "weights", *shape)
 
 
 def _check_penalty(penalty: float) -> None:

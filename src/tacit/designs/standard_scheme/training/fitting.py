@@ -34,6 +34,7 @@ from tacit.errors import ConfigError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
 from tacit.recommenders import headers, public_facts
+from tacit.recommenders.fits_in_process import CountedFit, FitCounter
 
 LEAST_SHOWABLE_SHARE = 0.1
 """A model whose devices can show less of the items with enough raters is refused."""
@@ -57,6 +58,7 @@ class Fitted:
                     number would be read off people who have an epsilon
     assumed_public  names in `PUBLIC_FACTS` of what was read off the ratings
     measurements    of attacks, for the card
+    disclosures     all private disclosures that count, this one last; their costs are epsilons
     """
 
     item_ids: Column
@@ -70,6 +72,7 @@ class Fitted:
     n_rated_enough: int | None
     assumed_public: tuple[str, ...] = tuple(public_facts.PUBLIC_FACTS)
     measurements: tuple[Measurement, ...] = ()
+    disclosures: tuple[CountedFit, ...] = ()
 
     @property
     def n_showable(self) -> int:
@@ -86,13 +89,22 @@ class Fitted:
         return self.n_showable < FEW_SHOWABLE_SHARE * enough
 
 
-def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> Fitted:
+DISCLOSURES_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
+
+
+def fit(
+    settings: Settings,
+    ratings: Ratings,
+    earlier: PeopleHashes | None,
+    earlier_disclosures: tuple[CountedFit, ...] = (),
+) -> Fitted:
     """Learn from everybody in the ratings whose attributes are all known.
 
     Args:
         settings: checked choices.
         ratings: of consenting people and others.
         earlier: people of the model that this fit replaces.
+        earlier_disclosures: private disclosures of these people that count, too.
 
     Raises:
         PrivacyError: it is not stated that the service learns nothing of what is rated otherwise,
@@ -107,6 +119,10 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         ratings, settings.attributes, settings.values, settings.edges
     )
     hashes = hash_people(ratings, numbers, earlier)
+    disclosures = earlier_disclosures
+    if settings.has_private_disclosure:
+        new_fit = CountedFit.of_cost(settings.disclosure_epsilon)
+        disclosures = DISCLOSURES_IN_PROCESS.add(ratings, new_fit, earlier_disclosures)
     tables = estimate_all_tables(
         people,
         epsilon=settings.disclosure_epsilon,
@@ -151,6 +167,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         ease=fit_ease(people.levels, people.n_levels, simulate, seed=seed),
         n_rated_enough=count_rated_enough(people.levels, settings),
         assumed_public=list_assumed_public(settings, ratings),
+        disclosures=disclosures,
     )
     if rule.selection:
         refuse_few_showable(fitted)
