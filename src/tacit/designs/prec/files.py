@@ -19,7 +19,7 @@ from tacit.designs.prec.clients import Entry, Transcript
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Column, Id, candidate_index, column, plain_id
 from tacit.engine.votes import CLIENTS, Credits, Votes, no_credits
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
@@ -119,7 +119,7 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
     try:
         return _read_parts(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
+    except UNUSABLE_CONTENT as error:
         raise incomplete_run_error(path, error) from None
 
 

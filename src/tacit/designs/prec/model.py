@@ -15,7 +15,7 @@ from tacit.designs.prec import guarantees
 from tacit.designs.prec.curator import Curator
 from tacit.designs.prec.files import incomplete_run_error, pack_state, read_state
 from tacit.designs.prec.settings import PRecSettings
-from tacit.errors import TacitError
+from tacit.errors import UNUSABLE_CONTENT
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
@@ -104,6 +104,6 @@ class PRec(Curator):
             settings = state.settings if expected is None else expected
             run = cls(settings, randomness=randomness, number=state.number)
             run.restore(state)
-        except (ValueError, IndexError, TacitError) as error:
+        except UNUSABLE_CONTENT as error:
             raise incomplete_run_error(path, error) from None
         return run

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.designs.sketches.messages import Campaign, MessageError, is_integer, require
 from tacit.designs.sketches.tickets import belong_to_shards
-from tacit.errors import ConfigError, ModelFileError
+from tacit.errors import UNUSABLE_CONTENT, ConfigError, ModelFileError
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -97,7 +97,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             ones=arrays["ones"],
             tickets=arrays["tickets"].view(np.uint64),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except UNUSABLE_CONTENT as error:
         raise unreadable_checkpoint_error(path, error) from None
 
 

@@ -28,13 +28,14 @@ from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server, levels
 from tacit.designs.standard_scheme.settings import Settings, Variant
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import bin_of
-from tacit.designs.standard_scheme.training.people import level_size
+from tacit.designs.standard_scheme.training.people import PeopleHashes, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind
 from tacit.designs.standard_scheme.training.tables import make_disclosure
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders import inputs
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
+from tacit.recommenders.fits_in_process import CountedFit
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,9 @@ class StandardScheme:
 
         Args:
             ratings: with the attributes as `user_attributes`.
-            previous: the model that this one replaces.
+            previous: the model that this one replaces; None: what this object was fitted to before,
+                if anything. Its private disclosures count on the card, as do those of equal ratings
+                in this process.
 
         Raises:
             ConfigError: fewer than 50 of the people changed since `previous`, but not none: two
@@ -138,9 +141,13 @@ class StandardScheme:
                 release would tell the attribute on this scale.
             DataError: an attribute or the item features are missing.
         """
-        inputs.checked_ratings(ratings)
-        earlier = None if previous is None else previous.fitted_.people
-        self._hold(fitting.fit(self.settings, ratings, earlier))
+        ratings = inputs.as_ratings(ratings)
+        replaced = self if previous is None and hasattr(self, "fitted_") else previous
+        people: PeopleHashes | None = None
+        disclosures: tuple[CountedFit, ...] = ()
+        if replaced is not None:
+            people, disclosures = replaced.fitted_.people, replaced.fitted_.disclosures
+        self._hold(fitting.fit(self.settings, ratings, people, disclosures))
         return self
 
     def device(
@@ -290,7 +297,10 @@ class StandardScheme:
         """Cards of the people who obfuscate, and of those whose ratings train."""
         self._require_fit()
         return guarantees.cards(
-            self.settings, self.fitted_.measurements, self.fitted_.assumed_public
+            self.settings,
+            self.fitted_.measurements,
+            self.fitted_.assumed_public,
+            [disclosure.cost for disclosure in self.fitted_.disclosures],
         )
 
     def add_measurements(self, measurements: Sequence[Measurement]) -> None:

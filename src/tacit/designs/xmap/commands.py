@@ -78,7 +78,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k, significance, alpha and pnsa are for the variant published only.
     """
-    from tacit.data.stored_ratings import show_progress
+    from tacit.data.domains import describe_features
+    from tacit.data.stored_ratings import catalogue_of, show_progress
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.settings import refuse_filter
 
@@ -121,7 +122,10 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
         "--history my_ratings.csv"
     )
-    return Result(data, (sentence,), after)
+    shown = [sentence]
+    if variant == "sound":
+        shown.append(describe_features(catalogue_of(ratings), settings.features))
+    return Result(data, tuple(shown), after)
 
 
 FIT = Command(FitSettings, fit, ratings=True)

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Adjacency
+from tacit.recommenders.header_types import check_types
 
 Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
@@ -180,7 +181,9 @@ def _names(given: object, message: str) -> tuple[str, ...]:
 
 
 def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
-    """Read what `to_header` wrote, as keywords of `XMap`."""
+    """Read what `to_header` wrote, as keywords of `XMap`; ValueError for other types."""
+    finite = {name: 1.0 if value == "inf" else value for name, value in header.items()}
+    check_types(Settings, finite)
     return {name: math.inf if value == "inf" else value for name, value in header.items()}
 
 

@@ -226,11 +226,12 @@ def attack(settings: AttackSettings, run: Run) -> Result:
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
-    """Lay out the page: the panel, attacks over time, what breaks a release, what releases cost."""
+    """Lay out the page: lists on devices, the panel, what breaks a release, what releases cost."""
     judged = table.judged or "none"
     panel = f"The panel on {judged}"
     breaks = "What breaks it: items known to be rated, and their number"
     sections = [
+        Section("First: lists on the device", [lists_table(table)], notes=table.describe_lists()),
         Section(panel, [attackers_table(table)], key=_LEVEL_KEY),
         Section("Over time", [over_time_table(table)] if table.over_time else ()),
         Section(breaks, [knowledge_table(table)] if table.known_items else ()),
@@ -355,6 +356,21 @@ def cost_table(table: HidingTable) -> Table:
     return Table("Releases and what they cost", columns, [cells(row) for row in table.worst], heads)
 
 
+def lists_table(table: HidingTable) -> Table:
+    """Lists for which nothing is sent beside those from releases."""
+    rows: list[tuple[object, ...]] = []
+    for alone in table.at_device:
+        interval = f"{alone.ndcg_low:.3f}–{alone.ndcg_high:.3f}"
+        numbers = alone.numbers or None
+        rows.append((alone.release, "nothing", numbers, Cell(f"{alone.ndcg:.3f}", interval)))
+    for row in table.accuracy:
+        interval = f"{row.ndcg_low:.3f}–{row.ndcg_high:.3f}"
+        sent = f"{row.shown:.0%} of the ratings"
+        rows.append((row.release, sent, None, Cell(f"{row.ndcg:.3f}", interval)))
+    heads = ("list", "sent", "public numbers an item", "NDCG")
+    return Table("Lists of 10 made on the device and from releases", heads, rows)
+
+
 def describe_exact_leaks(table: HidingTable) -> list[str]:
     """Say which releases tell the attribute by the fractions of their levels."""
     read = [name for name, area in table.fractions.items() if _level(area) == TOP]
@@ -375,6 +391,8 @@ def describe_table(table: HidingTable) -> Iterator[Table | str]:
     if table.known_items:
         yield plain_table(knowledge_table(table))
     yield from describe_exact_leaks(table)
+    yield from table.describe_lists()
+    yield plain_table(lists_table(table))
     yield plain_table(cost_table(table), "release", "AUC", "error", "change", "NDCG", "shown")
 
 

@@ -21,6 +21,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy
+from tacit.designs.standard_scheme.experiment.at_device import compare_lists, device_list_rows
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
@@ -199,9 +200,11 @@ class _PooledScores:
         for mix in results[0].mixed:
             points = [fold.mixed[mix] for fold in results]
             tradeoff.append(accuracy.mix_point(mix, points))
+        lists = [fold.lists for fold in results]
+        values = experiment.people.values[0]
         return HidingTable(
             attribute=experiment.people.names[0],
-            values=experiment.people.values[0],
+            values=values,
             people=experiment.people.n_people,
             judged=experiment.judged_release,
             rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
@@ -215,6 +218,8 @@ class _PooledScores:
             counts=tuple(row for row in rows if row.view == COUNTED),
             control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
             accuracy=tuple(accuracy_rows),
+            at_device=device_list_rows(lists),
+            lists_compared=compare_lists(experiment.judged_release or "none", lists, values),
             fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
             tradeoff=tuple(tradeoff),
         )

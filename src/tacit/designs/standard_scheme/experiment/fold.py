@@ -33,6 +33,7 @@ from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosting, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
+from tacit.designs.standard_scheme.experiment.at_device import FoldLists
 from tacit.designs.standard_scheme.experiment.setup import (
     REFITTED,
     UNION,
@@ -64,6 +65,9 @@ SURE = 1e6
 @dataclass
 class FoldResult:
     """Findings of one fold; scores are (test people,) each."""
+
+    lists: FoldLists
+    """NDCG of each person's lists, from releases and made on the device."""
 
     scores: dict[Key, Floats] = field(default_factory=dict)
     """Scores of each attacker."""
@@ -100,7 +104,7 @@ class _Fold:
         self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
         self.judge = Judge(experiment, fold, self.tables[0], self.train)
-        self.result = FoldResult()
+        self.result = FoldResult(self.judge.lists)
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
         """Look up the tables estimated without this fold and another, and those of the refits."""
@@ -113,6 +117,7 @@ class _Fold:
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
             self.result.fractions[name] = self.read_fractions(name)
+        self.judge.judge_device_lists()
         return self.result
 
     def attack(self, target: int) -> None:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tacit.designs.standard_scheme.experiment.at_device import (
+    SIZES,
+    DeviceListRow,
+    ListComparison,
+    at_device_name,
+    describe_comparison,
+)
 from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
@@ -158,6 +165,10 @@ class HidingTable:
     """Attackers on permuted labels."""
     accuracy: tuple[AccuracyRow, ...]
     """Errors and lists under each release."""
+    at_device: tuple[DeviceListRow, ...]
+    """Lists for which nothing is sent."""
+    lists_compared: tuple[ListComparison, ...]
+    """The judged release's lists less those made on the device."""
     fractions: dict[str, float]
     """AUC, by release, of looking at the released fractions with the public offsets in hand; 1 on
     unrounded whole stars, where nothing has to be learned."""
@@ -187,9 +198,17 @@ class HidingTable:
             return None
         return attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
 
+    def describe_lists(self) -> list[str]:
+        """Sentences: how a release's lists do beside each list on the device, and for whom."""
+        if not self.lists_compared:
+            return []
+        names = map(at_device_name, SIZES)
+        return [describe_comparison(self.lists_compared, name) for name in names]
+
     def to_dict(self) -> dict[str, Any]:
         """The findings as JSON holds them."""
         plain = asdict(self)
+        plain["accuracy"] = [*plain["accuracy"], *plain.pop("at_device")]
         for row in plain["over_time"]:
             row["schedule"] = row["view"]
         for row in (*plain["over_time"], *plain["counts"], *plain["control"]):

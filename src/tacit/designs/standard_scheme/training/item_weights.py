@@ -58,9 +58,7 @@ def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float)
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)
     dense = item_weights(sum_products(weights[:, columns]), penalty)
-    popularity = np.empty(levels.shape[1], dtype=np.int64)
-    popularity[_order_by_likes(weights)] = np.arange(levels.shape[1])
-    return Ease(_keep_largest(dense, columns, levels.shape[1]), popularity, n_levels)
+    return Ease(_keep_largest(dense, columns, levels.shape[1]), rank_by_likes(weights), n_levels)
 
 
 def choose_penalty(
@@ -93,6 +91,13 @@ def list_eligible_items(weights: sparse.csr_array, most: int) -> Ints:
     raters = np.bincount(weights.indices, minlength=weights.shape[1])
     order = _order_by_likes(weights)
     return np.sort(order[raters[order] >= FEWEST][:most])
+
+
+def rank_by_likes(weights: sparse.csr_array) -> Ints:
+    """(items,) place of each item by likes, 0 for the most liked."""
+    places = np.empty(weights.shape[1], dtype=np.int64)
+    places[_order_by_likes(weights)] = np.arange(weights.shape[1])
+    return places
 
 
 def sum_products(weights: sparse.csr_array) -> Floats:

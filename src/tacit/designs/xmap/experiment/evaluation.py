@@ -369,7 +369,7 @@ def contenders(asked: Asked) -> tuple[ComparisonEntry, ...] | str:
         if math.isinf(epsilon):
             kinds = [("non-private", PROFILE, published)]
         else:
-            sound = given | {"variant": "sound", "delta": asked.delta}
+            sound = given | {"variant": "sound", "delta": asked.delta, "features": asked.features}
             kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
         entries += [
             ComparisonEntry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
