@@ -72,10 +72,14 @@ def simulate_epochs(
     account's first day or as long as the person shows nothing.
 
     Args:
-        levels, labels, rule, n_levels, source: as for `simulate_release`.
-        tables_of_epoch: the tables with which items are decided, by the epochs in which devices
+        levels: As for `simulate_release`.
+        labels: As for `simulate_release`.
+        tables_of_epoch: The tables with which items are decided, by the epochs in which devices
             speak.
         epoch_of_rating: (ratings,) label of the epoch of each entry of `levels`.
+        rule: As for `simulate_release`.
+        n_levels: As for `simulate_release`.
+        source: As for `simulate_release`.
 
     Returns:
         Released levels, and the label of the epoch in which each item came; two CSR matrices with
@@ -84,8 +88,9 @@ def simulate_epochs(
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    people, items = entry_people(levels), levels.indices
+    people = entry_people(levels)
     own = labels[people]
+    items = levels.indices
     shows_something = np.zeros(levels.shape[0], dtype=bool)
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
