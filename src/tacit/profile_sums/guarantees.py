@@ -45,6 +45,8 @@ def card_of_fits(
         consenting: Number of people who agreed not to be protected and were learned from.
     """
     has_noise = all(noise > 0 for fit in fits for noise in fit.noises)
+    if not has_noise and all(fits[-1].noises):
+        return card_after_fit_without_noise()
     if not has_noise:
         return card_without_noise()
     card = _card_with_noise(fits, delta, usefulness, planned)
@@ -95,6 +97,17 @@ def card_without_noise() -> Guarantee:
         assumptions=(),
         not_covered=("everything: this is the non-private variant, for comparison",),
         sources=_SOURCES,
+    )
+
+
+def card_after_fit_without_noise() -> Guarantee:
+    """Card of a fit with noise, where one of the fits before it had none."""
+    return replace(
+        card_without_noise(),
+        sentence=(
+            "Nobody is protected: an earlier fit of these people, counted here, had no noise. Fit "
+            "a new object where that one was never published."
+        ),
     )
 
 

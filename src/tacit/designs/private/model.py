@@ -33,8 +33,8 @@ from tacit.designs.private.refits import (
 )
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
-from tacit.profile_sums.fits import Fit
-from tacit.profile_sums.fitted_lists import FittedLists, prepare_fit
+from tacit.profile_sums.fits import FITS_IN_PROCESS, Fit, count_fit
+from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, prepare_fit
 from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode
 
@@ -123,6 +123,9 @@ class Private(PrivateLists):
     ) -> Self:
         """Learn from everybody.
 
+        Without an account, earlier fits of this object and of equal ratings in this process count:
+        they are in `releases_`, on the card and in the lifetime.
+
         Args:
             ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
             y: Not used, as scikit-learn has it.
@@ -138,8 +141,44 @@ class Private(PrivateLists):
         if previous is None and continued is not None:
             previous = self
         earlier, lifetime = earlier_fits(previous, self.lifetime, self.settings.delta)
-        if self.lifetime is not None and hasattr(self, "releases_"):
-            earlier = merge_fits(self.releases_, earlier)  # this object's own fits count, too
+        own = getattr(self, "releases_", ())  # this object's own fits count, too
+        if account is None or self.lifetime is not None:
+            earlier = merge_fits(own, earlier)
+        prepared = self._prepare(ratings, continued, lifetime)
+        if account is None:
+            prepared = self._state_spending(prepared, is_first=not earlier)
+            charged = FITS_IN_PROCESS.list_fits(ratings, earlier)
+        else:
+            charged = account.all_fits(earlier)
+        next_fit = self._choose_next_fit(prepared, continued, lifetime, charged)
+        delta = prepared.settings.delta
+        if account is None:
+
+            def check(fits: tuple[Fit, ...]) -> None:
+                """Raise PrivacyError where one more fit after these is not allowed."""
+                if next_fit.plan is not None:
+                    check_plan(fits, next_fit.plan)
+                check_lifetime(fits, next_fit.new_fit, delta, lifetime)
+
+            fits = count_fit(ratings, next_fit.new_fit, earlier, check)
+            fitted, repeated = next_fit.make(fits, lifetime), False
+        else:
+            fitted, repeated = _fit_on_account(next_fit, earlier, lifetime, account)
+            FITS_IN_PROCESS.remember(ratings, fitted.fits)
+        self._hold(fitted, prepared.catalogue)
+        self.budget_status_ = compute_budget_status(
+            fitted.fits,
+            delta,
+            fitted.lifetime,
+            repeated=repeated,
+            planned=fitted.planned_fits,
+        )
+        return self
+
+    def _prepare(
+        self, ratings: RatingsSource, continued: FittedLists | None, lifetime: float | None
+    ) -> PreparedFit:
+        """Check everything that this fit reads. continued: the fit of the same plan before it."""
         settings = self.settings
         if continued is not None:
             check_same_choices(settings, self.choices, continued)
@@ -147,37 +186,28 @@ class Private(PrivateLists):
         elif self.fits is not None:
             settings = settings_of_plan(settings, self.choices, self.fits, lifetime)
         is_planned = continued is not None or self.fits is not None
-        prepared = prepare_fit(
+        return prepare_fit(
             ratings,
             settings,
             self.choices,
             consented=self.consented,
             consented_in_features=not is_planned,
         )
-        charged = earlier if account is None else account.all_fits(earlier)
+
+    def _choose_next_fit(
+        self,
+        prepared: PreparedFit,
+        continued: FittedLists | None,
+        lifetime: float | None,
+        charged: Sequence[Fit],
+    ) -> NextFit:
+        """Choose between a fit by itself and one of a plan. charged: all fits before it."""
         if continued is not None:
-            next_fit = later_fit(prepared, continued)
-        elif self.fits is not None and lifetime is not None:
-            check_metadata(prepared)
-            next_fit = first_fit(prepared, self.fits, lifetime, charged)
-        else:
-            next_fit = single_fit(prepared)
-        if account is None:
-            if next_fit.plan is not None:
-                check_plan(earlier, next_fit.plan)
-            check_lifetime(earlier, next_fit.new_fit, settings.delta, lifetime)
-            fitted, repeated = next_fit.make((*earlier, next_fit.new_fit), lifetime), False
-        else:
-            fitted, repeated = _fit_on_account(next_fit, earlier, lifetime, account)
-        self._hold(fitted, prepared.catalogue)
-        self.budget_status_ = compute_budget_status(
-            fitted.fits,
-            settings.delta,
-            fitted.lifetime,
-            repeated=repeated,
-            planned=fitted.planned_fits,
-        )
-        return self
+            return later_fit(prepared, continued)
+        if self.fits is None or lifetime is None:
+            return single_fit(prepared)
+        check_metadata(prepared)
+        return first_fit(prepared, self.fits, lifetime, charged)
 
     def _plan_to_continue(self, previous: Private | None) -> FittedLists | None:
         """Find the last fit of the plan that this fit continues; None if it begins anew.
