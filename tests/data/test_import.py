@@ -85,6 +85,16 @@ def test_a_german_file(write: Write, run: Import, tmp_path: Path) -> None:
             "rating": "Bewertung",
             "time": "Datum",
         },
+        "guesses": [
+            "encoding",
+            "delimiter",
+            "header",
+            "rows",
+            "columns",
+            "ids",
+            "dates",
+            "times",
+        ],
         "folder": str(tmp_path / "out"),
     }
     ratings = load(tmp_path / "out")

@@ -13,6 +13,8 @@ from tacit.errors import DataError
 
 Column = NDArray[Any]
 """One value per user or item, aligned with their ids; strings as dtype object."""
+LONGEST_ID = 200
+"""Characters of an id at most: longer ones are not served."""
 LIKED = 0.7
 """Of the span of a scale: from here on a rating is a like."""
 

@@ -25,7 +25,7 @@ from tacit.profile_sums.people import read_history
 from tacit.profile_sums.release import ReleasedLists, describe_release
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.scoring import (
-    Reason,
+    Reasons,
     largest_reasons,
     personal_scores,
     score_items,
@@ -51,7 +51,7 @@ class PrivateLists(base.ItemRecommender):
         domain: Name of the item metadata that names domains.
         features: Names of public item metadata that tastes are made of; None: genres, tags,
             categories, year, price where there are any; (): none.
-        mode: "auto": by the noisy number of people; "taste"; "top-items".
+        mode: "auto": by the noisy counts; "taste"; "top-items".
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
         stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
 
@@ -231,7 +231,7 @@ class PrivateLists(base.ItemRecommender):
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
-    ) -> tuple[Reason, ...]:
+    ) -> Reasons:
         """Explain an item's score by own items and by features of them, largest first.
 
         Made from the release and the person's own rows: it spends nothing. Empty where everybody
@@ -253,10 +253,10 @@ class PrivateLists(base.ItemRecommender):
             raise DataError("no such item among those that lists are made of", found=item)
         parts = split_score(profile, ids.index(item), self.released_, self.settings_)
         own_ids = self.context_ids_[parts.items].tolist()
-        return (
-            *largest_reasons("item", own_ids, parts.added_by_item, n),
-            *largest_reasons("feature", self.fitted_.feature_names, parts.added_by_feature, n),
-        )
+        of_items = largest_reasons("item", own_ids, parts.added_by_item, n)
+        names = self.fitted_.named_features
+        of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
+        return Reasons((*of_items, *of_features))
 
     def device_file(self) -> bytes:
         """Pack what devices need to make lists: all of it is released or public.
@@ -268,9 +268,14 @@ class PrivateLists(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        usefulness = self.summary()
-        fits, delta = self.fitted_.fits, self.settings_.delta
-        card = guarantees.card_of_fits(fits, delta, usefulness=usefulness)
+        usefulness, fitted = self.summary(), self.fitted_
+        card = guarantees.card_of_fits(
+            fitted.fits,
+            self.settings_.delta,
+            usefulness=usefulness,
+            planned=fitted.planned_fits,
+            consenting=fitted.consenting,
+        )
         return (card,)
 
     def summary(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.tables.names import is_named
 
 Arrays = Mapping[str, NDArray[Any]]
 Titles = Mapping[Any, str]
@@ -17,10 +18,12 @@ Titles = Mapping[Any, str]
 
 
 def titles_of(ratings: Ratings) -> Titles:
-    """Titles from item metadata, of the items that have one."""
-    column = ratings.item_metadata.get("title")
-    if column is None:
+    """Titles from public item metadata, of the items that have one."""
+    metadata = ratings.public_metadata
+    names = [name for name in metadata if is_named("title", name)]
+    if not names:
         return {}
+    column = metadata["title" if "title" in names else names[0]]
     pairs = zip(ratings.item_ids.tolist(), column.tolist(), strict=True)
     return {item: str(title) for item, title in pairs if title is not None}
 

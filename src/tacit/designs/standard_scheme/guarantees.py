@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
-from tacit.recommenders.public_facts import describe_assumptions, describe_condition
+from tacit.recommenders.public_facts import (
+    describe_assumptions,
+    describe_condition,
+    name_text_of_rows,
+)
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -117,13 +121,17 @@ def cards(
         person = card_of_sound_release(settings, measurements)
     if settings.has_private_disclosure:
         spent = tuple(epsilons) or (settings.disclosure_epsilon,)
-        return person, card_of_private_disclosure(settings, assumed_public, spent)
-    return person, card_of_exact_disclosure(settings)
+        consenting = card_of_private_disclosure(settings, assumed_public, spent)
+    else:
+        consenting = card_of_exact_disclosure(settings)
+    return name_text_of_rows((person, consenting), assumed_public)
 
 
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:
-    """The card of a person whose device obfuscates. It never prints an epsilon, and without
-    measurements nothing about how hard guessing is."""
+    """Write the card of a person whose device obfuscates.
+
+    It never prints an epsilon, and without measurements nothing about how hard guessing is.
+    """
     hidden = " and ".join(settings.attributes)
     basis = Basis.MEASURED if measurements else Basis.UNMEASURED
     return Guarantee(

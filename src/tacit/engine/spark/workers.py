@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import Block, Rows
-from tacit.data.tables.cleaning import arrow_of
+from tacit.data.tables.cells import arrow_of
 from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, DataError
 

@@ -25,7 +25,7 @@ from tacit.recommenders.headers import (
     titles_from_header,
     titles_of,
 )
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.inputs import as_ratings
 
 
 class Baseline(ItemRecommender):
@@ -38,7 +38,7 @@ class Baseline(ItemRecommender):
 
     def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
         """Take over the items of the ratings, or those of one domain; give their ratings."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         chosen = ratings if domain is None else ratings_in_domain(ratings, domain)
         self.item_ids_ = chosen.item_ids
         self.people_ = chosen

@@ -23,7 +23,7 @@ from tacit.recommenders.baselines.baseline import (
     like_rows,
 )
 from tacit.recommenders.headers import Arrays, read_floats, read_places
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.inputs import as_ratings
 
 MOST_ITEMS = 30_000
 """Items at most, for each pair of which a number is held."""
@@ -51,7 +51,7 @@ class EASE(ListBaseline):
 
     def fit(self, ratings: Ratings) -> EASE:
         """Solve one regression of each item on all others."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         _refuse_many_items(ratings.n_items)
         self._learn_items(ratings)
         with threadpool_limits(1):

@@ -24,7 +24,7 @@ from tacit.recommenders.baselines.baseline import (
     replace_values,
 )
 from tacit.recommenders.headers import Arrays, ids_from_header, read_floats
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.inputs import as_ratings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,7 +60,7 @@ class RemoteUser(Baseline):
 
     def fit(self, ratings: Ratings) -> RemoteUser:
         """Keep the ratings of everybody who rated in both domains."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         source, target = (
             ratings_in_domain(ratings, self.source),
             ratings_in_domain(ratings, self.target),
