@@ -50,13 +50,13 @@ _random = np.random.default_rng()  # simulations only; a real release draws from
 
 
 def _plant(made: Callable[..., Bug], name: str, *given: Any, **how: Any) -> Callable[[F], F]:
-    """The decorated function joins the bugs, as one of the class `made`."""
+    """Add the decorated function to the bugs, as one of the class `made`."""
 
-    def decorated(function: F) -> F:
+    def plant(function: F) -> F:
         _BUGS.append(made(name, function, *given, **how))
         return function
 
-    return decorated
+    return plant
 
 
 _sampled = partial(_plant, SampledBug)
@@ -164,7 +164,7 @@ def gate_never_stops(counts: tuple[int, ...], n: int, bug: bool) -> Many:
     False,
     lambda bug: ExponentialMechanism(1, 0.5, candidates_are_public=not bug),
 )
-def listed_only_if_present(present: bool, n: int, bug: bool) -> Many:
+def item_listed_only_if_present(present: bool, n: int, bug: bool) -> Many:
     """A sixth candidate, known from one person; the repair lists it for everybody."""
     chosen = np.array([1.0] * 5 + [math.exp(0.5) if present else 1.0])
     if bug and not present:
@@ -287,26 +287,29 @@ def sampler_of_90_percent(bug: bool) -> Pair:
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
 
-    def drawn(asked: SamplerCall) -> NDArray[np.int64]:
+    def draw_narrowly(asked: SamplerCall) -> NDArray[np.int64]:
         return draw_as_shipped(replace(asked, scale=0.9 * asked.scale))
 
-    def called(data: NDArray[Any], source: Any) -> ArrayLike:
-        with intercept_samplers(drawn):
+    def call_with_narrow_noise(data: NDArray[Any], source: Any) -> ArrayLike:
+        with intercept_samplers(draw_narrowly):
             return pair.call(data, source)
 
-    return replace(pair, call=called) if bug else pair
+    return replace(pair, call=call_with_narrow_noise) if bug else pair
 
 
-def _kept(bug: bool) -> Fraction:
+def _keep_chance(bug: bool) -> Fraction:
     return Fraction(193 if bug else 192, 256)
 
 
 @_enumerated(
-    "bit probability off by one", ((0, 1),), math.log(3), lambda bug: RandomizedResponse(_kept(bug))
+    "bit probability off by one",
+    ((0, 1),),
+    math.log(3),
+    lambda bug: RandomizedResponse(_keep_chance(bug)),
 )
 def bit_off_by_one(bit: int, bug: bool) -> dict[int, Fraction]:
     """`<=` for `<`: one more face of the die keeps the bit. Claimed: ln 3."""
-    return {bit: _kept(bug), 1 - bit: 1 - _kept(bug)}
+    return {bit: _keep_chance(bug), 1 - bit: 1 - _keep_chance(bug)}
 
 
 _SCORES = tuple(exact_losses.neighbouring_scores(1, 4))

@@ -40,7 +40,7 @@ class Blocks:
     order: Floats
 
     def directions(self, mask: int, residuals: int) -> Floats:
-        """So many coordinates of each, plain and divided by `root`."""
+        """Return the first coordinates of each, plain and divided by `root`."""
         plain = np.hstack([self.mask[:, :mask], self.residuals[:, :residuals]])
         return np.hstack([plain, plain / self.root])
 

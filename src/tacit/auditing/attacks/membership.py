@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import optimize, stats
 
+from tacit.auditing.attacks.auc_bounds import auc, mean_interval
 from tacit.auditing.attacks.base import Floats, Labels
-from tacit.auditing.attacks.judging import auc, mean_interval
 from tacit.auditing.claims import Advance, Study
 from tacit.auditing.empirical import ALPHA
 from tacit.errors import ConfigError, DataError
@@ -111,7 +111,7 @@ def least_epsilon(
         raise ConfigError(f"{right} right of {made} guesses about {people} people is no count.")
 
     def chance(epsilon: float) -> float:
-        """That so many or more are right, at most."""
+        """Return at most what the chance is that so many guesses or more are right."""
         p = 1 / (1 + math.exp(-epsilon))
         tail = float(stats.binom.sf(right - 1, made, p))
         if delta == 0:
@@ -175,10 +175,10 @@ def play(
     for fit in range(fits):
         rounds.append(game.once(np.random.default_rng((seed, fit))))
         progress(1)
-    return [_judged(game, attack, rounds) for attack in rounds[0][1]]
+    return [_judge(game, attack, rounds) for attack in rounds[0][1]]
 
 
-def _judged(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
+def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
     middle, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
     found = [guesses(inside, given, _SURE) for inside, given in pairs]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import rule_of_strata as old
 
-from tacit.auditing.attacks import Panel, Public, Releases, simultaneous, stacked
+from tacit.auditing.attacks import Panel, PublicKnowledge, Releases, simultaneous, stack_releases
 from tacit.data import load
 from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
@@ -130,7 +130,9 @@ def test_the_count_told_under_version_1(crowd, sides):
     for fold, made in sides.items():
         tables = sum(table.keep.shape[1] ** 2 for _, table, _ in made)
         zeros = np.zeros((tables, levels.shape[1]))
-        public = replace(Public.nothing(levels.shape[1]), offsets=zeros, log_keep=zeros)
+        public = replace(
+            PublicKnowledge.of_unknown_items(levels.shape[1]), offsets=zeros, log_keep=zeros
+        )
         keep, parts = [], {}
         for other, (inside, tables, letters) in enumerate(made):
             seen, rows, counts = seen_of(inside, tables, letters, levels, public, len(keep))
@@ -139,7 +141,7 @@ def test_the_count_told_under_version_1(crowd, sides):
         chances = np.stack(keep)
         train = [parts[other] for other in range(FOLDS) if other != fold]
         attacker = KnownCount().fit(
-            stacked([seen for seen, _, _ in train]),
+            stack_releases([seen for seen, _, _ in train]),
             np.concatenate([counts for _, counts, _ in train]),
             chances,
             np.concatenate([known for _, _, known in train]),
@@ -155,7 +157,7 @@ def test_one_letter_was_read_under_version_1(crowd, sides):
     popularity = np.bincount(levels.indices, minlength=levels.shape[1]).astype(float)
     scores = {}
     for fold, made in sides.items():
-        public = Public(
+        public = PublicKnowledge(
             popularity=popularity,
             offsets=np.stack([t.offsets[1] - t.offsets[0] for _, t, _ in made]),
             log_keep=np.stack([old.log_keep(tables) for _, tables, _ in made]),
@@ -167,7 +169,7 @@ def test_one_letter_was_read_under_version_1(crowd, sides):
             for other, (inside, _, letters) in enumerate(made)
         ]
         known = np.concatenate([labels[made[o][0]] for o in range(FOLDS) if o != fold])
-        train = stacked([parts[other] for other in range(FOLDS) if other != fold])
+        train = stack_releases([parts[other] for other in range(FOLDS) if other != fold])
         panel = Panel(["logistic-svd"]).fit(train, known)
         scores[fold] = panel.scores(parts[fold])["logistic-svd"]
     assert pooled(crowd, scores) > 0.599 - 0.04

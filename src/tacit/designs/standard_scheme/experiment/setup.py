@@ -74,7 +74,7 @@ class Experiment:
     order        CSR like the levels: 1 for a person's first rating, 2 for the second
     weekly       CSR like the levels: 1 + label of the epoch in which it was rated; None without
                  times
-    genres, years   of items, as `tacit.auditing.attacks.Public` has them
+    genres, years   of items, as `tacit.auditing.attacks.PublicKnowledge` has them
     minimum      the lowest star
     step         stars in one level
     published    the paper's estimates, as printed

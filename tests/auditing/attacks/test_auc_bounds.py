@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from tacit.auditing.attacks import auc, distance, permuted
+from tacit.auditing.attacks import auc, distance, permute_labels
 from tacit.errors import DataError
 
 PEOPLE = st.lists(st.tuples(st.integers(0, 1), st.integers(-4, 4)), min_size=2, max_size=40).filter(
@@ -68,13 +68,13 @@ def test_undefined_is_refused(labels, scores):
 def test_permuting_keeps_the_counts(values, seed):
     """The control has the same labels, dealt out anew, the same way for the same seed."""
     labels = np.array(values)
-    dealt = permuted(labels, seed)
+    dealt = permute_labels(labels, seed)
     assert sorted(dealt) == sorted(labels)
-    np.testing.assert_array_equal(dealt, permuted(labels, seed))
+    np.testing.assert_array_equal(dealt, permute_labels(labels, seed))
 
 
 def test_permuting_moves_labels():
     """The control is not the data itself, and another seed is another deal."""
     labels = np.arange(50)
-    assert (permuted(labels, 1) != labels).any()
-    assert (permuted(labels, 1) != permuted(labels, 2)).any()
+    assert (permute_labels(labels, 1) != labels).any()
+    assert (permute_labels(labels, 1) != permute_labels(labels, 2)).any()

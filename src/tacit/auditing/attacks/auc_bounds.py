@@ -52,7 +52,7 @@ def distance(area: float) -> float:
     return abs(area - 0.5)
 
 
-def permuted(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic]:
+def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic]:
     """(people,) labels in random order: the control on which every attack must end near 0.5."""
     return np.random.default_rng(seed).permutation(labels)
 
@@ -78,14 +78,14 @@ class Bound(Generic[Key]):
     quantile: float
 
     @property
-    def worst(self) -> Key:
+    def worst_attacker(self) -> Key:
         """The attacker farthest from 0.5."""
         return max(self.areas, key=lambda key: abs(self.areas[key] - 0.5))
 
     @property
     def distance(self) -> float:
-        """Of the worst attacker's AUC from 0.5."""
-        return abs(self.areas[self.worst] - 0.5)
+        """Distance of the worst attacker's AUC from 0.5."""
+        return abs(self.areas[self.worst_attacker] - 0.5)
 
     @property
     def upper(self) -> float:
