@@ -156,7 +156,7 @@ class Releases:
         public: PublicKnowledge | None = None,
         epochs: sparse.csr_array | None = None,
     ) -> Releases:
-        """Return releases (people, items) that were all made with the first public table, if any."""
+        """Return releases (people, items) that were all made with the first public table."""
         if public is None:
             public = PublicKnowledge.of_unknown_items(ratings.shape[1])
         table = np.zeros(ratings.shape[0], dtype=np.int64)
