@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from messy import messy_files, own_ratings
 
 from tacit.cli.app import main
 from tacit.errors import ConfigError, ModelFileError
+from tests.support.messy import messy_files, own_ratings
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-import golden_sketches
 import pytest
 
-import golden
+from golden import client as golden
+from golden import sketches as golden_sketches
 from tacit.designs.sketches.messages import MICRO
 
 VECTORS = {

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-import golden
+from golden import client as golden
 
 TEXTS = dict(golden.texts())
 
 
 @pytest.mark.parametrize("name", golden.FILES)
 def test_golden_files_are_current(name):
-    """The file differs in nothing from what the code writes; if so: python tools/golden.py."""
+    """The file differs in nothing from what the code writes; if so: python -m golden.client."""
     assert (golden.FOLDER / name).read_text("ascii") == TEXTS[name]
 
 

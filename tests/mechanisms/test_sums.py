@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from mechanism_conformance import MechanismConformance
 from scipy.stats import chi2
 
 from tacit.accounting.gdp import GDPAccountant
@@ -19,6 +18,7 @@ from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import intercept_samplers, moves
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.sums import Contributions, SumRelease
+from tests.support.mechanism_conformance import MechanismConformance
 
 FALSE_ALARM = 1e-6
 NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([1.7e308, -1.7e308, 5e-324, -5e-324, -0.0])

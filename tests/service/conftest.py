@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_process import Running, start_process
-from service_requests import Operation, Valid, operations_of, valid_request
-from service_shop import PATIENT, Shop, befriend, open_shop
 
 from tacit.service.demo import Demo, make_demo
 from tacit.service.resources import budgets
+from tests.support.service_process import Running, start_process
+from tests.support.service_requests import Operation, Valid, operations_of, valid_request
+from tests.support.service_shop import PATIENT, Shop, befriend, open_shop
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from service_process import store_of
 
 from tacit.randomness import secure
 from tacit.service import stored_ratings
 from tacit.service.stored_ratings import StoredRatings, all_ratings_state, ratings_state_name
+from tests.support.service_process import store_of
 
 SLOW = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

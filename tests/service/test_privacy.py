@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ledger_requests import by_hand
 
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
 from tacit.ledger.amounts import ATTO, LARGEST_AMOUNT, MICRO, Unit
 from tacit.service.resources import budgets
 from tacit.service.resources.budgets import describe_budget
+from tests.support.ledger_requests import by_hand
 
 AMOUNTS = st.integers(1, LARGEST_AMOUNT)
 

@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from pdap_liars import LIES, Terms, lines, main, run
+
+from benchmarks.studies.pdap_liars import LIES, Terms, lines, main, run
 
 TERMS = Terms(visits=1300, share=0.1)
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scripted_dice import script
 
 from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.population import simulate_epochs, simulate_release
+from tests.support.scripted_dice import script
 
 OWN = {"gender": "F"}
 

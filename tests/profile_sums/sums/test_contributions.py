@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import profile_reference
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ from tacit.profile_sums.sums.top_items import (
     sum_cross_products,
     sum_grams,
 )
+from tests.support import profile_reference
 
 N, F, K = 12, 5, 3
 SETTINGS = Settings()

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cells import cell_of
 
 from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
@@ -28,6 +27,7 @@ from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import attack_summary, permuted_measurement, strongest_measurement
 from tacit.randomness import replay, simulation
+from tests.support.cells import cell_of
 
 FOLDS = 3
 SMALL = {

@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from pages import Page
 
 from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.judging import (
@@ -23,6 +22,7 @@ from tacit.designs.xmap.experiment.judging import (
 )
 from tacit.designs.xmap.experiment.report import STROKES, page_of, verdict
 from tacit.evaluation import Interval
+from tests.support.pages import Page
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}
 BASE = Setting(1.0, 0)

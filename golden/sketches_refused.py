@@ -5,9 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from golden_sketches import NUMBERS, ODD, SECRETS, TITLES, asked, most_truthful, stars
-from golden_vectors import answer, message, recommendation
-
+from golden.sketches import NUMBERS, ODD, SECRETS, TITLES, asked, most_truthful, stars
+from golden.vectors import answer, message, recommendation
 from tacit.designs.sketches.messages import (
     MOST,
     NO_NOISE,

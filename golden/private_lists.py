@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from golden_vectors import tagged
 
+from golden.vectors import tagged
 from tacit import container
 from tacit.designs.private.device import DeviceLists
 from tacit.errors import ConfigError, ModelFileError

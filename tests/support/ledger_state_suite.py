@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
-from ledger_requests import ANN, BOB, FILMS, count, never, refused, together
-
 from tacit.errors import ConfigError
 from tacit.ledger import BudgetExhausted, Cap, DrawFailed, KeyReused, Ledger, Request
 from tacit.randomness import Source
+from tests.support.ledger_requests import ANN, BOB, FILMS, count, never, refused, together
 
 
 class StatesConformance:

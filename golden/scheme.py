@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from golden_vectors import completion, readable, release
-
+from golden.vectors import completion, readable, release
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.dice import secret_dice
 from tacit.designs.standard_scheme.disclosure import (

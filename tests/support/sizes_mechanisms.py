@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sizes import Generator, far, number, replayed, whole
 
 from tacit.auditing import exact_losses
 from tacit.auditing.output_distributions import distribution
@@ -22,6 +21,7 @@ from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
 from tacit.randomness import secure
+from tests.support.sizes import Generator, far, number, replayed, whole
 
 _WORD = 1 << 53
 _EDGES = 8.0

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from skipped import closing_line
 
-TOOLS = Path(__file__).parents[2] / "tools"
+from tests.support.skipped import closing_line
+
+ROOT = Path(__file__).parents[2]
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "tests.support.skipped")
 TESTS = """
 import pytest
 
@@ -32,8 +34,8 @@ def test_the_last_line_says_what_was_skipped(tmp_path, workers):
     """One line, after the totals, with each reason and how often; also with several workers."""
     (tmp_path / "test_some.py").write_text(TESTS)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "skipped", *workers, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(TOOLS)},
+        [*PYTEST, *workers, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
         text=True,

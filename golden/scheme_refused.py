@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from golden_scheme import (
+from golden.scheme import (
     AGE,
     GENDER,
     INTEGERS,
@@ -19,8 +19,7 @@ from golden_scheme import (
     safe_rules,
     unsafe,
 )
-from golden_vectors import completion, message, release
-
+from golden.vectors import completion, message, release
 from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, RELEASES, Disclosure
 from tacit.designs.standard_scheme.messages import MICRO, Release, Scores
 

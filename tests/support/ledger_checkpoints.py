@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ledger_faults as faults
-from ledger_faults import Fault
-from ledger_requests import FILMS, ask, by_hand, count
 from sqlalchemy import text
 
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpoints, open_ledger
@@ -22,6 +19,9 @@ from tacit.ledger import replay as replaying_
 from tacit.ledger.chain import entry_body, entry_hash
 from tacit.ledger.log_state import CHECKPOINT, LogState, state_digest
 from tacit.ledger.opener import connect_to
+from tests.support import ledger_faults as faults
+from tests.support.ledger_faults import Fault
+from tests.support.ledger_requests import FILMS, ask, by_hand, count
 
 TOM = Holder.subject("shop", "tom")
 

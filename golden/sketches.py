@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from golden_vectors import answer, readable, recommendation, tagged
-
+from golden.vectors import answer, readable, recommendation, tagged
 from tacit.designs.sketches import sensing
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import explain

@@ -15,19 +15,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import sizes_mechanisms as mechanisms
 from numpy.typing import NDArray
 from scipy import sparse
-from sizes import (
-    Generator,
-    Profile,
-    far,
-    gaussian_sampler,
-    laplace_sampler,
-    number,
-    replayed,
-    whole,
-)
 
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.designs.standard_scheme.training.people import ConsentingPeople
@@ -37,6 +26,17 @@ from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.profile_sums.audit.worlds import DELTA, answer_sampler
+from tests.support import sizes_mechanisms as mechanisms
+from tests.support.sizes import (
+    Generator,
+    Profile,
+    far,
+    gaussian_sampler,
+    laplace_sampler,
+    number,
+    replayed,
+    whole,
+)
 
 _RARE = 3
 """Items with 0, 1 and 2 raters."""

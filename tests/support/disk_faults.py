@@ -15,10 +15,9 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from ledger_requests import FILMS, ask
-
 from tacit.errors import TacitError
 from tacit.ledger import Cap, open_ledger, sqlite
+from tests.support.ledger_requests import FILMS, ask
 
 faults = ctypes.CDLL(os.environ["LD_PRELOAD"])
 faults.failed_call.restype = ctypes.c_char_p

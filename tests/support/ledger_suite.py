@@ -6,21 +6,6 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from ledger_requests import (
-    ANN,
-    BOB,
-    FILMS,
-    KEY,
-    ask,
-    fork,
-    never,
-    noise,
-    one,
-    refused,
-    together,
-)
-from ledger_state_suite import StatesConformance
-
 from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import (
     BudgetExhausted,
@@ -41,6 +26,20 @@ from tacit.ledger import (
     operator_anchor,
 )
 from tacit.randomness import Source, simulation
+from tests.support.ledger_requests import (
+    ANN,
+    BOB,
+    FILMS,
+    KEY,
+    ask,
+    fork,
+    never,
+    noise,
+    one,
+    refused,
+    together,
+)
+from tests.support.ledger_state_suite import StatesConformance
 
 
 class LedgerConformance(StatesConformance):

@@ -1,6 +1,6 @@
 """Freeze what commands, the service and the files of models and ledgers look like.
 
-`python tools/golden_outputs.py` runs every command of COMMANDS with --json on made-up data and
+`python -m golden.outputs` runs every command of COMMANDS with --json on made-up data and
 writes `golden/outputs.json`: the shape of each answer, and the numbers too where no secure noise is
 in them. Sentences count as text: they may become plainer. `golden/openapi.json` is the interface of
 the demo service in the same form. `--files` also writes `golden/files/`: a model of each kind and
@@ -18,11 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracked import ROOT
-
-OUTPUTS = ROOT / "golden" / "outputs.json"
-INTERFACE = ROOT / "golden" / "openapi.json"
-FILES = ROOT / "golden" / "files"
+OUTPUTS = Path(__file__).parent / "outputs.json"
+INTERFACE = Path(__file__).parent / "openapi.json"
+FILES = Path(__file__).parent / "files"
 LEDGER = ("budgets.db", "budgets.db.head")
 
 DOMAINS = "--domain-column kind --source source --target target"

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from golden_vectors import Item, Vector, message, outcome, readable, tagged
-
+from golden.vectors import Item, Vector, message, outcome, readable, tagged
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.messages import ItemTable, liked_levels
 

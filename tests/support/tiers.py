@@ -43,6 +43,7 @@ FILES = frozenset(
         "auditing/test_empirical.py",
         "auditing/test_planted_bugs.py",
         "auditing/test_shipped_mechanisms.py",
+        "auditing/test_sizes.py",
         "data/test_command.py",
         "data/test_download.py",
         "data/test_genres.py",
@@ -69,6 +70,8 @@ FILES = frozenset(
         "mechanisms/test_selection.py",
         "mechanisms/test_sums.py",
         "mechanisms/test_gate.py",
+        "support/test_skipped.py",
+        "support/test_tiers.py",
         "test_contracts.py",
         "test_example_design.py",
         "test_import.py",
@@ -115,7 +118,7 @@ class _Guard:
 def _refusal(event: str) -> str:
     return (
         f"A test of the first tier used {event}. It belongs to the second: name its file in "
-        "tools/tiers.py."
+        "tests/support/tiers.py."
     )
 
 

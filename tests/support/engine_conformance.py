@@ -10,11 +10,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from readable_engine import LocalEngine
 from scipy import sparse
 
 from tacit.engine import Engine, Floats, Numbers, Stage, Table
 from tacit.errors import ConfigError
+from tests.support.readable_engine import LocalEngine
 
 Generator = np.random.Generator
 

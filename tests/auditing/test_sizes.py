@@ -12,9 +12,10 @@ import secrets
 
 import numpy as np
 import pytest
-from sizes import Profile, examine, whole
-from sizes_artefacts import BENCH, BY_NAME, rated
-from sizes_faults import FAULTS
+
+from tests.support.sizes import Profile, examine, whole
+from tests.support.sizes_artefacts import BENCH, BY_NAME, rated
+from tests.support.sizes_faults import FAULTS
 
 SLOW = "x-map, sound fit"
 

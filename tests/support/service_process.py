@@ -15,11 +15,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from service_shop import PATIENT, PEOPLE
-
 from tacit.ledger.inspection import backup
 from tacit.service.demo import TENANT, Demo
 from tacit.service.keys import KeyRing, read_secret
+from tests.support.service_shop import PATIENT, PEOPLE
 
 
 @contextmanager

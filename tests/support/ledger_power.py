@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from ledger_requests import FILMS, ask, by_hand, count
 from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
@@ -25,6 +24,7 @@ from tacit.ledger.checkpoints import newest_checkpoint
 from tacit.ledger.log_state import LogState
 from tacit.ledger.replay import read_transaction, replay
 from tacit.ledger.sqlite import engine
+from tests.support.ledger_requests import FILMS, ask, by_hand, count
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
@@ -240,15 +240,15 @@ class _NotingFile(apsw.VFSFile):
         self.end = (path or "").rpartition("replayed.db")[2]
         super().__init__("", name, flags)
 
-    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802  # apsw's name
+    def xWrite(self, data: Any, offset: int) -> None:  # apsw's name
         self.note("write", self.end, offset, bytes(data))
         super().xWrite(data, offset)
 
-    def xTruncate(self, size: int) -> None:  # noqa: N802  # apsw's name
+    def xTruncate(self, size: int) -> None:  # apsw's name
         self.note("truncate", self.end, size)
         super().xTruncate(size)
 
-    def xSync(self, flags: int) -> None:  # noqa: N802  # apsw's name
+    def xSync(self, flags: int) -> None:  # apsw's name
         super().xSync(flags)
         self.note("sync", self.end)
 
@@ -260,10 +260,10 @@ class _NotingDisk(apsw.VFS):
         self.note = note
         super().__init__("noting", "")
 
-    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  # apsw's name
+    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # apsw's name
         return _NotingFile(self.note, name, flags)
 
-    def xDelete(self, name: str, sync: bool) -> None:  # noqa: N802  # apsw's name
+    def xDelete(self, name: str, sync: bool) -> None:  # apsw's name
         super().xDelete(name, sync)
         end = name.rpartition("replayed.db")[2]
         self.note("delete", end)

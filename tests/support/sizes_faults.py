@@ -3,7 +3,7 @@
 Four kinds: a size beyond the usual, a branch that is rarely taken, a support that depends on the
 data, and a release that is not charged for.
 
-    python benchmarks/studies/sizes_faults.py [--seed 1]
+    python -m tests.support.sizes_faults [--seed 1]
 
 audits every artefact at random sizes, and then shows that the bugs are caught.
 """
@@ -21,8 +21,6 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sizes import Found, examine
-from sizes_artefacts import BENCH, BY_NAME
 
 from tacit.auditing.bugs import plant
 from tacit.designs.standard_scheme.training import people as training
@@ -38,6 +36,8 @@ from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
 from tacit.profile_sums.sums import star_means, top_items
+from tests.support.sizes import Found, examine
+from tests.support.sizes_artefacts import BENCH, BY_NAME
 
 Kind = Literal["size", "branch", "support", "composition"]
 Step = TypeVar("Step")

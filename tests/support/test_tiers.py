@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiers import FILES, FOLDERS, second
+
+from tests.support.tiers import FILES, FOLDERS, second
 
 ROOT = Path(__file__).parents[2]
 TESTS = """
@@ -54,8 +55,8 @@ def test_long():
 
 def run(path: Path, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "tiers", *words, str(path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tools")},
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.support.tiers", *words, str(path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=path if path.is_dir() else path.parent,
         capture_output=True,
         text=True,
@@ -82,7 +83,7 @@ def test_what_does_not_only_compute_fails_in_the_first_tier(folder):
     test that is marked long may."""
     said = run(folder, "--tier", "first")
     assert "7 failed, 2 passed" in said
-    assert "It belongs to the second: name its file in tools/tiers.py." in said
+    assert "It belongs to the second: name its file in tests/support/tiers.py." in said
     assert "test_service" not in said
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI
-from service_shop import Shop
 
 from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.serve.signatures import (
@@ -21,6 +20,7 @@ from tacit.designs.pdap.serve.signatures import (
 from tacit.designs.sketches import Campaign, Device, new_secret
 from tacit.recommenders.model_files import load_model
 from tacit.service.demo import Demo
+from tests.support.service_shop import Shop
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from golden_scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
-from golden_vectors import History, Item, Vector, tagged, tagged_history
-
+from golden.scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
+from golden.vectors import History, Item, Vector, tagged, tagged_history
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ledger_faults import Fault
-from ledger_requests import FILMS, ask, fork
-from postgres_server import Server
-
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Ledger
+from tests.support.ledger_faults import Fault
+from tests.support.ledger_requests import FILMS, ask, fork
+from tests.support.postgres_server import Server
 
 _ANSWER = 16
 """Bytes of an answer."""
