@@ -15,6 +15,7 @@ from scipy import sparse
 from tacit.engine import Engine, Floats, Numbers, Stage, Table
 from tacit.errors import ConfigError
 from tests.support.readable_engine import LocalEngine
+from tests.support.seen import require_any
 
 Generator = np.random.Generator
 
@@ -47,7 +48,7 @@ class EngineConformance:
             asked: dict[str, Any] = {"of": of, "among": among, "k": k, "counts": counts}
             asked["significance"] = significance if counts else 0
             expected = LocalEngine().neighbours(table, **asked)
-            for block in self.blocks:
+            for block in require_any(self.blocks):
                 found = self.make(block).neighbours(table, **asked)
                 _equal(found.of, expected.of, "of")
                 self._close(found.similarities, expected.similarities)
