@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,6 @@ from tacit.client import (
     FileMemory,
     LetterResult,
     Memory,
-    MemoryContent,
     ServiceError,
 )
 from tacit.client.letters import Letters
@@ -273,9 +272,9 @@ def answer_letter(
     answer = _ask(model, account, stored, values, history, now)
     if at is None:
         return answer
-    trial, forgetful = Account(account.secret, account.created, account.last_letter_epoch), Memory()
-    with stored.transaction() as held, forgetful.transaction() as copy:
-        vars(copy).update(vars(MemoryContent(**vars(held))) | {"tried": 0})
+    trial = Account(account.secret, account.created, account.last_letter_epoch)
+    with stored.transaction() as held:
+        forgetful = Memory(replace(held, tried=0))
     return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
 
 
