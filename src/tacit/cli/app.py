@@ -76,6 +76,7 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperCommand(name=name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the module of a command once it is asked for."""
         name, listed, rest = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, listed, rest

@@ -1,5 +1,6 @@
-"""`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold`: such reports,
-from files, counted here or on a cluster.
+"""`tacit device`: what a person's device sends, byte by byte.
+
+`tacit sketches fold` counts such reports from files, here or on a cluster.
 
 For `tacit recommend --about`: the device of `tacit.client`, with a model file in place of a
 service. A letter is due by the calendar alone, and nothing is sent anywhere.
