@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("apsw", reason="no apsw here: run `make setup`")
 
-from ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
+from tests.support.ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from profile_reference import table
 
 from tacit.accounting import GDPAccountant
 from tacit.profile_sums.events import combined_noise, events, noise_multipliers
@@ -17,6 +16,7 @@ from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.counts import profile_centre, release_counts
 from tacit.profile_sums.sums.moment import people_tastes
 from tacit.profile_sums.sums.taste_maps import taste_map
+from tests.support.profile_reference import table
 
 INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
 THIRD = 1 / (3 * math.sqrt(2))

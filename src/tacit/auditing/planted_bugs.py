@@ -80,6 +80,7 @@ def _noise(shape: int | tuple[int, ...], scale: float) -> NDArray[np.int64]:
     "noise 5 % too small", 1, 0, lambda bug: LaplaceNoise(1, 0.95 if bug else 1), samples=10**6
 )
 def nearly_all_of_the_noise(count: int, n: int, bug: bool) -> Many:
+    """Add noise of 0.95 of the scale that is claimed."""
     return count + _noise(n, 0.95 if bug else 1.0)
 
 
@@ -92,6 +93,7 @@ def nearly_all_of_the_noise(count: int, n: int, bug: bool) -> Many:
     samples=200_000,
 )
 def sigma_10_percent_too_small(value: float, n: int, bug: bool) -> Many:
+    """Add noise of 0.9 of the sigma that is claimed."""
     return _random.normal(value, 0.9 if bug else 1.0, n)
 
 
@@ -139,6 +141,7 @@ def retries_drawn_again(bit: int, n: int, bug: bool) -> Many:
 
 @_sampled("k-ary lie may be the truth", 0, 1)
 def lie_may_be_the_truth(answer: int, n: int, bug: bool) -> Many:
+    """Let a lie be any of the four answers, also the true one."""
     honest = _random.random(n) < math.e / (math.e + 3)
     lie = (answer + _random.integers(0 if bug else 1, 4, n)) % 4
     return np.where(honest, answer, lie)
@@ -196,6 +199,7 @@ def nan_survives(rating: float, n: int, bug: bool) -> Many:
 
 @_sampled("tails cut", 1, 0, samples=10**6)
 def tails_cut(count: int, n: int, bug: bool) -> Many:
+    """Cut the noise at six steps: an output beyond them tells the input."""
     noise = _noise(n, 1.0)
     return count + (np.clip(noise, -6, 6) if bug else noise)
 
@@ -212,6 +216,7 @@ _ANSWERED = RandomizedResponse(_RESPONSE.truth, 10_000)
     samples=10**6,
 )
 def raw_once_in_a_thousand(answer: int, n: int, bug: bool) -> Many:
+    """Return the answer without noise once in a thousand times."""
     drawn = _RESPONSE(np.full(n, answer), secure())
     raw = _random.random(n) < (0.001 if bug else 0.0)
     return np.where(raw, answer, drawn)
@@ -281,8 +286,9 @@ def laplace_without_rounding(bug: bool) -> Pair:
 
 @_on_the_bench("sampler that draws 0.9 of the scale it is asked for", epsilon=4.0, samples=60_000)
 def sampler_of_90_percent(bug: bool) -> Pair:
-    """The mechanism asks for the right noise. Half of its sensitivity is used up on this pair, so
-    that the loss stays below the claim.
+    """Ask for the right noise of a sampler that draws too little.
+
+    Half of the sensitivity is used up on this pair, so that the loss stays below the claim.
     """
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
@@ -332,6 +338,7 @@ def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[int, Fra
     (([1.0, 5.0], [2.0, 5.0]), ([1.0, 9.0], [2.0, 9.0]), ([-1.0, 2.0], [-1.0, 3.0])),
 )
 def error_tells_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
+    """Name the ratings in the text of an error."""
     if not all(0 <= rating <= 5 for rating in ratings):
         raise ValueError(f"not a rating in {ratings}" if bug else "not a rating from 0 to 5")
     return sum(ratings) + tape.noise(5.0, 1)
@@ -343,6 +350,7 @@ def error_tells_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
     lambda bug: LaplaceNoise(5, 5, scale_is_public=not bug),
 )
 def scale_from_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
+    """Take the scale of the noise from the spread of the ratings."""
     scale = max(ratings) - min(ratings) if bug else 5.0
     return sum(ratings) + tape.noise(scale, 1)
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from planted_models import NextItem, NoisyCounts
 from threadpoolctl import threadpool_limits
 
 import tacit
@@ -17,6 +16,7 @@ from tacit.auditing.attacks.any_model.findings import share_found
 from tacit.auditing.attacks.any_model.membership import likelihood_ratios
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
+from tests.support.planted_models import NextItem, NoisyCounts
 
 SMALL = {"targets": 40, "shadows": 6, "victims": 4, "length": 20}
 

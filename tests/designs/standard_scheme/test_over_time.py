@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import rule_of_version_1 as version_1
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from tacit.designs.standard_scheme.memory import State, open_state
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
 from tacit.designs.standard_scheme.training.people import find_consenting_people
 from tacit.designs.standard_scheme.training.tables import estimate_all_tables
+from tests.support import rule_of_version_1 as version_1
 
 PEOPLE, ITEMS = 400, 60
 CREATED = 1_700_000_000

@@ -45,6 +45,7 @@ class Blocks:
         return np.hstack([plain, plain / self.root])
 
     def summaries(self) -> Floats:
+        """Return the summaries, and how items are ordered in time."""
         return np.hstack([self.meta, self.order])
 
 

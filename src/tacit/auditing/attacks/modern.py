@@ -38,10 +38,12 @@ class OnRatings:
         self.name = self._attack.name
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
         self._attack.fit(seen.ratings, labels)
         return self
 
     def score(self, seen: Releases) -> Floats:
+        """Return the scores of other people."""
         return self._attack.score(seen.ratings)
 
 
@@ -64,6 +66,7 @@ class OnFeatures(Learner):
         self._make = make
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
@@ -79,6 +82,7 @@ class OnFeatures(Learner):
         return self
 
     def score(self, seen: Releases) -> Floats:
+        """Return the scores of other people."""
         self._check_scored(seen.ratings)
         features = self._standard(self._columns(self._space.blocks(seen)))
         scores: Floats = np.mean([log_odds(each, features) for each in self._models], axis=0)
@@ -99,6 +103,7 @@ class NearestNeighbours(Learner):
     reads_epochs = False
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
         known = self._learn(seen.ratings, labels)
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
@@ -107,6 +112,7 @@ class NearestNeighbours(Learner):
         return self
 
     def score(self, seen: Releases) -> Floats:
+        """Return the scores of other people."""
         self._check_scored(seen.ratings)
         unit_rows = self._unit_rows(seen.ratings)
         starts = range(0, unit_rows.shape[0], PEOPLE_AT_A_TIME)

@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 
 
 def item_tastes_mechanism(items: int, k: int, noise: float, settings: Settings) -> SumRelease:
+    """Return the mechanism of the sum of tastes by item."""
     norm = settings.item_clip * math.sqrt(k)
     return SumRelease(noise, items + 1, k, norm, resolution_for(norm))
 

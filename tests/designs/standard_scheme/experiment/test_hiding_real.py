@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rule_of_strata as old
 
 from tacit.auditing.attacks import Panel, PublicKnowledge, Releases, simultaneous, stack_releases
 from tacit.data import load
@@ -17,6 +16,7 @@ from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
 from tacit.designs.standard_scheme.experiment.setup import match_entries, rating_order
 from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tests.support import rule_of_strata as old
 
 pytestmark = [
     pytest.mark.long,
