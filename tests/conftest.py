@@ -38,6 +38,14 @@ hypothesis.settings.register_profile("tacit", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("tacit")
 
 
+@pytest.fixture(autouse=True)
+def fresh_count_of_fits() -> None:
+    """Made-up people are fitted in many tests, and each test counts from its own first fit."""
+    module = sys.modules.get("tacit.recommenders.fits_in_process")
+    if module is not None:
+        module.forget_fits()
+
+
 @pytest.fixture(scope="session")
 def ml_100k() -> Path:
     """The MovieLens 100K folder, under TACIT_DATA."""

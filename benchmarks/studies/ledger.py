@@ -241,8 +241,8 @@ def overwriting(bench: Bench) -> Rows:
 
 
 def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
-    settings = {**sqlite._OWNER_SETTINGS, "secure_delete": int(overwritten)}
-    before, sqlite._OWNER_SETTINGS = sqlite._OWNER_SETTINGS, settings
+    settings = {**sqlite.OWNER_SETTINGS, "secure_delete": int(overwritten)}
+    before, sqlite.OWNER_SETTINGS = sqlite.OWNER_SETTINGS, settings
     waits = []
     try:
         with bench.in_a_file()() as ledger:
@@ -253,7 +253,7 @@ def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
                 ledger.release(request, [], lambda *_, new=state: (b"", new), state="a")
                 waits.append(time.perf_counter() - began)
     finally:
-        sqlite._OWNER_SETTINGS = before
+        sqlite.OWNER_SETTINGS = before
     return waits
 
 
@@ -290,13 +290,13 @@ def kills_postgres(bench: Bench) -> Rows:
 
 def power(bench: Bench) -> Rows:
     """Images of a disk after a power cut: as shipped, and two controls that have to lose some."""
-    from tests.support.ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
+    from tests.support.ledger_power import DELETED, UNSAFE, cut, record, shipped
 
     rows = []
     recording = record(bench.folder)
     with _in_memory() as folder:
         for name, settings, images, safe in (
-            ("truncated journal, EXTRA (shipped)", SHIPPED, bench.of(1000, 100), True),
+            ("truncated journal, EXTRA (shipped)", shipped(), bench.of(1000, 100), True),
             ("write-ahead log, NORMAL", UNSAFE, bench.of(200, 50), False),
             ("deleted journal, FULL", DELETED, bench.of(200, 100), False),
         ):

@@ -161,3 +161,16 @@ def _shorten(value: object, limit: int = 60) -> str:
     """Return a value as text of at most `limit` signs."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+UNUSABLE_CONTENT = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    TacitError,
+)
+"""Raised by code that reads a file's values and finds others than were written."""

@@ -204,7 +204,18 @@ def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
     assert not any(text in off + hole for text in ("11111", "22222", "33333", "77"))
 
 
-@pytest.mark.parametrize("odd", ["padded", "words", "none rated", "no zone", "zeros"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "padded",
+        "words",
+        "none rated",
+        "no zone",
+        "zeros",
+        "repeated at one time",
+        "repeated without times",
+    ],
+)
 def test_a_cluster_reads_odd_rows_as_in_memory(odd, remote, tmp_path):
     """Or refuses them before anything could be charged: blanks, words for nothing, dates, times
     without a zone, CSV whose ids begin with zeros."""

@@ -29,15 +29,18 @@ from tacit.ledger import (
     Release,
     Request,
     Verification,
+    amounts,
     checkpoints,
     heads,
     log_state,
     opener,
     postgres,
     replay,
+    sqlite,
     store,
     transactions,
 )
+from tacit.ledger.amounts import MICRO, _round_down
 from tacit.ledger.log_state import LogState
 from tacit.ledger.schema import budgets, head
 from tacit.ledger.statements import SentStatement, Statement
@@ -253,6 +256,38 @@ def acknowledged_before_commit(plant: Plant) -> None:
     plant(Ledger, "release_all", served)
 
 
+def costs_rounded_down(plant: Plant) -> None:
+    """A cost between two steps is the lower one, so small costs are never paid in full."""
+    plant(amounts, "_round_up", lambda number, steps=MICRO: max(1, _round_down(number, steps)))
+
+
+def caps_rounded_up(plant: Plant) -> None:
+    """A cap between two steps is the upper one."""
+    plant(amounts, "_round_down", amounts._round_up)
+
+
+def log_not_synced(plant: Plant) -> None:
+    """SQLite's log is written and not synced at each commit: a power cut loses answers."""
+    plant(sqlite, "OWNER_SETTINGS", {**sqlite.OWNER_SETTINGS, "synchronous": 1})
+
+
+def epoch_by_the_clock(plant: Plant) -> None:
+    """A new week by the clock of the machine renews the caps per epoch."""
+    release = Ledger.release
+    week = 7 * 24 * 3600
+    seen = [time.time() // week]
+
+    def released(ledger: Ledger, *given: Any, **named: Any) -> Release:
+        now = time.time() // week
+        if now != seen[0]:
+            seen[0] = now
+            with planted(anybodys_epoch):
+                ledger.advance_epoch("")
+        return release(ledger, *given, **named)
+
+    plant(Ledger, "release", released)
+
+
 def synchronous_commit_off(plant: Plant) -> None:
     """PostgreSQL acknowledges what it has not written, and the start does not look.
 
@@ -334,6 +369,9 @@ NOTICED: dict[Fault, str] = {
     refund_of_a_failed_draw: "test_a_failed_draw_is_paid_for",
     seeded_answers: "test_a_replayed_source_is_refused",
     free_release: "test_a_charge_is_exact",
+    costs_rounded_down: "test_a_cost_between_steps_is_the_upper_one",
+    caps_rounded_up: "test_a_cap_between_steps_is_the_lower_one",
+    epoch_by_the_clock: "test_a_clock_that_jumps_grants_nothing",
     anybodys_epoch: "test_epochs_need_the_operator",
     state_of_a_failed_draw: "test_a_failed_draw_leaves_the_state",
     state_in_memory: "test_a_state_is_kept",

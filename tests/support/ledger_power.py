@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 from sqlalchemy import event
 
-from tacit.ledger import Cap, open_ledger
+from tacit.ledger import Cap, open_ledger, sqlite
 from tacit.ledger.checkpoints import newest_checkpoint
 from tacit.ledger.log_state import LogState
 from tacit.ledger.replay import read_transaction, replay
@@ -29,11 +29,13 @@ from tests.support.ledger_requests import FILMS, ask, by_hand, count
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
 
-SHIPPED = (
-    *("PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = full"),
-    *("PRAGMA secure_delete = on", "PRAGMA wal_autocheckpoint = 0"),
-)
-UNSAFE = (*SHIPPED[:2], "PRAGMA synchronous = normal", *SHIPPED[3:])
+
+def shipped() -> tuple[str, ...]:
+    """The settings of SQLite that the ledger makes, read from its own code."""
+    return tuple(f"PRAGMA {name} = {value}" for name, value in sqlite.OWNER_SETTINGS.items())
+
+
+UNSAFE = (*shipped(), "PRAGMA synchronous = normal")
 DELETED = ("PRAGMA journal_mode = delete", "PRAGMA synchronous = full")
 
 _OFTEN = 3

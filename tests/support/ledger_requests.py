@@ -6,6 +6,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -41,6 +42,34 @@ def ask(
     request = Request(holder.tenant, "x", "list", key, payload)
     charge = Charge(holder, Cost.pure(f"0.{steps:06d}"))
     return ledger.release(request, [charge], draw or noise)  # type: ignore[arg-type]  # on purpose
+
+
+def pay(ledger: Ledger, key: str, cost: Cost) -> Release:
+    """One release from the budget of films, at any cost."""
+    request = Request(FILMS.tenant, "x", "list", key, b"p")
+    return ledger.release(request, [Charge(FILMS, cost)], noise)
+
+
+CLOCK_STEPS = (1, -1, 8 * 86_400, -8 * 86_400, 2 * 365 * 86_400, -4 * 365 * 86_400, 2**31, -(2**32))
+"""Seconds by which a clock is set forward or back: also over a week, years and 32 bits."""
+
+
+@contextmanager
+def stepping_clock() -> Iterator[Callable[[float], None]]:
+    """Let the clock of the wall, as Python reads it, be set by so many seconds at a time."""
+    shipped = time.time, time.time_ns
+    offset = 0.0
+
+    def step(seconds: float) -> None:
+        nonlocal offset
+        offset += seconds
+
+    time.time = lambda: shipped[0]() + offset
+    time.time_ns = lambda: shipped[1]() + int(offset * 10**9)
+    try:
+        yield step
+    finally:
+        time.time, time.time_ns = shipped
 
 
 def count(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 from tacit.errors import ConfigError, PrivacyError
@@ -29,6 +30,7 @@ from tacit.randomness import Source, simulation
 from tests.support.ledger_requests import (
     ANN,
     BOB,
+    CLOCK_STEPS,
     FILMS,
     KEY,
     ask,
@@ -36,10 +38,14 @@ from tests.support.ledger_requests import (
     never,
     noise,
     one,
+    pay,
     refused,
+    stepping_clock,
     together,
 )
 from tests.support.ledger_state_suite import StatesConformance
+
+CARL = Holder.subject("shop", "carl")
 
 
 class LedgerConformance(StatesConformance):
@@ -51,6 +57,39 @@ class LedgerConformance(StatesConformance):
             ask(ledger, "a", FILMS, steps=3)
             ask(ledger, "b", FILMS, steps=4)
             assert ledger.balance(FILMS).spent == 7
+
+    def test_a_cost_between_steps_is_the_upper_one(self) -> None:
+        """Five costs of a step and a half fill a cap of ten; the next one is refused."""
+        with self.opened() as ledger:
+            between = Cost.pure(Fraction(3, 2 * 10**6))
+            for n in range(5):
+                pay(ledger, f"{n}", between)
+            assert ledger.balance(FILMS).spent == 10
+            refused(BudgetExhausted, lambda: pay(ledger, "more", between))
+
+    def test_a_cap_between_steps_is_the_lower_one(self) -> None:
+        """A cap of three steps and a half is spent by three."""
+        with self.opened() as ledger:
+            ledger.open_budget(CARL, Cap.pure(Fraction(7, 2 * 10**6)))
+            ask(ledger, "all", CARL, steps=3)
+            refused(BudgetExhausted, lambda: ask(ledger, "more", CARL))
+
+    def test_a_clock_that_jumps_grants_nothing(self) -> None:
+        """Forward, back, by years and over 32 bits: caps, epochs and stored answers stay."""
+        with self.opened() as ledger:
+            ledger.open_budget(CARL, Cap.pure("0.000005", per_epoch="0.000002"))
+            with stepping_clock() as step:
+                first = ask(ledger, "a", CARL)
+                for seconds in CLOCK_STEPS:
+                    step(seconds)
+                    assert ask(ledger, "a", CARL).answer == first.answer
+                    assert ledger.epoch == 0
+                    assert ledger.balance(CARL).epoch_spent == 1
+                ask(ledger, "b", CARL)
+                for seconds in CLOCK_STEPS:
+                    step(seconds)
+                    refused(BudgetExhausted, lambda: ask(ledger, "more", CARL, draw=never))
+            assert ledger.verify().is_sound
 
     def test_the_cap_is_reached_and_not_passed(self) -> None:
         """A budget can be spent to its last step; the next step is refused and draws nothing."""

@@ -68,7 +68,7 @@ def open_shop(demo: Demo, folder: Path, **settings: Any) -> Iterator[Shop]:
     service = open_service(Settings(folder, **{**free, **settings}))
     app = create_app(service, log=EventLog(log))
     keys = {**demo.keys, **{role: service.keys.person_key(n) for role, n in PEOPLE.items()}}
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield Shop(folder, service, app, client, keys, log)
 
 

@@ -89,6 +89,8 @@ ODD = {
     "whole floats": {"user": [1.0, 2.0, 1.0, 2.0], "item": [1.0, 2.0, 3.0, 77.0]},
     "no zone": {"user": [1, 1, 2, 3], "item": [1, 1, 2, 3], "time": PARTS},
     "zeros": {"user": ["007", "7", " 7", "07"], "item": ["1", "01", "2", "3"]},
+    "repeated at one time": {"user": [1, 1, 2, 2], "item": [1, 1, 2, 2], "time": [9, 9, 5, 7]},
+    "repeated without times": {"user": [1, 1, 2, 2], "item": [1, 1, 3, 3]},
     "none rated": {"item": [11, 12, 13, 14]},
 }
 

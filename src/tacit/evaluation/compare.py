@@ -36,6 +36,7 @@ from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, 
 from tacit.evaluation.result import group_by
 from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, find_entry_points
+from tacit.recommenders.fits_in_process import comparison
 
 Context = tuple[Ratings, str | None, str | None]
 ATTACK = -1
@@ -179,7 +180,8 @@ def _judge_or_attack(context: Context, entry: ComparisonEntry, seed: int) -> dic
 def _judge(entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, Any]:
     """Compute the metrics of the lists of one split; of stars and groups where there are any."""
     recommender = _make_recommender(entry)
-    recommender.fit(trial.train)
+    with comparison():
+        recommender.fit(trial.train)
     shown = lists.lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     relevant = trial.relevant
     metrics = ranking_metrics(shown, relevant)
@@ -248,7 +250,8 @@ def _rmse(
         train, test = split.train, split.test
         people = np.unique(test.users).astype(np.int64)
         fitted = _make_recommender(entry)
-        fitted.fit(train)
+        with comparison():
+            fitted.fit(train)
     return rmse(*lists.stars_of(fitted, train, test, people))
 
 

@@ -31,6 +31,7 @@ from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
 from tacit.evaluation.runner import Progress, Runner
 from tacit.recommenders.base import Recommender
+from tacit.recommenders.fits_in_process import comparison
 from tacit.recommenders.model_files import model_kinds, model_reader
 
 SHARE = 0.2
@@ -162,7 +163,8 @@ def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = Fal
         trial: The split.
         stars: Whether its predictions are stars, so that their error is computed.
     """
-    recommender.fit(trial.train)
+    with comparison():
+        recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     metrics = ranking_metrics(lists, trial.relevant)
     error = None

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.errors import ConfigError, DataError
-from tacit.recommenders.inputs import checked_ratings
 
 Ints = NDArray[np.int64]
 
@@ -94,7 +93,7 @@ def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Colum
     Raises:
         DataError: the metadata is missing, or one of `names` is not in it.
     """
-    domains = catalogue.item_metadata.get(column)
+    domains = catalogue.public_metadata.get(column)
     if domains is None:
         raise DataError(
             f"the items have no '{column}'",
@@ -118,10 +117,9 @@ def checked_catalogue(ratings: RatingsSource) -> Ratings:
     """Items, metadata and scale of some ratings.
 
     Raises:
-        DataError: these are no ratings, or one is off the scale.
+        DataError: a rating is off the scale.
     """
     catalogue = catalogue_of(ratings)
-    checked_ratings(catalogue)
     if not catalogue.scale.holds(catalogue.values).all():
         raise DataError("a rating is off the scale", expected=str(catalogue.scale))
     return catalogue

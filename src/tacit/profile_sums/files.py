@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.ratings import RatingScale
 from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.fits import fits_from_header, fits_to_header
@@ -21,14 +20,19 @@ from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.top_items import TopItemsModel
 from tacit.profile_sums.usefulness import Usefulness
+from tacit.recommenders.header_types import check_types, make_from_header
 from tacit.recommenders.headers import (
     ids_from_header,
     items_to_header,
+    names_from_header,
+    number_from_header,
     read_array,
     read_floats,
+    read_places,
+    scale_from_header,
     titles_from_header,
 )
-from tacit.recommenders.public_facts import PUBLIC_FACTS
+from tacit.recommenders.public_facts import CONDITIONS
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1
@@ -81,7 +85,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         stars = _stars_from_arrays(arrays, len(item_ids), further_items)
     fitted = FittedLists(
         settings=settings,
-        choices=CatalogueChoices(**header["parameters"]),
+        choices=make_from_header(CatalogueChoices, header["parameters"]),
         fits=fits,
         lifetime=lifetime,
         released=_released_from_parts(header, arrays, len(context_ids), len(item_ids)),
@@ -89,11 +93,11 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         item_ids=item_ids,
         context_ids=context_ids,
         one_domain=one_domain,
-        scale=RatingScale(*header["scale"]),
-        feature_names=tuple(header["feature_names"]),
+        scale=scale_from_header(header["scale"]),
+        feature_names=names_from_header(header["feature_names"]),
         titles=titles_from_header(header),
     )
-    if not set(fitted.assumed_public) <= set(PUBLIC_FACTS):
+    if not set(fitted.assumed_public) <= set(CONDITIONS):
         raise ValueError("it takes something unknown for public")
     if tuple(header["taken"]) != fitted.assumed_public:
         raise ValueError("what it takes for public is not what its fits do")
@@ -108,9 +112,11 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
 
 def settings_from_header(header: Mapping[str, Any]) -> Settings:
     """Read what `settings_to_header` wrote."""
+    check_types(Settings, {**header, "epsilon": 1.0})
     values = dict(header)
     values["shares"] = tuple(header["shares"])
-    values["epsilon"] = float(header["epsilon"])
+    if header["epsilon"] == "inf":
+        values["epsilon"] = math.inf
     return Settings(**values)
 
 
@@ -152,10 +158,8 @@ def _released_from_parts(
 ) -> ReleasedLists:
     """Read the release of so many context and target items."""
     means = read_floats(arrays, "means", targets)
-    usefulness = Usefulness(**header["usefulness"])
-    deviation, mode = float(header["deviation"]), header["mode"]
-    if not math.isfinite(deviation):
-        raise ValueError("the noise of its counts is not finite")
+    usefulness = make_from_header(Usefulness, header["usefulness"])
+    deviation, mode = number_from_header(header["deviation"]), header["mode"]
     if mode == "popularity":
         return ReleasedLists(means, deviation, None, usefulness)
     if mode == "top-items":
@@ -168,8 +172,8 @@ def _released_from_parts(
 
 
 def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
-    rows = _places(arrays, "context", context)
-    columns = _places(arrays, "targets", targets)
+    rows = read_places(arrays, "context", context)
+    columns = read_places(arrays, "targets", targets)
     return TopItemsModel(rows, columns, read_floats(arrays, "weights", len(rows), len(columns)))
 
 
@@ -178,7 +182,7 @@ def _tastes_from_arrays(arrays: Arrays, context: int, targets: int) -> TasteMode
     directions = read_floats(arrays, "directions", len(mean), None)
     items = read_floats(arrays, "items", targets, directions.shape[1])
     offsets = read_array(arrays, "feature_offsets", context + 1).astype(np.int64)
-    columns = _places(arrays, "feature_columns", len(mean)).astype(np.int32)
+    columns = read_places(arrays, "feature_columns", len(mean)).astype(np.int32)
     values = read_floats(arrays, "feature_values", len(columns))
     if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
         raise ValueError("the features do not fit the list of items")
@@ -208,11 +212,3 @@ def _stars_from_arrays(arrays: Arrays, targets: int, further_items: int) -> Star
     if (variances <= 0).any():
         raise ValueError("'star_variances' has numbers that are not above 0")
     return StarModel(mean, effects, read_floats(arrays, "star_loadings", items, None), variances)
-
-
-def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
-    places = read_array(arrays, name, None)
-    inside = not places.size or 0 <= places.min() <= places.max() < below
-    if places.dtype.kind != "i" or not inside:
-        raise ValueError(f"'{name}' does not fit the list of items")
-    return places.astype(np.int64)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from tacit.accounting import GDPAccountant
+from tacit.data.stored_ratings import RatingsSource
 from tacit.profile_sums.events import combined_noise, compose_noises, noise_multipliers
 from tacit.profile_sums.settings import Settings
+from tacit.recommenders.fits_in_process import FitCounter
 
 MICRO_RHO = 10**6
 """Steps of a ledger in one unit of rho."""
@@ -64,6 +66,27 @@ class Fit:
     def steps(self) -> int:
         """Rho in millionths, rounded up: what a ledger charges."""
         return math.ceil(self.rho * MICRO_RHO)
+
+
+FITS_IN_PROCESS: FitCounter[Fit] = FitCounter()
+"""Fits that this process has made, of all designs that are made of these sums."""
+
+
+def count_fit(
+    ratings: RatingsSource,
+    new_fit: Fit,
+    others: Sequence[Fit] = (),
+    check: Callable[[tuple[Fit, ...]], None] | None = None,
+) -> tuple[Fit, ...]:
+    """Count a fit before its first draw, as `FitCounter.add` does.
+
+    A fit without noise is on its own card alone, which says that nobody is protected.
+    """
+    if all(new_fit.noises):
+        return FITS_IN_PROCESS.add(ratings, new_fit, others, check)
+    if check is not None:
+        check(tuple(others))
+    return (*others, new_fit)
 
 
 def total_epsilon(fits: Sequence[Fit], delta: float) -> float:

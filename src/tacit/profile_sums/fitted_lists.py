@@ -28,6 +28,7 @@ from tacit.profile_sums.release_stars import StarModel, release_stars
 from tacit.profile_sums.settings import Settings
 from tacit.recommenders.base import History
 from tacit.recommenders.headers import Titles, titles_of
+from tacit.recommenders.inputs import as_ratings_source
 from tacit.recommenders.public_facts import facts_read_off
 
 
@@ -122,6 +123,7 @@ def prepare_fit(
         DataError: the ratings, the catalogue or its metadata cannot be used.
         ConfigError: the choices do not fit them.
     """
+    ratings = as_ratings_source(ratings)
     catalogue = checked_catalogue(ratings)
     sides = split_items(catalogue, choices)
     feature_names, table = feature_columns(catalogue, choices.features)

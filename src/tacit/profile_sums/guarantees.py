@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
@@ -35,6 +36,8 @@ def card_of_fits(fits: Sequence[Fit], delta: float, *, usefulness: str = "") -> 
         usefulness: What was released about how useful lists are, in words; none of the claim.
     """
     has_noise = all(noise > 0 for fit in fits for noise in fit.noises)
+    if not has_noise and all(fits[-1].noises):
+        return card_after_fit_without_noise()
     if not has_noise:
         return card_without_noise()
     return _card_with_noise(fits, delta, usefulness)
@@ -56,6 +59,17 @@ def card_without_noise() -> Guarantee:
         assumptions=(),
         not_covered=("everything: this is the non-private variant, for comparison",),
         sources=_SOURCES,
+    )
+
+
+def card_after_fit_without_noise() -> Guarantee:
+    """Card of a fit with noise, where one of the fits before it had none."""
+    return replace(
+        card_without_noise(),
+        sentence=(
+            "Nobody is protected: an earlier fit of these people, counted here, had no noise. Fit "
+            "a new object where that one was never published."
+        ),
     )
 
 

@@ -154,7 +154,8 @@ def read_history(
     Raises:
         DataError: a rating is off the scale, or the ids are of another type than the model's.
     """
-    if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
+    is_frame = hasattr(history, "columns")
+    if is_frame or isinstance(history, str | Mapping) or not isinstance(history, Iterable):
         return checked_history(history, ids, scale)
     likes = checked_ids(history, "history")
     check_id_type(likes, ids)

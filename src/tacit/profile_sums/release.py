@@ -195,7 +195,7 @@ def describe_release(released: ReleasedLists) -> str:
         f"Effective population {usefulness.effective:,.0f} (about {usefulness.people:,.0f} people "
         f"divided by the noise multiplier). Mode: {released.mode}."
     )
-    if usefulness.worthwhile:
+    if usefulness.worthwhile and released.serves_lists:
         return f"{summary} Personal lists are expected to beat popularity."
     missing = f" About {usefulness.missing:,} more people are needed." if usefulness.missing else ""
     if released.serves_lists:

@@ -18,6 +18,7 @@ from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.moment import people_tastes
 from tacit.profile_sums.sums.top_items import TopItemsModel, unit_rows
+from tacit.recommenders.base import Tabular
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,6 +38,18 @@ class Reason:
     """Id of the item, or name of the feature."""
     score: float
     """What it adds to the item's score."""
+
+
+class Reasons(tuple[Reason, ...], Tabular):
+    """Reasons of one entry of a list, the largest first of each kind."""
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns kind, name (as text) and score, for a data frame."""
+        return {
+            "kind": [reason.kind for reason in self],
+            "name": [str(reason.name) for reason in self],
+            "score": [reason.score for reason in self],
+        }
 
 
 def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:

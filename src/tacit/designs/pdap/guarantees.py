@@ -42,11 +42,25 @@ def usual(epsilon: float) -> tuple[Guarantee, ...]:
     )
 
 
-def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
-    """visits_per_person: how many are learned at most; None: nothing limits them."""
+def joint(
+    setting: JointSetting, *, visits_per_person: int | None = None, fits: int = 1
+) -> Guarantee:
+    """The card of the sound learner.
+
+    Args:
+        setting: of the learner.
+        visits_per_person: how many are learned at most; None: nothing limits them.
+        fits: how many times a log was learned from the start, each of which may hold the visit.
+    """
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
-    epsilon = PureAccountant().add(setting.noise.event).epsilon()
+    accountant = PureAccountant()
+    for _ in range(fits):
+        accountant.add(setting.noise.event)
+    epsilon = accountant.epsilon()
+    together = ""
+    if fits > 1:
+        together = f" That is {fits} fits together, all of which may have learned the visit."
     lifetime = f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
     limited: tuple[str, ...] = ()
     if visits_per_person is None:
@@ -60,7 +74,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         name="Sound joint privacy: noisy sums per cell and arm",
         sentence=(
             f"What all others are shown is {epsilon:g}-differentially private for each "
-            "visit: for its context, the arm and the reward together."
+            f"visit: for its context, the arm and the reward together.{together}"
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
         adjacency=_VISIT,

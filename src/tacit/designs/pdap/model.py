@@ -49,6 +49,7 @@ class PDap:
         self.epsilon, self.dimension, self.horizon = epsilon, dimension, horizon
         self._numbers = {arm: number for number, arm in enumerate(arms)}
         self._policy: Joint | None = None
+        self._fits = 0
         self._setting = JointSetting(
             videos=len(arms), neighbours=0, dimension=dimension, horizon=horizon, epsilon=epsilon
         )
@@ -68,6 +69,9 @@ class PDap:
     def fit(self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike) -> PDap:
         """Start anew and learn from a log, as if this policy had made its decisions.
 
+        A visit of an earlier `fit` may be in this log, too, so the card adds all fits up that
+        had a log. A new object counts from its own first fit.
+
         Args:
             decisions: (n,) arms that were shown.
             rewards: (n,) in [0, 1].
@@ -82,6 +86,7 @@ class PDap:
         setting = replace(self._setting, videos=len(self._numbers))
         self._policy = Joint(setting, randomness=secure())
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
+        self._fits += len(decisions) > 0
         return self.partial_fit(decisions, rewards, contexts)
 
     def partial_fit(
@@ -137,8 +142,8 @@ class PDap:
         del self._numbers[arm]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The card of the learner, for one visit."""
-        return (guarantees.joint(self._setting),)
+        """The card of the learner, for one visit in every fit of this object."""
+        return (guarantees.joint(self._setting, fits=max(self._fits, 1)),)
 
     def _rows(self, contexts: ArrayLike) -> NDArray[np.float64]:
         """Read contexts as (n, d) in [0, 1]; no rows at all may come without their d."""

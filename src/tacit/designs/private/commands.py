@@ -87,7 +87,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What was released, and whether lists are useful, is printed and stated on the card. Of people
     who were fitted before, give --previous: the card states the total of all fits.
     """
-    from tacit.data.stored_ratings import show_progress
+    from tacit.data.domains import describe_features
+    from tacit.data.stored_ratings import catalogue_of, show_progress
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     model = _unfitted_model(settings)
@@ -122,7 +123,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    return Result(data, (sentence, *_describe_budget(model, card.delta)), after)
+    features = describe_features(catalogue_of(ratings), settings.features)
+    return Result(data, (sentence, features, *_describe_budget(model, card.delta)), after)
 
 
 def _unfitted_model(settings: FitSettings) -> Private:
@@ -195,6 +197,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     'kept' is a method's gain over popularity divided by that of a reference without privacy: EASE
     in one domain, a ridge regression between two, with the penalty that is best on test people.
     """
+    from tacit.data.domains import describe_features
     from tacit.evaluation.lists import evaluate_lists
 
     domains = {"source": settings.from_domain, "target": settings.to_domain}
@@ -232,7 +235,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         shown.append(values)
     return Result(
         {"rows": shown, "manifest": made_with},
-        (table_of_lists(rows),),
+        (table_of_lists(rows), describe_features(ratings, settings.features)),
         "tacit plan private --help  says how many people it takes.",
     )
 

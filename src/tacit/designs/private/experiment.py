@@ -31,6 +31,7 @@ def comparison_entries(comparison: Comparison) -> tuple[ComparisonEntry, ...]:
         "delta": comparison.delta,
         "source": comparison.source,
         "target": comparison.target,
+        "features": comparison.features,
     }
     popularity = {"delta": comparison.delta, "domain": comparison.target}
     entries = []

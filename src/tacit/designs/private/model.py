@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,7 +26,7 @@ from tacit.profile_sums.files import (
     fitted_to_parts,
     settings_to_header,
 )
-from tacit.profile_sums.fits import Fit
+from tacit.profile_sums.fits import FITS_IN_PROCESS, Fit, count_fit
 from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, fit_lists, prepare_fit
 from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode
@@ -94,6 +95,9 @@ class Private(PrivateLists):
     ) -> Self:
         """Learn from everybody.
 
+        Without an account, earlier fits of this object and of equal ratings in this process count:
+        they are in `releases_`, on the card and in the lifetime.
+
         Args:
             ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
             y: Not used, as scikit-learn has it.
@@ -107,14 +111,22 @@ class Private(PrivateLists):
         prepared = prepare_fit(ratings, self.settings, self.choices)
         settings = prepared.settings
         earlier, lifetime = earlier_fits(self.previous, self.lifetime, settings.delta)
-        if self.lifetime is not None and hasattr(self, "releases_"):
-            earlier = merge_fits(self.releases_, earlier)  # this object's own fits count, too
         if account is None:
-            check_lifetime(earlier, settings, lifetime)
-            new_fit = Fit.with_random_name(settings, prepared.assumed_public)
-            fitted, repeated = fit_lists(prepared, (*earlier, new_fit), lifetime), False
+            own = getattr(self, "releases_", ())  # this object's own fits count, too
+            is_first = not (own or earlier)
+            prepared = self._state_spending(prepared, is_first=is_first)
+            fits = count_fit(
+                ratings,
+                Fit.with_random_name(settings, prepared.assumed_public),
+                merge_fits(own, earlier),
+                check=partial(check_lifetime, settings=settings, lifetime=lifetime),
+            )
+            fitted, repeated = fit_lists(prepared, fits, lifetime), False
         else:
+            if self.lifetime is not None and hasattr(self, "releases_"):
+                earlier = merge_fits(self.releases_, earlier)
             fitted, repeated = _fit_on_account(prepared, earlier, lifetime, account)
+            FITS_IN_PROCESS.remember(ratings, fitted.fits)
         self._hold(fitted, prepared.catalogue)
         self.budget_status_ = compute_budget_status(
             fitted.fits, settings.delta, fitted.lifetime, repeated=repeated

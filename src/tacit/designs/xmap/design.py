@@ -12,6 +12,8 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
+    """Options of `tacit guarantee xmap`."""
+
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
@@ -32,7 +34,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
             f"Run  tacit fit xmap RATINGS --variant {settings.variant} -o m.tacit  and then  "
             "tacit guarantee m.tacit"
         )
-    epsilon, delta = settings.epsilon, settings.delta
+    epsilon = settings.epsilon
+    delta = settings.delta
     XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
     if math.isinf(epsilon):
         return (card_without_noise("sound"),)

@@ -71,7 +71,8 @@ def test_keys_for_programs(table):
     assert made["default_release"] == DEFAULT_RELEASE
     wanted = {
         "rows": {"release", "view", "attack", "trained_on", "auc", "low", "high"},
-        "accuracy": {"release", "rmse", "mae", "ndcg", "shown"},
+        "accuracy": {"release", "ndcg", "ndcg_low", "ndcg_high", "recall_at_10", "shown"},
+        "lists_compared": {"at_device", "group", "people", "difference", "low", "high"},
         "over_time": {"schedule", "attack", "auc"},
         "worst": {"release", "auc", "upper", "control"},
         "known_items": {"known", "auc", "certain"},
@@ -80,6 +81,14 @@ def test_keys_for_programs(table):
     for key, names in wanted.items():
         assert made[key]
         assert all(names <= set(row) for row in made[key])
+
+
+def test_releases_come_before_lists_at_home(table):
+    """Rows of releases have errors in stars; below them stand lists for which nothing is sent."""
+    rows = table.to_dict()["accuracy"]
+    assert [row["release"] for row in rows if "rmse" in row] == list(BOTH)
+    at_home = [row["release"] for row in rows if "rmse" not in row]
+    assert at_home == ["popularity", "at-device-16", "at-device-32"]
 
 
 def test_areas_are_areas(table):

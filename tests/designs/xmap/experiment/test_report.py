@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
-from tacit.designs.xmap.experiment.judging import (
+from tacit.designs.xmap.experiment.contenders import (
     BASELINES,
     METHODS,
     NAMES,
@@ -20,6 +19,7 @@ from tacit.designs.xmap.experiment.judging import (
     Comparison,
     Contender,
 )
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.report import STROKES, page_of, verdict
 from tacit.evaluation import Interval
 from tests.support.pages import Page

@@ -1,4 +1,4 @@
-"""Which column of a table holds what: as asked, by name, or by order and content together.
+"""Columns of a table and what they hold: as asked, by name, or by order and content together.
 
 Beside a header   a column is the stars only if its name or the caller says so. Content alone never
                   decides: numbers on a usual scale under a name that says nothing are a question.
@@ -19,7 +19,7 @@ import polars as pl
 
 from tacit.data.columns import RatingScale
 from tacit.data.tables import Table, choose, find, missing
-from tacit.data.tables.cleaning import ANSWERS, Rules, to_numbers
+from tacit.data.tables.cells import ANSWERS, Rules, to_numbers
 from tacit.data.tables.names import (
     Role,
     Subject,
@@ -48,7 +48,7 @@ _MOST_KINDS = 20  # of events that are shown
 
 @dataclass(frozen=True)
 class Guess:
-    """What the columns of a table hold.
+    """Roles of the columns of a table.
 
     Attributes:
         table: The table.
@@ -56,6 +56,7 @@ class Guess:
         why: Role to 'asked', 'name' or 'content'.
         events: Whether all rows are events, whatever columns there are.
         warnings: Sentences on what a person should look at.
+        settled: Whether no cell had a say in what the columns are.
     """
 
     table: Table
@@ -63,8 +64,9 @@ class Guess:
     why: dict[Role, str] = field(default_factory=dict)
     events: bool = False
     warnings: tuple[str, ...] = ()
+    settled: bool = True
 
-    def checked(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> Guess:
+    def require_roles(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> Guess:
         """Return this guess.
 
         Raises:
@@ -84,7 +86,7 @@ class Guess:
 
 
 class ColumnLook:
-    """What the first cells of a column look like."""
+    """Looks of the first cells of a column."""
 
     def __init__(self, column: pl.Series) -> None:
         self.nested = column.dtype.is_nested()
@@ -188,7 +190,7 @@ class _Search:
             self.why[role] = reason
 
     @property
-    def free(self) -> list[int]:
+    def free_places(self) -> list[int]:
         """Positions that no role has."""
         return [at for at in range(len(self.headers)) if at not in self.places.values()]
 
@@ -225,7 +227,7 @@ class _Search:
         for role in pair:
             compounds = [
                 at
-                for at in self.free
+                for at in self.free_places
                 if is_compound_of(role, self.headers[at]) and not is_no_candidate(self.headers[at])
             ]
             if len(compounds) == 1:
@@ -235,17 +237,17 @@ class _Search:
 
     def _take_feedback(self) -> None:
         """Take a column such as `clicked` of 0 and 1 as ratings on 0:1:1."""
-        for at in self.free:
+        for at in self.free_places:
             if is_named("feedback", self.headers[at]) and self.looks[at].is_feedback:
                 self.take("rating", at, "name")
 
     def take_by_content(self) -> None:
         if "time" in self.asked:
-            times = [at for at in self.free if self.looks[at].is_time]
+            times = [at for at in self.free_places if self.looks[at].is_time]
             named_otherwise = [at for at in times if is_named("other", self.headers[at])]
             fitting = [at for at in times if at not in named_otherwise]
             self.take("time", fitting[0] if fitting else None, "content")
-        answers = [at for at in self.free if self.looks[at].is_answer]
+        answers = [at for at in self.free_places if self.looks[at].is_answer]
         if len(answers) == 1 and not self.events and "plays" not in self.places:
             self.take("rating", answers[0], "content")  # such as like and dislike
         if self.table.header:
@@ -259,7 +261,7 @@ class _Search:
         lacking = [role for role in pair if self.lacks(role)]
         candidates = [
             at
-            for at in self.free
+            for at in self.free_places
             if self.looks[at].may_be_ids
             and not self.looks[at].may_be_stars
             and not is_no_candidate(self.headers[at])
@@ -269,7 +271,7 @@ class _Search:
 
     def _take_by_order(self) -> None:
         """Take people, items and stars of a table without a header by their usual order."""
-        left = [at for at in self.free if not self.looks[at].is_time]
+        left = [at for at in self.free_places if not self.looks[at].is_time]
         ids = [at for at in left if self.looks[at].may_be_ids]
         if self.lacks("user") and self.lacks("item"):
             in_order = left[:2] == ids[:2] and len(left) in (2, 3)
@@ -282,7 +284,7 @@ class _Search:
                 self.take(role, ids[0], "content")
         in_first_columns = {self.places.get("user"), self.places.get("item")} == {0, 1}
         third = self.looks[2] if len(self.looks) > 2 else None
-        if third is not None and in_first_columns and 2 in self.free and not self.events:
+        if third is not None and in_first_columns and 2 in self.free_places and not self.events:
             if len(self.table.frame) < _FEW_ROWS:
                 is_rating = third.on_scale and not third.is_time
             else:
@@ -319,7 +321,7 @@ class _Search:
             return
         said = self.why.get("user") == self.why.get("item") == "asked"
         doubtful = []
-        for at in self.free:
+        for at in self.free_places:
             look = self.looks[at]
             if self.table.header:
                 unclear = (look.may_be_stars or look.is_answer) and not self._says_otherwise(at)
@@ -372,7 +374,7 @@ class _Search:
         """Show the values of a column such as `event`, of which some may be no likes."""
         if "rating" in self.places or "plays" in self.places or not self.table.header:
             return
-        for at in self.free:
+        for at in self.free_places:
             column = self.table.frame[:, at]
             if not is_named("event", self.headers[at]) or column.dtype != pl.String:
                 continue
@@ -394,7 +396,17 @@ class _Search:
             self.places.pop("plays", None)
         places = {role: self.places[role] for role in self.asked if role in self.places}
         why = {role: self.why[role] for role in places}
-        return Guess(self.table, places, why, self.events, tuple(self.warnings))
+        warnings = tuple(self.warnings)
+        return Guess(self.table, places, why, self.events, warnings, self._is_settled(places))
+
+    def _is_settled(self, places: Mapping[Role, int]) -> bool:
+        """Tell whether all that is read was asked for or has a usual name, and nothing is left."""
+        for role, at in places.items():
+            if self.why[role] != "asked" and find(role, self.headers, None) != at:
+                return False
+        has_stars = self.events or "rating" in places or "plays" in places
+        has_times = "time" in places or "time" not in self.asked
+        return (has_stars and has_times) or len(places) == len(self.headers)
 
 
 def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = True) -> Guess:

@@ -1,4 +1,4 @@
-"""From the files people have to one clean folder: opened, understood, cleaned, described.
+"""Files that people have become one clean folder: opened, understood, cleaned, described.
 
 Ratings    a table with people and items; several are read as one
 Items      a table with items and no people, or `items`: titles and so on. Users likewise
@@ -13,7 +13,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,15 +22,23 @@ from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
 from tacit.data.tables import Table, find, missing
-from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
+from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
+from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.guessing import Asked, ColumnLook, Guess, guess
-from tacit.data.tables.names import Role, known_names, normalize_header
-from tacit.data.tables.reading import REPEATS, SUMMED, Reading, matched, ratings_of
+from tacit.data.tables.names import Role
+from tacit.data.tables.ratings_tables import (
+    REPEATS,
+    SUMMED,
+    TableReading,
+    ratings_of,
+    read_written,
+    with_row_texts,
+)
 from tacit.data.tables.sources import frame_of, open_table
-from tacit.data.tables.times import seconds
+from tacit.data.tables.times import seconds, time_form
 from tacit.data.tables.where import has_columns_of, keep_rows
-from tacit.data.tabular import read_catalogue, with_items
+from tacit.data.tables.written_format import WrittenFormat
+from tacit.data.tabular import read_catalogue, with_items, with_users
 from tacit.errors import ConfigError, DataError
 
 _MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
@@ -46,13 +53,24 @@ _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 @dataclass
 class Plan:
-    """What was found in the files. ratings: what the columns of each table of them are."""
+    """Tables found in the files, and what each holds."""
 
     ratings: list[Guess] = field(default_factory=list)
+    """What the columns of each table of ratings are."""
     items: list[Table] = field(default_factory=list)
     users: list[Table] = field(default_factory=list)
     left_out: list[Table] = field(default_factory=list)
     movielens: Path | None = None
+    """A MovieLens folder."""
+    written: tuple[Path, WrittenFormat] | None = None
+    """A file of ratings in a written format."""
+
+    @property
+    def path(self) -> object:
+        """Place of the ratings."""
+        if self.written is not None:
+            return self.written[0]
+        return self.movielens or self.ratings[0].table.path
 
     @property
     def warnings(self) -> list[str]:
@@ -64,12 +82,6 @@ class Plan:
             for table in self.left_out
         ]
         return said + left_out
-
-    def title(self, columns: Guess) -> int | None:
-        """Position of the titles that stand beside the ratings."""
-        headers = [normalize_header(header) for header in columns.table.headers]
-        at = next((headers.index(name) for name in known_names("title") if name in headers), None)
-        return None if self.items or at in columns.places.values() else at
 
 
 def plan(
@@ -128,16 +140,28 @@ def plan(
     return made
 
 
+def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
+    """Plan to read the first file by a written format; the others are about items or people."""
+    made = Plan(written=(files[0], written))
+    for path in files[1:]:
+        table = open_table(path)
+        is_about_people = find("user", table.headers, None) is not None
+        (made.users if is_about_people else made.items).append(table)
+    return made
+
+
 def _sort_tables(opened: Sequence[Table], asked: Asked, *, events: bool) -> Plan:
     """Find the tables of ratings, and what the others hold: people, items, or other events."""
     if len(opened) == 1:
         return Plan(ratings=[guess(opened[0], asked, events=events)])
-    named = [set(guess(each, _asked_of(each, asked), contents=False).places) for each in opened]
+    named = [
+        set(guess(each, _asked_columns(each, asked), contents=False).places) for each in opened
+    ]
     both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
     if not both:
         _refuse_people_and_items_apart(opened, named)
         both = [max(opened, key=lambda each: len(each.frame))]
-    found = [guess(each, _asked_of(each, asked), events=events) for each in both]
+    found = [guess(each, _asked_columns(each, asked), events=events) for each in both]
     rated = [columns for columns in found if {"rating", "plays"} & set(columns.places)]
     made = Plan(ratings=found if events or not rated else rated)
     made.left_out = [columns.table for columns in found if columns not in made.ratings]
@@ -153,7 +177,7 @@ def _sort_tables(opened: Sequence[Table], asked: Asked, *, events: bool) -> Plan
     return made
 
 
-def _asked_of(table: Table, asked: Asked) -> Asked:
+def _asked_columns(table: Table, asked: Asked) -> Asked:
     """Return what was asked for, as far as the table has it."""
     return {
         role: name if find(role, table.headers, name) is not None else None
@@ -266,40 +290,46 @@ def carry_out(
     items: Path | None = None,
     catalogue: Path | None = None,
     public_items: bool = False,
+    items_from_ratings: bool = False,
     domain: str | None = None,
-) -> Reading:
+) -> TableReading:
     """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
     public_items: the items that were rated may be known to everybody.
+    items_from_ratings: titles that stand beside the ratings are public.
     """
     for columns in made.ratings:
-        columns.checked(rules)
+        columns.require_roles(rules)
         _refuse_several_items_in_a_cell(columns)
     made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
-    if made.movielens is not None:
+    if made.written is not None:
+        reading = read_written(*made.written, rules.on_bad)
+    elif made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
         reading = movielens_reading(made.movielens, rules.on_bad)
     else:
-        titles = {} if items or catalogue else _titles(made)
-        reading = ratings_of(made.ratings, rules, item_metadata=titles)
+        reading = ratings_of(made.ratings, rules)
+        with_texts = with_row_texts(reading.ratings, made.ratings)
+        reading = replace(reading, ratings=with_texts)
     ratings, dropped = reading.ratings, dict(reading.dropped)
     ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, SUMMED, NO_EVENT))
-    if on_bad is None and bad > _MOST_BAD * reading.read:
+    guessed = made.written is None  # else rows must not decide whether others are read
+    if guessed and on_bad is None and bad > _MOST_BAD * reading.read:
         raise DataError(
             f"{bad:,} of {reading.read:,} rows would be dropped",
-            path=made.movielens or made.ratings[0].table.path,
+            path=made.path,
             found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
         )
-    _refuse_what_teaches_nothing(made, ratings)
-    _check_guesses(made, ratings)
+    if guessed:
+        _refuse_what_teaches_nothing(made, ratings)
+        _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
-        people = matched(each, "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
+        ratings = with_users(ratings, each)
     if catalogue is not None:
         before = len(ratings)
         metadata = read_catalogue(catalogue, domain=domain, domains=False)
@@ -308,6 +338,8 @@ def carry_out(
             dropped["the item is not in the catalogue"] = lost
     for source in made.items if items is None else [items]:
         ratings = with_items(ratings, source, domain=domain)
+    if items_from_ratings:
+        ratings = ratings.with_row_texts_public()
     if public_items:
         ratings = replace(ratings, catalogue_given=True)
     return replace(reading, ratings=ratings, dropped=dropped)
@@ -338,7 +370,8 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
     column = columns.table.frame[:, at]
     filled = len(column) - column.null_count()
     try:
-        unread = seconds(column, rules.dates, digits=rules.guessing).null_count()
+        form = rules.times or time_form(column, guessing=rules.guessing)
+        unread = seconds(column, rules.dates, form=form).null_count()
     except DataError:
         return columns  # which order its dates have is a question, asked where they are read
     if unread - column.null_count() <= filled / 2:
@@ -377,7 +410,7 @@ def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:
     """Raise DataError for ratings from which no list can be learned."""
     if len(ratings) < _FEW:
         return  # so few rows are an example; `warnings_about` says what is odd
-    path = made.movielens or made.ratings[0].table.path
+    path = made.path
     fix = "Check which column holds what (--user, --item, --rating, --plays, --events)."
     people = len(np.unique(ratings.users))
     items = len(np.unique(ratings.items))
@@ -425,20 +458,3 @@ def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list
             "same."
         )
     return said
-
-
-def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
-    """Find titles that stand beside the ratings, where each item has one text."""
-    titles: dict[Any, Any] = {}
-    for columns in made.ratings:
-        table, item, at = columns.table, columns.places["item"], made.title(columns)
-        if at is None:
-            continue
-        pairs = table.frame[:, [item, at]].drop_nulls().unique(maintain_order=True)
-        if pairs[:, 0].n_unique() < len(pairs):
-            continue  # an item has several texts: reviews or names, and no titles
-        for key, title in pairs.iter_rows():
-            titles.setdefault(key, str(title))
-            if str(key).isdecimal():
-                titles.setdefault(int(key), str(title))  # a column of whole numbers gives integers
-    return {"title": titles} if titles else {}

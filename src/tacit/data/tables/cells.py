@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.columns import EVENTS, RatingScale, large_id_error
+from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
 from tacit.data.tables import Table
 from tacit.data.tables.names import Role
-from tacit.data.tables.times import TIME, Dates, ordered, seconds
+from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, seconds, time_form
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
@@ -65,23 +65,36 @@ ANSWERS = {
 }
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
+_GROUPED = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
+"""Numbers with a sign between thousands."""
+_WHOLE_ID = r"^(?:0|[1-9]\d*)(?:\.0+)?$"
+
+
+IdKind = Literal["integer", "text"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """on_bad   a bad row is refused with its place, or dropped and counted
-    scale    ratings off it are bad; None: the common scale that holds them
-    dates    where the order of day and month cannot be decided over the column
-    decimal  "," or ".", the only decimal sign; None: either, each cell by itself
-    guessing   numbers written YYYYMMDD are dates
-    """
+    """How cells are read, and what becomes of bad rows."""
 
     on_bad: OnBad = "refuse"
+    """A bad row is refused with its place, or dropped and counted."""
     scale: RatingScale | None = None
+    """Ratings off it are bad; None: the common scale that holds them."""
     least_plays: float = 1
+    """Fewest plays that are a like."""
     dates: Dates | None = None
+    """Where the order of day and month cannot be decided over the column."""
     decimal: str | None = None
+    """Comma or point, the only decimal sign; None: either, each cell by itself."""
     guessing: bool = False
+    """Numbers that are all written YYYYMMDD, or all days of a spreadsheet, are dates."""
+    ids: Mapping[Role, IdKind] = field(default_factory=dict)
+    """Kind of the ids of people and items; a role left out: integers if all are written as one."""
+    thousands: str | None = None
+    """Sign between thousands of plays, "" for none; None: decided over the column."""
+    times: TimeForm | None = None
+    """How numbers are times; None: as `guessing` says."""
 
     def __post_init__(self) -> None:
         if self.on_bad not in ("refuse", "drop"):
@@ -91,12 +104,14 @@ class Rules:
         if not 0 < self.least_plays < np.inf:
             fewest = self.least_plays
             raise ConfigError(f"The fewest plays that are a like are above 0; got {fewest}.")
+        if any(kind not in get_args(IdKind) for kind in self.ids.values()):
+            raise ConfigError("--ids is integer or text.")
         if self.dates not in (None, "dayfirst", "monthfirst"):
             raise ConfigError(f"--dates is dayfirst or monthfirst; got {self.dates!r}.")
 
 
 @dataclass(frozen=True)
-class Clean:
+class CleanColumns:
     """columns   by role: ids, 'rating', 'plays', 'time', 'domain', of the rows kept
     scale      of the ratings, EVENTS of plays, None of events
     dropped    rule to number of rows
@@ -108,7 +123,7 @@ class Clean:
     read: int
 
 
-def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
+def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanColumns:
     """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
     values: dict[Role, pl.Series] = {}
     scale = EVENTS if "plays" in places else None
@@ -130,6 +145,8 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
             values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
             raise error.with_place(path=table.path, column=name) from None
+        if role in rules.ids:
+            values[role] = ids_of_kind(values[role], rules.ids[role])
         lacking = missing.to_numpy()
         refuse(lacking, f"the {role} is missing", name, expected)
         unread = values[role].is_null().to_numpy() & ~lacking
@@ -167,17 +184,17 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
     columns: dict[str, Any] = {}
     for role, series in values.items():
         column = series.filter(pl.Series(good))
-        if table.text and role in ("user", "item"):
+        if table.text and role in ("user", "item") and role not in rules.ids:
             columns[role] = ids_of(column)
         else:
             columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
-    return Clean(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
+    return CleanColumns(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
 
 
 def parts_of(
     frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
 ) -> pl.DataFrame:
-    """A part of stored rows, read as `clean` reads them: ids are Int64 or text, times seconds.
+    """A part of stored rows, read as `clean_rows` reads them: ids are Int64 or text, times seconds.
 
     frame: its columns have the names of roles. used: role to header. DataError, without a row,
     where a cell is bad, or a star is off a given scale; also for dates whose order of day and month
@@ -187,7 +204,7 @@ def parts_of(
     for role, header in used.items():
         column, expected = frame[role], _EXPECTED[role]
         try:
-            if role == "time" and ordered(column, None):
+            if role == "time" and depends_on_order(column, None):
                 what = "day and month are not told apart in a part of the rows"
                 raise DataError(what, expected=expected)
             values, missing = _READERS[role](column, False, Rules())
@@ -216,7 +233,7 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     """The scale of a column of stars, NaN where there are none."""
     known = stars[~np.isnan(stars)]
     if rules.scale is not None or not known.size:
-        return rules.scale or EVENTS  # without stars no row can be kept, and `clean` says so
+        return rules.scale or EVENTS  # without stars no row can be kept, and `clean_rows` says so
     code = RatingScale.code_of_no_rating(known)
     if code is not None:
         raise _question_about_code(code, known, table, name)
@@ -267,7 +284,8 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
 def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
     kind = column.dtype
     if _is_text(kind):
-        return _texts(column, text)
+        column, missing = _texts(column, text)
+        return _refuse_ids_not_served(column), missing
     if kind.is_integer():
         narrow = column.cast(pl.Int64, strict=False)
         wider = narrow.null_count() > column.null_count()
@@ -277,11 +295,23 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
         whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
         ids = numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64)
         return ids, numbers.is_null()
+    if kind in (pl.Date, pl.Datetime):
+        return column.cast(pl.String), column.is_null()
     raise DataError(
         "an id is an integer or a string",
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
     )
+
+
+def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
+    """Empty the cells with ids that are too long or hold control characters.
+
+    Zero-width joiners stay: words of Persian and many emoji need them.
+    """
+    is_long = column.str.len_chars() > LONGEST_ID
+    is_odd = column.str.contains(r"[\p{C}--[\x{200C}\x{200D}]]")
+    return column.set((is_long | is_odd).fill_null(value=False), None)
 
 
 def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
@@ -313,28 +343,42 @@ def _stars(column: pl.Series, text: bool, rules: Rules) -> Read:
     raise DataError("a rating is a number", found=str(kind))
 
 
+def thousands_sign(column: pl.Series) -> str:
+    """Find the sign between thousands in a column of numbers of plays, "" if there is none.
+
+    `1,234` is 1234 where every cell with a comma is written like this.
+    """
+    for sign in (",", "."):
+        signed = column.str.contains(sign, literal=True)
+        grouped = column.str.contains(_GROUPED[sign])
+        if signed.any() and bool((grouped | ~signed).fill_null(value=True).all()):
+            return sign
+    return ""
+
+
 def _plays(column: pl.Series, text: bool, rules: Rules) -> Read:
-    """Read numbers of plays; `1,234` is 1234 in a column without a decimal comma."""
-    if _is_text(column.dtype) and rules.decimal is None:
+    """Read numbers of plays."""
+    if _is_text(column.dtype) and (rules.decimal is None or rules.thousands):
         column, _ = _texts(column, text)
-        for sign in (",", "."):
-            grouped = column.str.contains(rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$")
-            signed = column.str.contains(sign, literal=True)
-            if signed.any() and bool((grouped | ~signed).fill_null(value=True).all()):
-                column = column.str.replace_all(sign, "", literal=True)
+        sign = thousands_sign(column) if rules.thousands is None else rules.thousands
+        if sign:
+            grouped = column.str.contains(_GROUPED[sign]).fill_null(value=False)
+            whole = column.str.replace_all(sign, "", literal=True)
+            column = column.zip_with(~grouped, whole)
     numbers, missing = _stars(column, text, rules)
     return numbers.set(numbers < 0, None), missing
 
 
 def _times(column: pl.Series, text: bool, rules: Rules) -> Read:
     kind = column.dtype
-    if kind == pl.String:
+    if not (_is_text(kind) or kind.is_numeric() or kind in (pl.Date, pl.Datetime)):
+        raise DataError("a time is a number, a date or text", found=str(kind))
+    if _is_text(kind):
         column, missing = _texts(column, text)
-        return seconds(column, rules.dates, digits=rules.guessing), missing
-    if kind.is_numeric() or (kind.is_temporal() and kind not in (pl.Time, pl.Duration)):
+    else:
         missing = column.is_null() | column.cast(pl.Float64).is_nan()
-        return seconds(column, digits=rules.guessing), missing
-    raise DataError("a time is a number, a date or text", found=str(kind))
+    form = rules.times or time_form(column, guessing=rules.guessing)
+    return seconds(column, rules.dates, form=form), missing
 
 
 _READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
@@ -345,9 +389,10 @@ _READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
     "time": _times,
     "domain": _texts,
 }
+_AN_ID = f"an integer or a string of at most {LONGEST_ID} characters, without control characters"
 _EXPECTED: dict[Role, str] = {
-    "user": "an integer or a string",
-    "item": "an integer or a string",
+    "user": _AN_ID,
+    "item": _AN_ID,
     "rating": "a finite number such as 4 or 3.5",
     "plays": "a number of 0 or more",
     "time": TIME,
@@ -355,11 +400,18 @@ _EXPECTED: dict[Role, str] = {
 }
 
 
+def ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
+    """Read each id by itself as a whole number or as text; null where it is none."""
+    if kind == "text":
+        return column.cast(pl.String)
+    if column.dtype != pl.String:
+        return column.cast(pl.Int64, strict=False)
+    whole = column.str.contains(_WHOLE_ID).fill_null(value=False)
+    return column.set(~whole, None).str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
+
+
 def ids_of(column: pl.Series | list[str]) -> Any:
-    """Integers if every id is written as one, else the strings as they are."""
+    """Give integers if every id is written as one, also as 17850.0; else the strings as written."""
     column = pl.Series(column)
-    numbers = column.cast(pl.Int64, strict=False)
-    as_written = not numbers.null_count() and bool((numbers >= 0).all())
-    if as_written and bool((numbers.cast(pl.String) == column).all()):
-        return numbers.to_numpy()
-    return column.to_list()
+    numbers = ids_of_kind(column, "integer")
+    return column.to_list() if numbers.null_count() else numbers.to_numpy()

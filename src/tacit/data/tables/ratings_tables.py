@@ -1,4 +1,4 @@
-"""From tables to `Ratings`, or to attributes of people and metadata of items."""
+"""Tables become `Ratings`, or attributes of people and metadata of items."""
 
 from __future__ import annotations
 
@@ -12,27 +12,42 @@ import numpy as np
 import polars as pl
 
 from tacit.data.domains import DOMAIN
-from tacit.data.ratings import Column, Ratings
+from tacit.data.ratings import Column, Ratings, TableSource
 from tacit.data.tables import Table, find
-from tacit.data.tables.cleaning import Rules, clean, ids_of
-from tacit.data.tables.guessing import Guess
+from tacit.data.tables.cells import (
+    IdKind,
+    OnBad,
+    Rules,
+    clean_rows,
+    ids_of,
+    ids_of_kind,
+    thousands_sign,
+)
+from tacit.data.tables.column_guess import Guess
 from tacit.data.tables.names import Role, known_names, normalize_header
+from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
-from tacit.data.tables.times import ordered
-from tacit.errors import DataError
+from tacit.data.tables.times import depends_on_order, order_of_dates, time_form
+from tacit.data.tables.written_format import WrittenFormat
+from tacit.errors import ConfigError, DataError
 
-REPEATS = "a person's item appears again: the later row counts"
+REPEATS = "a person's item appears again: the latest counts, then the most stars"
 SUMMED = "a person's item appears again: its plays are added up"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Ratings, and what became of the rows of their tables. columns: role to header."""
+class TableReading:
+    """Ratings, and what became of the rows of their tables."""
 
     ratings: Ratings
     read: int
+    """Number of rows that were read."""
     dropped: dict[str, int]
+    """Rule to number of rows."""
     columns: dict[str, str]
+    """Role to header."""
+    written: WrittenFormat | None = None
+    """How the rows are written; None if they cannot be read one by one."""
 
 
 def ratings_of(
@@ -41,14 +56,16 @@ def ratings_of(
     *,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
-) -> Reading:
+) -> TableReading:
     """Ratings of one or several tables of the same kind."""
-    parts = [clean(each.table, each.places, rules) for each in tables]
+    parts = [clean_rows(each.table, each.places, rules) for each in tables]
     first, places = tables[0].table, tables[0].places
-    columns = _likes_of_plays(_joined([part.columns for part in parts]), rules)
+    columns = _likes_of_plays(_join_parts([part.columns for part in parts]), rules)
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
+    names = [name for each in tables for name in _guesses_about(each, rules)]
     if "domain" in columns:
+        names.append("domains")
         whole = len(parts) == 1 and not parts[0].dropped  # then a row has its line
         domains = metadata[DOMAIN] = {}
         for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
@@ -81,15 +98,132 @@ def ratings_of(
     kept = sum(len(part.columns["item"]) for part in parts)
     if repeats := kept - len(made):
         dropped[SUMMED if "plays" in places else REPEATS] = repeats
-    timed = [each.table.frame[:, each.places["time"]] for each in tables if "time" in each.places]
-    dates_given = not any(ordered(column, rules.dates) for column in timed)
     given = rules.scale is not None or "rating" not in places
-    return Reading(
-        replace(made, scale_given=given, dates_given=dates_given),
+    found = {role: first.headers[at] for role, at in places.items()}
+    source = TableSource(
+        None if first.path is None else str(first.path), found, dict(tables[0].why)
+    )
+    made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
+    formats = {
+        str(_describe_format(each, rules, made)): _describe_format(each, rules, made)
+        for each in tables
+    }
+    return TableReading(
+        made,
         sum(part.read for part in parts),
         dropped,
         {role: first.headers[at] for role, at in places.items()},
+        formats.popitem()[1] if len(formats) == 1 else None,
     )
+
+
+def with_row_texts(ratings: Ratings, tables: Sequence[Guess]) -> Ratings:
+    """Keep titles that stand beside the ratings, where each item has one text.
+
+    They are words of people, so they stay out of every model: see `Ratings.row_texts`.
+    """
+    titles: dict[str, str] = {}
+    for each in tables:
+        place = _title_place(each)
+        if place is None:
+            continue
+        items = each.table.frame[:, each.places["item"]]
+        pairs = pl.DataFrame({"item": _written_ids(items), "title": each.table.frame[:, place]})
+        pairs = pairs.drop_nulls().unique(maintain_order=True)
+        if pairs["item"].n_unique() < len(pairs):
+            continue  # an item has several texts: reviews or names, and no titles
+        for key, title in pairs.iter_rows():
+            titles.setdefault(key, str(title))
+    if not titles or "title" in ratings.item_metadata:
+        return ratings
+    keys = _written_ids(pl.Series([str(key) for key in ratings.item_ids.tolist()]))
+    column = np.array([titles.get(key) for key in keys], dtype=object)
+    metadata = {**ratings.item_metadata, "title": column}
+    return replace(ratings, item_metadata=metadata, row_texts=("title",))
+
+
+def _title_place(each: Guess) -> int | None:
+    """Find the column of titles beside the ratings; None if there is none."""
+    headers = [normalize_header(header) for header in each.table.headers]
+    places = (headers.index(name) for name in known_names("title") if name in headers)
+    place = next(places, None)
+    return None if place in each.places.values() else place
+
+
+def _written_ids(column: pl.Series) -> pl.Series:
+    """Write ids as text, as the ids of ratings are written: 17850.0 is 17850."""
+    texts = column.cast(pl.String).str.strip_chars().str.normalize("NFC")
+    whole = ids_of_kind(texts, "integer").cast(pl.String)
+    return whole.fill_null(texts)
+
+
+def read_written(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
+    """Read a file in a written format: each row by itself, and nothing is guessed."""
+    table = open_written(path, written)
+    places = {role: table.headers.index(name) for role, name in written.columns.items()}
+    reading = ratings_of([Guess(table, places)], written.rules(on_bad))
+    return replace(reading, written=written)
+
+
+def _guesses_about(each: Guess, rules: Rules) -> list[str]:
+    """Name what was found in the rows of a table in order to read them."""
+    names = list(each.table.guesses)
+    if not each.settled:
+        names.append("columns")
+    if each.table.text and len(rules.ids) < 2:
+        names.append("ids")
+    plays = "plays" in each.places and each.table.text
+    if plays and rules.thousands is None and rules.decimal is None:
+        names.append("decimal")
+    if "time" in each.places:
+        column = each.table.frame[:, each.places["time"]]
+        if depends_on_order(column, rules.dates):
+            names.append("dates")
+        if rules.guessing and rules.times is None and column.dtype != pl.Datetime:
+            names.append("times")
+    return names
+
+
+def _describe_format(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat | None:
+    """Describe how a table is written, as it was read; None if a row does not stand alone."""
+    table = each.table
+    if table.kind is None:
+        return None
+    columns = {role: table.headers[at] for role, at in each.places.items()}
+    values = {role: table.frame[:, at] for role, at in each.places.items()}
+    thousands = rules.thousands
+    if thousands is None and "plays" in values and table.text:
+        thousands = thousands_sign(values["plays"])
+    times = rules.times
+    dates = rules.dates
+    if "time" in values:
+        times = times or time_form(values["time"], guessing=rules.guessing)
+        dates = dates or order_of_dates(values["time"])
+    ids: dict[Role, IdKind] = {
+        "user": rules.ids.get("user") or _kind_of(made.user_ids),
+        "item": rules.ids.get("item") or _kind_of(made.item_ids),
+    }
+    try:
+        return WrittenFormat(
+            kind=table.kind,
+            columns=columns,
+            ids=ids,
+            text=table.form,
+            headers=tuple(table.headers) if table.form else (),
+            scale=str(made.scale) if "rating" in columns else None,
+            decimal=rules.decimal,
+            thousands=thousands or "",
+            times=times or "usual",
+            dates=dates or "dayfirst",
+            least_plays=rules.least_plays,
+            where=table.where,
+        )
+    except ConfigError:
+        return None  # such as UTF-16, whose lines cannot be decoded one by one
+
+
+def _kind_of(ids: Column) -> IdKind:
+    return "text" if ids.dtype == object else "integer"
 
 
 def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
@@ -109,7 +243,7 @@ def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
     return added
 
 
-def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The columns below each other; times only where all have them."""
     if len(parts) == 1:
         return dict(parts[0])
@@ -135,7 +269,7 @@ def table_of(
     is the one asked for, if it is there, else one of a known name, else the first. fewest: columns,
     the id's too."""
     table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
-    headers = table.whole().headers
+    headers = table.require_whole().headers
     number = None if asked is None else find(role, headers, asked)
     if number is None:
         squeezes = [normalize_header(header) for header in headers]
@@ -160,7 +294,7 @@ def table_of(
     return ids, columns
 
 
-def matched(
+def match_columns(
     source: str | Path | Table, role: Role, asked: str | None, ratings: Ratings
 ) -> dict[str, Column]:
     """A users or items file in the order of the ratings' ids, compared as they are written."""
