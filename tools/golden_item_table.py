@@ -8,7 +8,7 @@ from typing import Any
 
 from golden_vectors import Item, Vector, message, outcome, readable, tagged
 
-from tacit.designs.sketches.sensing import below, words
+from tacit.designs.sketches.sensing import draw_below, words
 from tacit.designs.standard_scheme.messages import ItemTable, liked_levels
 
 ITEMS: tuple[Item, ...] = (12, "12", "é", "😀", -7, 2**53, 2**60, "", 'a "b"\\\n\u2028', 40)
@@ -21,9 +21,9 @@ def table(n_items: int, levels: int, seed: int, *, largest: int = 60_000) -> Ite
     stream = words(bytes(16), seed)
 
     def column(item: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        share = below(stream, 4)
-        rows = [row for row in range(n_items) if row != item and below(stream, 4) < share]
-        weights = [below(stream, 2 * largest) - largest or 1 for _ in rows]
+        share = draw_below(stream, 4)
+        rows = [row for row in range(n_items) if row != item and draw_below(stream, 4) < share]
+        weights = [draw_below(stream, 2 * largest) - largest or 1 for _ in rows]
         return tuple(rows[:256]), tuple(weights[:256])
 
     return ItemTable(DIGEST, liked_levels(levels), tuple(map(column, range(n_items))))

@@ -9,7 +9,7 @@ from typing import Any
 
 from golden_vectors import completion, readable, release
 
-from tacit.designs.sketches.sensing import below, words
+from tacit.designs.sketches.sensing import draw_below, words
 from tacit.designs.standard_scheme.dice import secret_dice
 from tacit.designs.standard_scheme.disclosure import (
     CAP,
@@ -55,7 +55,7 @@ def table(
     stream = words(bytes(16), seed)
 
     def some(size: int, least: int, most: int) -> tuple[int, ...]:
-        return tuple(least + below(stream, most - least + 1) for _ in range(size))
+        return tuple(least + draw_below(stream, most - least + 1) for _ in range(size))
 
     def shares() -> tuple[int, ...]:
         parts = some(scale.levels - 1, 1, MICRO // scale.levels)
@@ -66,7 +66,7 @@ def table(
 
     chances = [list(some(items, MICRO // 2, CAP)) for _ in values]
     for number in range(items):
-        largest = below(stream, len(values) + 1)
+        largest = draw_below(stream, len(values) + 1)
         for row, own in enumerate(chances):
             none = largest == len(values) and number % 5 == 4
             own[number] = 0 if none else CAP if row == largest % len(values) else own[number]
@@ -101,7 +101,7 @@ def disclosure(
         items=items,
         epoch_length=epoch_length,
         aliases=aliases,
-        item_means=tuple(below(means, 4 * MICRO) for _ in averaged),
+        item_means=tuple(draw_below(means, 4 * MICRO) for _ in averaged),
         attributes=tuple(
             table(name, values, len(items), scale, rule, 100 * seed + number)
             for number, (name, values) in enumerate(attributes)
@@ -236,8 +236,8 @@ def completions() -> list[dict[str, Any]]:
     found = []
     for number, (shown, _) in enumerate(disclosures()[:6]):
         stream = words(bytes(16), number)
-        levels = [below(stream, 8 * MICRO) - 2 * MICRO for _ in shown.items]
-        ranks = [below(stream, 2000) - 1000 for _ in shown.items]
+        levels = [draw_below(stream, 8 * MICRO) - 2 * MICRO for _ in shown.items]
+        ranks = [draw_below(stream, 2000) - 1000 for _ in shown.items]
         scores = Scores(shown.digest, tuple(zip(shown.items, levels, ranks, strict=True)))
         found.append(completion(shown.encode(), OWN, scores.encode()))
     return [*found, completion(shown.encode(), OWN, Scores(shown.digest, ()).encode())]

@@ -15,7 +15,7 @@ from typing import Any
 from golden_scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
 from golden_vectors import History, Item, Vector, tagged, tagged_history
 
-from tacit.designs.sketches.sensing import below, words
+from tacit.designs.sketches.sensing import draw_below, words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
 from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
@@ -256,17 +256,17 @@ def lived(number: int) -> Vector:
     entered: dict[Item, int] = {}
     at = CREATED
     for _ in range(12):
-        at += below(stream, 3 * DAY) if below(stream, 2) else below(stream, 2 * WEEK)
+        at += draw_below(stream, 3 * DAY) if draw_below(stream, 2) else draw_below(stream, 2 * WEEK)
         for item in ITEMS:
-            what = below(stream, 8)
+            what = draw_below(stream, 8)
             if what == 0:
                 history.pop(item, None)
             elif what < 3:
-                entered.setdefault(item, at - below(stream, DAY))
-                history[item] = 1.0 + below(stream, 5)
-        if below(stream, 4) == 0 and calendar_epoch(at, WEEK) > life.log[-1][0]:
+                entered.setdefault(item, at - draw_below(stream, DAY))
+                history[item] = 1.0 + draw_below(stream, 5)
+        if draw_below(stream, 4) == 0 and calendar_epoch(at, WEEK) > life.log[-1][0]:
             attributes = (AGE, GENDER) if number % 3 == 0 else (GENDER,)
-            seed = 10 + below(stream, 100)
+            seed = 10 + draw_below(stream, 100)
             life.refit(disclosure(RULE, attributes=attributes, seed=seed), calendar_epoch(at, WEEK))
         life.on(at, dict(history), {i: s for i, s in entered.items() if i in history})
     return life.vector(f"by chance {number}")

@@ -84,9 +84,9 @@ def explain(
     import numpy as np
 
     from tacit.data.tabular import read_history
-    from tacit.designs.sketches import Device, Limits, Refused, new_secret
+    from tacit.designs.sketches import Device, Limits, RefusalError, new_secret
     from tacit.designs.sketches import explain as explained
-    from tacit.designs.sketches.device import shown as named
+    from tacit.designs.sketches.device import printable_id as named
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
     if history is not None:
@@ -101,7 +101,7 @@ def explain(
         raise ConfigError(f"--limit is a number of nats from 0 up; got {limit}.") from None
     try:
         report = Device(new_secret(), {}, limits).report(asked, items, own)
-    except Refused as refused:
+    except RefusalError as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
     fields = _fields(asked)
     sent = report.encode()

@@ -99,10 +99,10 @@ def ratings_of(
     if repeats := kept - len(made):
         dropped[SUMMED if "plays" in places else REPEATS] = repeats
     given = rules.scale is not None or "rating" not in places
-    found = {role: first.headers[at] for role, at in places.items()}
-    source = TableSource(
-        None if first.path is None else str(first.path), found, dict(tables[0].why)
-    )
+    path = None if first.path is None else str(first.path)
+    headers = {str(role): first.headers[at] for role, at in places.items()}
+    reasons = {str(role): reason for role, reason in tables[0].why.items()}
+    source = TableSource(path, headers, reasons)
     made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
     formats = {
         str(_describe_format(each, rules, made)): _describe_format(each, rules, made)

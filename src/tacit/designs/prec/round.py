@@ -18,9 +18,10 @@ Answers = Mapping[int, tuple[int, bool]]
 
 
 class Block:
-    """Who counts for each of up to 64 clients side by side: a few bits per voter and client."""
+    """Credits of the voters for up to 64 clients side by side: a few bits per voter and client."""
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
+        """Make a block in which nobody counts yet."""
         self.credit = no_credits(voters, diversity=diversity, radius=radius)
         self._counts: tuple[Counts, Counts] | None = None
 
@@ -32,29 +33,41 @@ class Block:
         return block
 
     def enrol(self, place: int, electorate: Bits) -> None:
-        """A client at this place, for whom the electorate (rows,) counts with full credits."""
+        """Begin a client at this place, for whom the electorate (rows,) has full credits."""
         enrol(self.credit, place, electorate)
         self._counts = None
 
     def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
-        """Of the open round: (objects,) votes that count for the client, and the credit left."""
+        """Count the votes of the open round for a client.
+
+        Returns:
+            (objects,) votes that count for the client, and the credit that is left.
+        """
         if self._counts is None:
             from tacit.engine import votes_compiled as engine
 
             tally = engine.tally(votes, self.credit.alive, objects)
-            total = tally.sum(axis=1) if self._plain else engine.total_credit(self.credit)
+            total = (
+                tally.sum(axis=1) if self._has_single_credit else engine.total_credit(self.credit)
+            )
             self._counts = tally, total
         return self._counts[0][place], int(self._counts[1][place])
 
-    def counting(self, place: int) -> Bits:
-        """(rows,) who counts for the client at this place."""
+    def counting_voters(self, place: int) -> Bits:
+        """Mark the voters who count for the client at this place: (rows,)."""
         return (self.credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
 
-    def fit(self, rows: int, present: Bits | None) -> None:
-        """Room for so many voters; the new ones count for nobody who is here already. present:
-        (rows,) who has not left, None if nobody new has. Who left counts for nobody."""
+    def make_room(self, rows: int, present: Bits | None) -> None:
+        """Make room for so many voters; the new ones count for no client who is here already.
+
+        Args:
+            rows: Voters, with those who left.
+            present: (rows,) voters who have not left; None if nobody left since. A voter who left
+                counts for nobody.
+        """
         old = self.credit
-        if more := rows - old.alive.size:
+        more = rows - old.alive.size
+        if more:
             planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
             alive = np.pad(old.alive, (0, more))
             self.credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
@@ -63,16 +76,26 @@ class Block:
             self.credit.alive[~present] = 0
             self._counts = None
 
-    def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
+    def advance(
+        self, last_votes: Votes, last_objects: int, votes: Votes, objects: int, answers: Answers
+    ) -> None:
         """Charge for the answers of the last round, and count this one's votes in the same walk.
-        had, has: objects of the last round and of this one."""
+
+        Args:
+            last_votes: (rows,) votes of the last round.
+            last_objects: Objects of the last round.
+            votes: (rows,) votes of this round.
+            objects: Objects of this round.
+            answers: Clients' answers in the last round.
+        """
         self._counts = None
         if not answers:
             return
         from tacit.engine import votes_compiled as engine
 
         # Bit c of each object: for client c its voters lose a creditD, a creditR
-        diverse, radius = np.zeros(had, np.uint64), np.zeros(had, np.uint64)
+        diverse = np.zeros(last_objects, np.uint64)
+        radius = np.zeros(last_objects, np.uint64)
         for client, (chosen, liked) in answers.items():
             bit = np.uint64(1 << client)
             if liked:
@@ -80,14 +103,16 @@ class Block:
                 diverse[chosen] &= ~bit
             else:
                 radius[chosen] |= bit
-        if self._plain:
+        if self._has_single_credit:
             spared = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, spared, votes, self.credit.alive, has)
+            tally = engine.keep_and_tally(last_votes, spared, votes, self.credit.alive, objects)
             self._counts = tally, tally.sum(axis=1)
         else:
-            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
+            self._counts = engine.charge_and_tally(
+                last_votes, diverse, radius, votes, self.credit, objects
+            )
 
     @property
-    def _plain(self) -> bool:
+    def _has_single_credit(self) -> bool:
         """Whether a voter has one credit, D = R = 0."""
         return self.credit.start_both == 0

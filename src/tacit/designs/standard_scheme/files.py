@@ -151,7 +151,11 @@ def read_measurements(header: Header) -> tuple[Measurement, ...]:
 
 
 def read_conditions(header: Header) -> tuple[str, ...]:
-    """What was taken for public; ValueError for what this version does not know."""
+    """Read what was taken for public.
+
+    Raises:
+        ValueError: This version does not know a name of it.
+    """
     names = headers.names_from_header(header["taken"])
     if not set(names) <= set(public_facts.PUBLIC_FACTS):
         raise ValueError("it takes something unknown for public")

@@ -128,8 +128,10 @@ def cards(
 
 
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:
-    """The card of a person whose device obfuscates. It never prints an epsilon, and without
-    measurements nothing about how hard guessing is."""
+    """Write the card of a person whose device obfuscates.
+
+    It never prints an epsilon, and without measurements nothing about how hard guessing is.
+    """
     hidden = " and ".join(settings.attributes)
     basis = Basis.MEASURED if measurements else Basis.UNMEASURED
     return Guarantee(

@@ -15,7 +15,7 @@ from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.catalogue import keep_domains, read_catalogue_header
 from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
 from tacit.designs.xmap.settings import Kind, Pnsa, Settings, Variant, settings_from_header
-from tacit.designs.xmap.sound import SOUND_VERSION, make_sound_lists, read_sound_lists
+from tacit.designs.xmap.sound_variant import SOUND_VERSION, make_sound_lists, read_sound_lists
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.profile_sums.fits import Fit
@@ -25,7 +25,7 @@ from tacit.recommenders import base, headers, inputs, public_facts
 from tacit.recommenders.base import Floats, History, HistoryTimes, Recommendations
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.published import PublishedModel
+    from tacit.designs.xmap.published_variant import PublishedModel
     from tacit.engine import Engine
     from tacit.randomness import Source
 
@@ -80,12 +80,22 @@ class XMap(base.ItemRecommender):
         features: Sequence[str] | None = None,
         stars: bool = False,
     ) -> None:
-        self.source, self.target, self.domain, self.engine = source, target, domain, engine
-        self.variant, self.recommender = variant, recommender
-        self.features, self.stars = features, stars
-        self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
-        self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
+        self.source = source
+        self.target = target
+        self.domain = domain
+        self.variant = variant
+        self.epsilon = epsilon
+        self.epsilon_prime = epsilon_prime
+        self.delta = delta
+        self.recommender = recommender
+        self.k = k
+        self.extender_k = extender_k
+        self.significance = significance
+        self.alpha = alpha
         self.pnsa = pnsa
+        self.engine = engine
+        self.features = features
+        self.stars = stars
         _ = self.settings  # refuses bad ones
 
     @property
@@ -133,15 +143,19 @@ class XMap(base.ItemRecommender):
             self.sound_ = lists.fit_part(chosen, ratings, self.fits_)
             self.fits_ = lists.fitted_.fits
         else:
-            from tacit.designs.xmap.published import fit_published
+            from tacit.designs.xmap.published_variant import fit_published
             from tacit.engine import Engine
             from tacit.randomness import secure
 
-            engine, source = self.engine or Engine(), draws or secure()
-            self.published_ = fit_published(chosen, domains, engine, source)
-        self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
-        self.titles_, self.taken_ = headers.titles_of(known), public_facts.facts_read_off(known)
-        self.settings_, self.item_ids_ = settings, known.item_ids
+            engine = self.engine or Engine()
+            self.published_ = fit_published(chosen, domains, engine, draws or secure())
+        self.settings_ = settings
+        self.catalogue_ = domains
+        self.people_ = known
+        self.scale_ = known.scale
+        self.titles_ = headers.titles_of(known)
+        self.taken_ = public_facts.facts_read_off(known)
+        self.item_ids_ = known.item_ids
         return self
 
     def recommend(
@@ -178,7 +192,8 @@ class XMap(base.ItemRecommender):
             )
         person = self.published_.read_person(user, history, history_times)
         left_out = {*person.history, *inputs.checked_ids(exclude, "exclude")}
-        scores, ids = self.published_.score(person), self.item_ids_
+        scores = self.published_.score(person)
+        ids = self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
         return made.with_titles(self.titles_)
 
@@ -243,7 +258,7 @@ class XMap(base.ItemRecommender):
         return Reasons() if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card: what other people get to see says this much about one person."""
+        """Return one card: how much the lists that others see say about one person."""
         self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:

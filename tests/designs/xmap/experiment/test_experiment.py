@@ -13,14 +13,14 @@ from tacit import XMap
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.designs.xmap.experiment.evaluation import Grid, evaluate_cross_domain, similarities_found
-from tacit.designs.xmap.experiment.judging import (
+from tacit.designs.xmap.experiment.contenders import (
     METHODS,
     Judgement,
     judge_target,
     mae_difference,
     ndcg_difference,
 )
+from tacit.designs.xmap.experiment.evaluation import Grid, evaluate_cross_domain, similarities_found
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 from tacit.terminal import to_json_types

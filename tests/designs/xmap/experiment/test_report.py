@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 from pages import Page
 
-from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
-from tacit.designs.xmap.experiment.judging import (
+from tacit.designs.xmap.experiment.contenders import (
     BASELINES,
     METHODS,
     NAMES,
@@ -21,6 +20,7 @@ from tacit.designs.xmap.experiment.judging import (
     Comparison,
     Contender,
 )
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.report import STROKES, page_of, verdict
 from tacit.evaluation import Interval
 

@@ -76,7 +76,9 @@ class Judge:
     """
 
     def __init__(self, experiment: Experiment, fold: int, table: Tables, train: Ints) -> None:
-        self._experiment, self._fold, self._table = experiment, fold, table
+        self._experiment = experiment
+        self._fold = fold
+        self._table = table
         test = experiment.people_inside(fold)
         self._labels = experiment.labels[test]
         training = select_people(experiment.people, experiment.people_outside(fold))
@@ -95,7 +97,8 @@ class Judge:
         self._embedding = fit_item_embedding(
             training.levels, experiment.whole_levels, experiment.penalty, max(SIZES)
         )
-        raw, labels = experiment.stars(experiment.people.levels[train]), experiment.labels[train]
+        raw = experiment.stars(experiment.people.levels[train])
+        labels = experiment.labels[train]
         self._attacks = {
             target: ATTACKS["lda"]().fit(raw, (labels == target).astype(np.int64))
             for target in experiment.targets
@@ -161,6 +164,7 @@ class Judge:
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
+        """Compute errors in stars of predictions with the true attribute and with a guessed one."""
         truth = self._experiment.stars(self._held).data
         predicted = self._stars_at(elsewhere)
         return {
@@ -171,7 +175,8 @@ class Judge:
 
     def _stars_at(self, levels: Floats) -> Floats:
         """Predicted stars of the held-out ratings, clipped to the scale."""
-        lowest, step = self._experiment.minimum, self._experiment.step
+        lowest = self._experiment.minimum
+        step = self._experiment.step
         predicted = levels[entry_people(self._held), self._held.indices]
         return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
 

@@ -30,53 +30,46 @@ def at_device_name(size: int) -> str:
 
 @dataclass(frozen=True)
 class DeviceListRow:
-    """Quality of a list for which nothing is sent.
-
-    Attributes:
-        release: `at-device-16`, `at-device-32`, or `popularity`: the same list for everybody.
-        numbers: public numbers an item.
-        shown: share of the ratings that is sent: 0.
-        ndcg: of lists of 10, the mean over folds.
-        ndcg_low: lower end of its 95 % interval over folds.
-        ndcg_high: upper end.
-        recall_at_10: share of the relevant items that is in the list.
-    """
+    """Quality of a list for which nothing is sent."""
 
     release: str
+    """`at-device-16`, `at-device-32`, or `popularity`: the same list for everybody."""
     numbers: int
+    """Public numbers an item."""
     shown: float
+    """Share of the ratings that is sent: 0."""
     ndcg: float
+    """NDCG of lists of 10, the mean over folds."""
     ndcg_low: float
+    """Lower end of its 95 % interval over folds."""
     ndcg_high: float
+    """Upper end."""
     recall_at_10: float
+    """Share of the relevant items that is in the list."""
 
 
 @dataclass(frozen=True)
 class ListComparison:
-    """Difference between two lists of the same people.
-
-    Attributes:
-        release: what is sent for the one list.
-        at_device: the other list, for which nothing is sent.
-        group: the people compared: everybody, those with few or many ratings, or an attribute's
-            value.
-        people: number of them with something to find.
-        difference: mean over these people of the release's NDCG@10 less that of the other list.
-        low: lower end of its 95 % interval over people.
-        high: upper end.
-    """
+    """Difference between two lists of the same people."""
 
     release: str
+    """What is sent for the one list."""
     at_device: str
+    """The other list, for which nothing is sent."""
     group: str
+    """The people compared: everybody, those with few or many ratings, or an attribute's value."""
     people: int
+    """Number of them with something to find."""
     difference: float
+    """Mean over these people of the release's NDCG@10 less that of the other list."""
     low: float
+    """Lower end of its 95 % interval over people."""
     high: float
+    """Upper end."""
 
     @property
     def winner(self) -> str:
-        """Which list is better: 'release', 'device', or 'neither' if the interval holds 0."""
+        """The better list: 'release', 'device', or 'neither' if the interval holds 0."""
         if self.low > 0:
             return "release"
         return "device" if self.high < 0 else "neither"
@@ -84,20 +77,17 @@ class ListComparison:
 
 @dataclass
 class FoldLists:
-    """Lists of one fold's people.
-
-    Attributes:
-        ndcg: name of a release or of a list made on the device -> (people,) NDCG@10, NaN for people
-            with nothing to find.
-        recall: name of a list made on the device -> its recall.
-        labels: (people,) values of the attribute.
-        rated: (people,) ratings that lists were made from.
-    """
+    """Lists of one fold's people."""
 
     labels: Ints
+    """(people,) values of the attribute."""
     rated: Ints
+    """(people,) ratings that lists were made from."""
     ndcg: dict[str, Floats] = field(default_factory=dict)
+    """(people,) NDCG@10 by the name of a release or of a list made on the device; NaN for people
+    with nothing to find."""
     recall: dict[str, float] = field(default_factory=dict)
+    """Recall by the name of a list made on the device."""
 
 
 def device_list_rows(folds: Sequence[FoldLists]) -> tuple[DeviceListRow, ...]:

@@ -74,15 +74,33 @@ def evaluate_hiding(
     workers: int = 0,
     progress: Progress | None = None,
 ) -> HidingTable:
-    """Attack every release, folds by user. `steps(folds)` says how far progress counts.
-
-    attacks: names of attackers in place of those of the panel. schedules: how the release that is
-    judged is also watched over time; by default all of them with the full panel, and two with the
-    quick one. edges: public edges of the attribute, if it is a number.
+    """Attack every release, with folds of people.
 
     Results depend on the seed and the data only, not on the number of workers; with a finite
     `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
     is a real release.
+
+    Args:
+        ratings: With the attribute in `user_attributes`.
+        attribute: Name of the attribute.
+        folds: Number of folds.
+        releases: What the attacked people send: names in `RELEASES`.
+        panel: `quick` or `full`: how many attackers there are.
+        attacks: Names of attackers in place of those of the panel.
+        schedules: How the release that is judged is also watched over time; by default all of them
+            with the full panel, and two with the quick one.
+        variant: As in `Settings`.
+        disclosure_epsilon: As in `Settings`.
+        contributions: As in `Settings`.
+        profiles: As in `Settings`.
+        factors: As in `Settings`.
+        edges: Public edges of the attribute, if it is a number.
+        seed: Seed of folds, draws and attackers.
+        workers: Processes; 0: one for each core.
+        progress: Called with the number of steps that are done, of `steps(folds)`.
+
+    Raises:
+        ConfigError: A name or a number of folds that there is not.
     """
     names = panel_names(panel) if attacks is None else checked(attacks)
     if schedules is None:
@@ -101,7 +119,8 @@ def evaluate_hiding(
         check_edges(name, ends)
     people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
     weekly = rating_weeks(ratings)
-    labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
+    labels = people.labels[:, 0]
+    fold_of = np.empty(people.n_people, dtype=np.int64)
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
         fold_of[test] = number
     experiment = Experiment(
@@ -152,7 +171,8 @@ class _PooledScores:
     """All people's out-of-fold scores, fold after fold, judged together."""
 
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
-        self._experiment, self._results = experiment, results
+        self._experiment = experiment
+        self._results = results
         order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
@@ -164,7 +184,8 @@ class _PooledScores:
 
     def table(self) -> HidingTable:
         """Rows of all that was found."""
-        experiment, results = self._experiment, self._results
+        experiment = self._experiment
+        results = self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
         views = {UNION: UNION, WEEKLY: EPOCHS}
         certain = accuracy.average_over_folds([fold.certain for fold in results])
@@ -212,7 +233,8 @@ class _PooledScores:
         }
         bound = self._bound(self._labels, family)
         chance = self._chance if release == (self._experiment.judged_release or "none") else None
-        people, rarest = len(self._labels), int(np.bincount(self._labels).min())
+        people = len(self._labels)
+        rarest = int(np.bincount(self._labels).min())
         strongest = bound.worst
         return WorstRow(
             release=release,
@@ -251,7 +273,8 @@ class _PooledScores:
         return float(np.mean(areas))
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
-        seed, folds = self._experiment.seed, self._fold_of
+        seed = self._experiment.seed
+        folds = self._fold_of
         return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
 

@@ -44,35 +44,33 @@ FEW_SHOWABLE_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All that a fit learns.
-
-    item_ids        (items,) of the catalogue
-    titles          of items, by id
-    scale           of the stars
-    n_consenting    number of people who trained it
-    people          their keyed hashes; None if the file that it came from has none
-    tables          public numbers, by attribute
-    profiles        what predicts stars
-    ease            what ranks lists
-    n_rated_enough  items with so many raters that devices could show them; None where even that
-                    number would be read off people who have an epsilon
-    assumed_public  names in `PUBLIC_FACTS` of what was read off the ratings
-    measurements    of attacks, for the card
-    disclosures     all private disclosures that count, this one last; their costs are epsilons
-    """
+    """Result of a fit."""
 
     item_ids: Column
+    """(items,) ids of the catalogue."""
     titles: headers.Titles
+    """Titles of items, by id."""
     scale: RatingScale
+    """Scale of the stars."""
     n_consenting: int
+    """Number of people who trained it."""
     people: PeopleHashes | None
+    """Keyed hashes of these people; None if the file that it came from has none."""
     tables: Mapping[str, Tables]
+    """Public numbers of each attribute."""
     profiles: Profiles
+    """Item profiles, which predict stars."""
     ease: Ease
+    """Item-item weights, which rank lists."""
     n_rated_enough: int | None
+    """Items with so many raters that devices could show them; None where even that number would be
+    read off people who have an epsilon."""
     assumed_public: tuple[str, ...] = tuple(public_facts.PUBLIC_FACTS)
+    """Names in `PUBLIC_FACTS` of what was read off the ratings and is taken for public."""
     measurements: tuple[Measurement, ...] = ()
+    """Measured attacks, for the card."""
     disclosures: tuple[CountedFit, ...] = ()
+    """All private disclosures that count, this one last; their costs are epsilons."""
 
     @property
     def n_showable(self) -> int:
@@ -114,7 +112,8 @@ def fit(
         DataError: an attribute, its values or the item features are missing.
     """
     settings.check_service()
-    rule, seed = settings.rule_on(ratings.scale), settings.random_state
+    rule = settings.rule_on(ratings.scale)
+    seed = settings.random_state
     people, numbers = find_consenting_people(
         ratings, settings.attributes, settings.values, settings.edges
     )

@@ -36,16 +36,14 @@ MOST_ITEMS = 5_000
 
 @dataclass(frozen=True)
 class ItemEmbedding:
-    """Public numbers of items, by which a device ranks.
-
-    vectors      (items, size) numbers of each item; zeros for an item left out
-    popularity   (items,) place of each item by likes, 0 for the most liked
-    n_levels     whole levels of the scale
-    """
+    """Public numbers of items, by which a device ranks."""
 
     vectors: Floats
+    """(items, size) numbers of each item; zeros for an item left out."""
     popularity: Ints
+    """(items,) place of each item by likes, 0 for the most liked."""
     n_levels: int
+    """Whole levels of the scale."""
 
     def shorten(self, size: int) -> ItemEmbedding:
         """Keep the first numbers of each item: the embedding of that size."""

@@ -73,7 +73,8 @@ def choose_penalty(
     together = sum_products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
     rated = levels[held]
     left_out = generator.random(rated.nnz) < 0.3
-    now, later = select_entries(rated, ~left_out), select_entries(rated, left_out)
+    now = select_entries(rated, ~left_out)
+    later = select_entries(rated, left_out)
     shown = weigh_levels(simulate(now, held), n_levels)[:, columns].astype(float)
     liked = weigh_levels(later, n_levels)[:, columns].toarray() == LIKED
     seen = now[:, columns].astype(bool).toarray()
@@ -111,7 +112,9 @@ def sum_products(weights: sparse.csr_array) -> Floats:
 def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
     """Keep the largest weights of each column as whole numbers, among all items."""
     none = np.empty(0, np.int64)
-    rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
+    rows = [none]
+    weights = [none]
+    ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
         whole = np.round(dense[:, column] * UNIT).astype(np.int64)
         largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]

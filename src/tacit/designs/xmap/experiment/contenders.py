@@ -47,7 +47,9 @@ NAMES = {
     "mf": "matrix factorisation",
 }
 METHODS = tuple(NAMES)
-NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
+NON_PRIVATE = METHODS[:2]
+PRIVATE = METHODS[2:4]
+BASELINES = METHODS[4:]
 VARIANTS = ("sound", "published")
 READINGS = ("printed", "counted", "positive")
 WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
@@ -57,27 +59,31 @@ PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 
 @dataclass(frozen=True)
 class Contender:
-    """One method with its parameters. epsilon: inf without privacy. k: neighbours, if it has any.
-
-    variant: of X-Map; published for NX-Map, which it is at infinity; baseline for the others.
-    pnsa: the reading of PNSA, of the published variant with privacy alone.
-    """
+    """One method with its parameters."""
 
     method: str
+    """A key of `NAMES`."""
     variant: str = "baseline"
+    """X-Map's; `published` for NX-Map, which it is at infinity; `baseline` for the others."""
     epsilon: float = math.inf
+    """Nats; inf without privacy."""
     epsilon_prime: float | None = None
+    """Nats of the published recommender's step."""
     delta: float = 0.0
+    """Chance beside epsilon, of the sound variant alone."""
     k: int | None = None
+    """Number of neighbours, if the method has any."""
     pnsa: str | None = None
+    """Reading of PNSA, of the published variant with privacy alone."""
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None, str | None]:
-        """Parameters by which a comparison names it, at any k."""
+        """Parameters by which a comparison names the contender; k is none of them."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
     def has_k(self) -> bool:
+        """Whether it has a number of neighbours to choose."""
         return self.method not in WITHOUT_K and self.variant != "sound"
 
     @property
@@ -87,13 +93,13 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
+        """Name such as `X-Map (item-based), sound`; baselines and NX-Map have no variant in it."""
         name = NAMES[self.method]
         return f"{name}, {self.variant}" if self.method in PRIVATE else name
 
     @property
     def budget(self) -> str:
-        """`ε = 1, δ = 1e-06`; empty without privacy."""
+        """Budget in words, such as `ε = 1, δ = 1e-06`; empty without privacy."""
         if self.method not in PRIVATE:
             return ""
         if math.isinf(self.epsilon):
@@ -110,7 +116,14 @@ class Contender:
         return self.method != "popularity"
 
     def make(self, source: str, target: str, options: Mapping[str, Any], seed: int) -> Recommender:
-        """An unfitted recommender. options: further keywords of XMap, by name."""
+        """Make the recommender, not fitted.
+
+        Args:
+            source: Domain that people have rated in.
+            target: Domain to recommend from.
+            options: Further keywords of XMap, by name.
+            seed: Seed of the methods that draw.
+        """
         from tacit.designs.xmap.model import XMap
         from tacit.recommenders import baselines
 
@@ -130,27 +143,30 @@ class Contender:
                 return baselines.ItemKNN(**neighbours)
             case "mf":
                 return baselines.MatrixFactorization(random_state=seed)
-        names = ("variant", "epsilon", "epsilon_prime", "delta")
-        own: dict[str, Any] = {name: getattr(self, name) for name in names} | neighbours
+        parameters: dict[str, Any] = {
+            "variant": self.variant,
+            "epsilon": self.epsilon,
+            "epsilon_prime": self.epsilon_prime,
+            "delta": self.delta,
+            "recommender": "user-based" if self.method.endswith("-ub") else "item-based",
+        }
         if self.pnsa is not None:
-            own["pnsa"] = self.pnsa
-        own["recommender"] = "user-based" if self.method.endswith("-ub") else "item-based"
-        return XMap(source=source, target=target, **own, **options)
+            parameters["pnsa"] = self.pnsa
+        return XMap(source=source, target=target, **parameters, **neighbours, **options)
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Errors and lists of one recommender, for each test person; arrays (people,).
-
-    ids: people, in the order of their numbers. counts: held-out ratings. errors: sum of
-    |prediction - star| over them, NaN for scores that are not stars. ndcg: of their list, NaN for
-    people who liked none of their held-out items.
-    """
+    """Errors and lists of one recommender, for each test person."""
 
     ids: Column
+    """(people,) ids, in the order of their numbers."""
     counts: Ints
+    """(people,) held-out ratings."""
     errors: Floats
+    """(people,) sums of |prediction - star|; NaN for scores that are not stars."""
     ndcg: Floats
+    """(people,) NDCG of their lists; NaN for people who liked none of their held-out items."""
 
     @property
     def mae(self) -> float | None:
@@ -161,29 +177,31 @@ class Judgement:
 
     @property
     def mean_ndcg(self) -> float:
-        """Over the people with something relevant."""
+        """Mean NDCG of the people with something relevant."""
         return float(np.nanmean(self.ndcg))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """overlap: share of the training people in both domains who stay in training.
-    profile_size: ratings in the target domain that a test person keeps; 0: cold start.
-    alpha: how fast old ratings lose weight; 0: not at all."""
+    """One value of everything that an experiment moves."""
 
     overlap: float
+    """Share of the training people in both domains who stay in training."""
     profile_size: int
+    """Ratings in the target domain that a test person keeps; 0: cold start."""
     alpha: float = 0.0
+    """How fast old ratings lose weight; 0: not at all."""
 
 
 Shared = tuple[Ratings, str, str, float, int, Mapping[str, Any]]
-"""Of every split: ratings, source, target, share of people who are tested, how many ratings in the
-target make a test person, and options of XMap by name (significance, stars, ...)."""
+"""What every split shares: ratings, source, target, share of people who are tested, how many
+ratings in the target make a test person, and options of XMap by name (significance, stars, ...)."""
 
 
 def run_setting(
     shared: Shared, seed: int, setting: Setting, contenders: Sequence[Contender]
 ) -> list[Judgement]:
+    """Fit every contender on one split and judge it on the same test people."""
     ratings, source, target, share, test_ratings, options = shared
     split = cross_domain_split(
         ratings,
@@ -208,10 +226,18 @@ def run_setting(
 def judge_target(
     recommender: Recommender, split: Split, target: NDArray[np.bool_], *, stars: bool
 ) -> Judgement:
-    """Errors on the held-out ratings, and lists of ten from all items of the target domain.
+    """Judge errors on the held-out ratings, and lists of ten from all items of the target domain.
 
-    recommender: fitted on `split.train`. target: (items,) which items are of the target domain.
     Predictions are not rounded; for none, the target's mean star in training stands in.
+
+    Args:
+        recommender: Fitted on `split.train`.
+        split: Training and test people.
+        target: (items,) which items are of the target domain.
+        stars: Whether scores are stars.
+
+    Raises:
+        DataError: Nobody is tested, nobody liked anything, or the target has no training rating.
     """
     test = split.test
     people = np.flatnonzero(np.diff(test.offsets) > 0)
@@ -219,8 +245,8 @@ def judge_target(
         raise DataError(
             "nobody has held-out ratings in the target domain", fix="Hold out more people."
         )
-    known = target[split.train.items]
-    if not known.any():
+    in_target = target[split.train.items]
+    if not in_target.any():
         raise DataError(
             "no training rating is left in the target domain", fix="Hold out fewer people."
         )
@@ -232,9 +258,10 @@ def judge_target(
             fix="Hold out more people.",
         )
     lists = lists_of(recommender, test, people, candidates=test.item_ids[target].tolist())
-    counts, errors = np.diff(test.offsets)[people], np.full(len(people), np.nan)
+    counts = np.diff(test.offsets)[people]
+    errors = np.full(len(people), np.nan)
     if stars:
-        truth, predicted = stars_of(recommender, split.train.where(known), test, people)
+        truth, predicted = stars_of(recommender, split.train.where(in_target), test, people)
         owner = np.repeat(np.arange(len(people)), counts)
         errors = np.bincount(owner, np.abs(predicted - truth))
     return Judgement(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
@@ -242,28 +269,38 @@ def judge_target(
 
 @dataclass(frozen=True)
 class Comparison:
-    """method minus against, on the same ratings of the same people; 95 % intervals over people.
-
-    measure: mae (below 0: the method is better) or ndcg_at_10 (above 0: the method is better).
-    alpha: of the method, where it differs from the base's; then `against` is the method itself.
-    """
+    """One method minus another, on the same ratings of the same people."""
 
     method: str
+    """The method that is compared."""
     variant: str
+    """The method's variant."""
     epsilon: float
+    """The method's epsilon."""
     epsilon_prime: float | None
+    """The method's epsilon'."""
     pnsa: str | None
+    """The method's reading of PNSA."""
     k: int | None
+    """The method's number of neighbours."""
     against: str
+    """The other method."""
     measure: str
+    """`mae` (below 0: the method is better) or `ndcg_at_10` (above 0: the method is better)."""
     difference: float
+    """Mean difference, in the measure's unit."""
     low: float
+    """Lower end of its 95 % interval over people."""
     high: float
+    """Upper end."""
     people: int
+    """How many people the difference rests on."""
     alpha: float | None = None
+    """The method's, where it differs from the base's; then `against` is the method itself."""
 
     @property
     def interval(self) -> Interval:
+        """The difference with its interval."""
         return Interval(self.difference, self.low, self.high)
 
 
@@ -274,7 +311,8 @@ def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tu
     two means, by linearisation (Cochran, Sampling techniques, 1977, chapter 6).
     """
     gaps = [a.errors - b.errors for a, b in zip(mine, theirs, strict=True)]
-    gap, counts = _by_person(mine, gaps), _by_person(mine, [each.counts for each in mine])
+    gap = _sum_by_person(mine, gaps)
+    counts = _sum_by_person(mine, [judged.counts for judged in mine])
     overall = gap.sum() / counts.sum()
     return mean_interval(overall + (gap - overall * counts) / counts.mean()), len(gap)
 
@@ -282,35 +320,51 @@ def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tu
 def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tuple[Interval, int]:
     """Difference of NDCG over all seeds, of the people with something relevant."""
     gaps = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
-    times = _by_person(mine, [np.isfinite(gap).astype(float) for gap in gaps])
-    total = _by_person(mine, [np.nan_to_num(gap) for gap in gaps])
+    times = _sum_by_person(mine, [np.isfinite(gap).astype(float) for gap in gaps])
+    total = _sum_by_person(mine, [np.nan_to_num(gap) for gap in gaps])
     judged = times > 0
     return mean_interval(total[judged] / times[judged]), int(judged.sum())
 
 
 def compare(judged: Mapping[Contender, Sequence[Judgement]]) -> list[Comparison]:
-    """Every variant of X-Map and NX-Map against every baseline, and X-Map against NX-Map."""
-    return [
-        comparison(mine, theirs, measure, judged[mine], judged[theirs])
-        for mine, theirs in itertools.product(judged, judged)
-        if mine.method not in BASELINES
-        and (theirs.method in BASELINES or theirs.method == f"n{mine.method}")
-        for measure in ("mae", "ndcg_at_10")
-        if measure == "ndcg_at_10" or None not in (judged[mine][0].mae, judged[theirs][0].mae)
-    ]
+    """Compare X-Map and NX-Map with every baseline, and X-Map with NX-Map."""
+    compared = []
+    for mine, theirs in itertools.product(judged, judged):
+        is_baseline = theirs.method in BASELINES
+        is_without_privacy = theirs.method == f"n{mine.method}"
+        if mine.method in BASELINES or not (is_baseline or is_without_privacy):
+            continue
+        have_errors = None not in (judged[mine][0].mae, judged[theirs][0].mae)
+        for measure in ("mae", "ndcg_at_10") if have_errors else ("ndcg_at_10",):
+            pair = judged[mine], judged[theirs]
+            compared.append(compare_contenders(mine, theirs, measure, *pair))
+    return compared
 
 
-def comparison(
-    mine: Contender, theirs: Contender, measure: str, judged: Sequence[Judgement],
-    against: Sequence[Judgement], alpha: float | None = None,
-) -> Comparison:  # fmt: skip
-    """One measure on the same people. alpha: of the first, where it differs from the base's."""
-    over_people = mae_difference if measure == "mae" else ndcg_difference
-    gap, people = over_people(judged, against)
+def compare_contenders(
+    mine: Contender,
+    theirs: Contender,
+    measure: str,
+    judged: Sequence[Judgement],
+    against: Sequence[Judgement],
+    alpha: float | None = None,
+) -> Comparison:
+    """Compare two contenders by one measure, on the same people.
+
+    Args:
+        mine: The first contender.
+        theirs: The second one.
+        measure: `mae` or `ndcg_at_10`.
+        judged: The first one's judgements, one for each seed.
+        against: The second one's.
+        alpha: The first one's alpha, where it differs from the base's.
+    """
+    take_difference = mae_difference if measure == "mae" else ndcg_difference
+    gap, people = take_difference(judged, against)
     return Comparison(*mine.parameters, mine.k, theirs.method, measure, *gap, people, alpha)
 
 
-def _by_person(judged: Sequence[Judgement], values: Sequence[NDArray[np.generic]]) -> Floats:
-    """(distinct people,) sums over the seeds."""
+def _sum_by_person(judged: Sequence[Judgement], values: Sequence[NDArray[np.generic]]) -> Floats:
+    """Sum over the seeds: (distinct people,)."""
     _, place = np.unique(np.concatenate([each.ids for each in judged]), return_inverse=True)
     return np.bincount(place, weights=np.concatenate(values)).astype(np.float64)

@@ -232,14 +232,19 @@ class TargetFit:
     """One fit for one target, step by step."""
 
     ratings: RatingsSource
+    """In memory or stored."""
     catalogue: Catalogue
+    """Settings, and the domain of each item."""
     target: str
+    """Name of the target domain."""
     item_means: Floats
     """(n_items,) mean stars."""
     raters: NDArray[np.int64]
     """(n_items,) people who rated each item."""
     engine: Engine
+    """Computes similarities, paths and predictions."""
     draws: Source
+    """Where images and neighbours are drawn from."""
 
     @property
     def settings(self) -> Settings:
@@ -311,7 +316,8 @@ class TargetFit:
         self, stars_of: RowsOf, alter_egos_of: Callable[..., Profiles], means: Floats
     ) -> ItemNeighbours | PeopleNeighbours:
         """Find or draw the neighbours of items or of people."""
-        settings, pnsa = self.settings, None
+        settings = self.settings
+        pnsa = None
         if settings.budget is not None:
             pnsa = PrivateNeighbours(settings.k, settings.budget, settings.pnsa)
         if settings.user_based:
