@@ -27,6 +27,7 @@ _SAID = {
     "low": 0.4,
     "beside": 0.3,
     "clip": 2.5,
+    "named_features": 1.0,
     "card": {"epsilon": 1.0, "delta": 1e-6},
 }
 
@@ -36,16 +37,27 @@ def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
     draws = np.random.default_rng(seed)
     context = said.get("context") or ITEMS
     arrays: dict[str, Any] = {"means": draws.integers(0, 3000, len(ITEMS))}
+    exact: dict[str, Any] = {}
     places: dict[str, Any] = {}
     if mode == "taste":
         arrays |= {"damping": draws.integers(9000, 30000, len(context))}
         arrays |= {"mean": draws.integers(0, 9000, 4)}
         arrays |= {"directions": draws.integers(-32767, 32768, (4, 3))}
         arrays |= {"items": draws.integers(-32767, 32768, (len(ITEMS), 3))}
+        if context is ITEMS:
+            exact["own_likes"] = draws.integers(-(2**31) + 1, 2**31, (3, 3))
+            exact["own_likes_mean"] = draws.integers(-(2**31) + 1, 2**31, 3)
         rows = [[place % 4, (place + 1 + place // 3) % 4] for place in range(len(context))]
         rows = [sorted(set(row)) for row in rows]
         places["offsets"] = np.cumsum([0, *map(len, rows)])
         places["columns"] = np.concatenate(rows)
+    if mode == "taste" and "named_features" in said:
+        arrays |= {"dense": draws.integers(-32767, 32768, (len(context), 2))}
+        arrays["mean"] = draws.integers(0, 9000, 6)
+        arrays["directions"] = draws.integers(-32767, 32768, (6, 3))
+        arrays |= {"consented": draws.integers(-32767, 32768, 2 * len(ITEMS))}
+        places["consented_offsets"] = np.arange(0, 2 * len(ITEMS) + 1, 2)
+        places["consented_columns"] = draws.integers(0, len(ITEMS), 2 * len(ITEMS))
     if mode == "top-items":
         chosen = draws.permutation(len(context))[:5]
         places = {"context": chosen, "targets": draws.permutation(len(ITEMS))[:4]}
@@ -53,13 +65,17 @@ def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
     units = {
         name: (draws.random(values.shape[1:]) / 3e4).tolist() for name, values in arrays.items()
     }
+    for name, values in exact.items():
+        units[name] = (draws.random(values.shape[1:]) / 2e9).tolist()
     whole = {name: values.astype("<i2") for name, values in arrays.items()}
+    whole |= {name: values.astype("<i4") for name, values in exact.items()}
     whole |= {name: values.astype("<i4") for name, values in places.items()}
     return container.pack({**_SAID, "mode": mode, "units": units, **said}, whole)
 
 
 MODELS = {
     "taste": model("taste"),
+    "dense taste": model("taste", named_features=0.7),
     "top-items": model("top-items"),
     "popularity": model("popularity"),
     "taste across": model("taste", context=["a", "b", 3, 4]),
@@ -126,6 +142,8 @@ def _refused() -> list[bytes]:
         lambda content: content["arrays"][0].update(dtype="<f8"),
         lambda content: content["header"]["units"]["items"].pop(),
         lambda content: content["header"]["units"].update(means=[1.0]),
+        lambda content: content["header"]["units"].pop("own_likes"),
+        lambda content: content["header"]["units"]["own_likes"].pop(),
         lambda content: content.pop("header"),
     ]
     forged += [_forged(data, change) for data in (taste, top) for change in shapes[:5]]

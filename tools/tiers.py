@@ -49,6 +49,7 @@ FILES = frozenset(
         "data/test_import.py",
         "data/test_movielens.py",
         "designs/pdap/test_network.py",
+        "designs/private/test_plans.py",
         "designs/private/test_refits.py",
         "designs/sketches/test_fake_devices.py",
         "designs/sketches/test_killed.py",

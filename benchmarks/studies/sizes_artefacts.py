@@ -164,9 +164,8 @@ def xmap(generator: Generator) -> float:
     domains = dict.fromkeys(names, TARGET) | dict.fromkeys(books, SOURCE)
     tables = ratings(rows, domains), ratings(rows[:-1], domains)
     first, other = tables if generator.random() < 0.5 else tables[::-1]
-    _, mu = replayed(
-        partial(fit, epsilon=epsilon), first, other, answer_sampler(whole(generator, 1, 1 << 30))
-    )
+    answer = answer_sampler(whole(generator, 1, 1 << 30), items=len(every))
+    _, mu = replayed(partial(fit, epsilon=epsilon), first, other, answer)
     return epsilon_of_mu(mu, DELTA) / epsilon if mu < math.inf else math.inf
 
 

@@ -37,7 +37,7 @@ from tacit.mechanisms.runs import LaplaceBlocks
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
-from tacit.profile_sums.sums import star_means, top_items
+from tacit.profile_sums.sums import popular_counts, star_means, top_items
 
 Kind = Literal["size", "branch", "support", "composition"]
 Step = TypeVar("Step")
@@ -359,6 +359,11 @@ def half_the_noise(noise: float, *rest: Any, **named: Any) -> GramRelease:
     "a tenth of the noise on products across domains",
 )  # fmt: skip
 def a_tenth_of_the_noise(noise: float, *rest: Any, **named: Any) -> SumRelease:
+    return SumRelease(noise / 10, *rest, **named)
+
+
+@_fault("composition", _XMAP, popular_counts, "SumRelease", "a tenth of the noise on later counts")
+def a_tenth_of_the_later_noise(noise: float, *rest: Any, **named: Any) -> SumRelease:
     return SumRelease(noise / 10, *rest, **named)
 
 

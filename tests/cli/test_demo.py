@@ -11,7 +11,7 @@ import pytest
 from tacit.cli.app import main
 from tacit.data import generate
 from tacit.design import design, names
-from tacit.designs.private.experiment import ITEMS, PEOPLE, RATINGS, SEED, membership_auc
+from tacit.designs.private.experiment.tour import ITEMS, PEOPLE, RATINGS, SEED, membership_auc
 
 
 @pytest.fixture(scope="module")

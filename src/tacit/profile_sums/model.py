@@ -51,7 +51,7 @@ class PrivateLists(base.ItemRecommender):
         domain: Name of the item metadata that names domains.
         features: Names of public item metadata that tastes are made of; None: genres, tags,
             categories, year, price where there are any; (): none.
-        mode: "auto": by the noisy number of people; "taste"; "top-items".
+        mode: "auto": by the noisy counts; "taste"; "top-items".
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
         stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
 
@@ -256,8 +256,8 @@ class PrivateLists(base.ItemRecommender):
         parts = split_score(profile, ids.index(item), self.released_, self.settings_)
         own_ids = self.context_ids_[parts.items].tolist()
         of_items = largest_reasons("item", own_ids, parts.added_by_item, n)
-        names = self.fitted_.feature_names
-        of_features = largest_reasons("feature", names, parts.added_by_feature, n)
+        names = self.fitted_.named_features
+        of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
         return Reasons((*of_items, *of_features))
 
     def device_file(self) -> bytes:
@@ -270,9 +270,14 @@ class PrivateLists(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        usefulness = self.summary()
-        fits, delta = self.fitted_.fits, self.settings_.delta
-        card = guarantees.card_of_fits(fits, delta, usefulness=usefulness)
+        usefulness, fitted = self.summary(), self.fitted_
+        card = guarantees.card_of_fits(
+            fitted.fits,
+            self.settings_.delta,
+            usefulness=usefulness,
+            planned=fitted.planned_fits,
+            consenting=fitted.consenting,
+        )
         return (card,)
 
     def summary(self) -> str:

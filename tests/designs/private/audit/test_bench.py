@@ -6,10 +6,14 @@ import pytest
 
 from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
+from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import replays
 from tacit.designs.private.audit.bench import LINES, WORLDS
+from tacit.designs.private.audit.plans import PLAN_BUGS, PLAN_WORLDS
 from tacit.profile_sums.audit.planted_bugs import BUGS
 from tacit.profile_sums.audit.worlds import (
+    DELTA,
+    EPSILON,
     PERSONS,
     answer_sampler,
     largest_share_used,
@@ -32,7 +36,17 @@ def test_no_sum_takes_more_than_its_event(world, person):
     assert person != "likes everything" or max(shares) > 0.99
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("world", PLAN_WORLDS, ids=lambda world: world.name)
+@pytest.mark.parametrize("person", PERSONS)
+def test_all_fits_of_a_plan_cost_what_it_claims(world, person):
+    """Nothing is released without noise, and both fits together are within the lifetime."""
+    tables = neighbouring_tables(PERSONS[person])
+    for _, moved in replays(world.fit, tables, answer_sampler()):
+        assert moved.differences == ()
+        assert epsilon_of_mu(moved.mu, DELTA) <= EPSILON * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("bug", [*BUGS, *PLAN_BUGS], ids=lambda bug: bug.name)
 def test_planted_bug_is_caught_and_its_twin_is_silent(bug):
     """The replay calls the faulty fit broken, and not the shipped one."""
     caught, quiet = examine(bug)
