@@ -58,6 +58,7 @@ class TightClips(PrivateLists):
 
     @property
     def settings(self) -> Settings:
+        """Settings of the base world, with clips that nearly everybody reaches."""
         return replace(
             super().settings,
             moment_clip=_TIGHT_CLIP,
@@ -80,6 +81,7 @@ class World:
 
     @property
     def name(self) -> str:
+        """Name of the world."""
         domains = "across domains" if self.across else "one domain"
         if self.factors:
             return f"private, {self.mode}, {domains}, with factors of stars"
