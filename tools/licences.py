@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from email.message import Message
 from importlib.metadata import PackageNotFoundError, metadata
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tracked import ROOT
 
@@ -68,7 +68,7 @@ def packages() -> Iterator[Package]:
     direct = direct_dependencies()
     for name, versions in read_lock().items():
         try:
-            facts = metadata(name)
+            facts = cast(Message, metadata(name))  # a Message, whose typed protocol has less
         except PackageNotFoundError:
             raise SystemExit(f"{name} of the lock is not installed.") from None
         licence = read_licence(facts)

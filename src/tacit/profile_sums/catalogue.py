@@ -27,6 +27,15 @@ class CatalogueChoices:
     """Item metadata that names domains."""
     features: Sequence[str] | None = None
     """Names of item metadata that tastes are made of; None: the usual ones; (): none."""
+    text: Sequence[str] = ()
+    """Names of item metadata with texts, of which dense features are made."""
+    vectors: str | None = None
+    """File of public vectors of items; None: there are none."""
+
+    @property
+    def has_dense_features(self) -> bool:
+        """Whether items have features that are no named columns."""
+        return bool(self.text) or self.vectors is not None
 
 
 @dataclass(frozen=True, eq=False)

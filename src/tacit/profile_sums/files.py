@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,11 @@ from scipy import sparse
 
 from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.profile_sums.catalogue import CatalogueChoices
-from tacit.profile_sums.fits import fits_from_header, fits_to_header
+from tacit.profile_sums.events import noise_multipliers
+from tacit.profile_sums.fits import Fit, fits_from_header, fits_to_header
 from tacit.profile_sums.fitted_lists import FittedLists
+from tacit.profile_sums.own_likes import OwnLikesMap
+from tacit.profile_sums.plan_files import state_from_parts, state_to_parts
 from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.settings import Settings
@@ -57,11 +60,17 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
         "mode": released.mode,
         "usefulness": asdict(released.usefulness),
         "deviation": released.deviation,
+        "dense_columns": fitted.dense_columns,
+        "consenting": fitted.consenting,
         **items_to_header(fitted.item_ids, fitted.titles),
     }
     arrays = _released_to_arrays(released)
     if fitted.stars is not None:
         arrays |= _stars_to_arrays(fitted.stars)
+    header["plan"] = None
+    if fitted.plan is not None:
+        header["plan"], plan_arrays = state_to_parts(fitted.plan)
+        arrays |= plan_arrays
     return header, arrays
 
 
@@ -74,7 +83,15 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
     if header["version"] != VERSION:
         raise ValueError("it was written by another version of this design")
     settings = settings_from_header(header["settings"])
-    fits, lifetime = fits_from_header(header["releases"], settings)
+    plan = None if header["plan"] is None else state_from_parts(header["plan"], arrays)
+
+    def expected_noises(fits: Sequence[Fit]) -> Sequence[float]:
+        """Multipliers of the last fit: by its place in the plan, or by the settings."""
+        if plan is None:
+            return noise_multipliers(settings)
+        return plan.plan.noises(plan.plan.count(fits))
+
+    fits, lifetime = fits_from_header(header["releases"], expected_noises)
     item_ids = ids_from_header(header["items"])
     context = header["context"]
     one_domain = context is None
@@ -85,7 +102,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         stars = _stars_from_arrays(arrays, len(item_ids), further_items)
     fitted = FittedLists(
         settings=settings,
-        choices=make_from_header(CatalogueChoices, header["parameters"]),
+        choices=choices_from_header(header["parameters"]),
         fits=fits,
         lifetime=lifetime,
         released=_released_from_parts(header, arrays, len(context_ids), len(item_ids)),
@@ -96,6 +113,9 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         scale=scale_from_header(header["scale"]),
         feature_names=names_from_header(header["feature_names"]),
         titles=titles_from_header(header),
+        dense_columns=int(header["dense_columns"]),
+        consenting=int(header["consenting"]),
+        plan=plan,
     )
     if not set(fitted.assumed_public) <= set(CONDITIONS):
         raise ValueError("it takes something unknown for public")
@@ -127,7 +147,15 @@ def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
         "target": _plain_names(choices.target),
         "domain": _plain_names(choices.domain),
         "features": _plain_names(choices.features),
+        "text": list(choices.text),
+        "vectors": choices.vectors,
     }
+
+
+def choices_from_header(header: Mapping[str, Any]) -> CatalogueChoices:
+    """Read what `choices_to_header` wrote."""
+    choices = make_from_header(CatalogueChoices, header)
+    return replace(choices, text=tuple(choices.text))
 
 
 def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
@@ -136,6 +164,11 @@ def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
 
 def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"means": released.means}
+    if released.consented is not None:
+        weights = released.consented
+        arrays["consented_offsets"] = weights.indptr.astype(np.int64)
+        arrays["consented_columns"] = weights.indices.astype(np.int32)
+        arrays["consented_values"] = weights.data
     model = released.personal
     if isinstance(model, TopItemsModel):
         arrays["context"] = model.context
@@ -147,6 +180,11 @@ def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
         arrays["directions"] = model.directions
         arrays["items"] = model.items
         arrays["deviation"] = np.array([model.deviation])
+        arrays["head"] = np.array([model.head])
+        arrays["count_weight"] = np.array([model.count_weight])
+        if model.own_likes is not None:
+            arrays["own_likes"] = model.own_likes.matrix
+            arrays["own_likes_mean"] = model.own_likes.mean
         arrays["feature_offsets"] = model.features.indptr.astype(np.int64)
         arrays["feature_columns"] = model.features.indices.astype(np.int32)
         arrays["feature_values"] = model.features.data
@@ -160,14 +198,18 @@ def _released_from_parts(
     means = read_floats(arrays, "means", targets)
     usefulness = make_from_header(Usefulness, header["usefulness"])
     deviation, mode = number_from_header(header["deviation"]), header["mode"]
+    if usefulness.worthwhile != (mode != "popularity"):
+        raise ValueError("its mode is not what it says of its lists")
     if mode == "popularity":
         return ReleasedLists(means, deviation, None, usefulness)
     if mode == "top-items":
         top_items = _top_items_from_arrays(arrays, context, targets)
         return ReleasedLists(means, deviation, top_items, usefulness)
     if mode == "taste":
-        tastes = _tastes_from_arrays(arrays, context, targets)
-        return ReleasedLists(means, deviation, tastes, usefulness)
+        one_domain = header["context"] is None
+        tastes = _tastes_from_arrays(arrays, context, targets, one_domain=one_domain)
+        consented = _consented_from_arrays(arrays, targets) if one_domain else None
+        return ReleasedLists(means, deviation, tastes, usefulness, consented)
     raise ValueError(f"it has no mode '{mode}'")
 
 
@@ -177,7 +219,9 @@ def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopIte
     return TopItemsModel(rows, columns, read_floats(arrays, "weights", len(rows), len(columns)))
 
 
-def _tastes_from_arrays(arrays: Arrays, context: int, targets: int) -> TasteModel:
+def _tastes_from_arrays(
+    arrays: Arrays, context: int, targets: int, *, one_domain: bool
+) -> TasteModel:
     mean = read_floats(arrays, "mean", None)
     directions = read_floats(arrays, "directions", len(mean), None)
     items = read_floats(arrays, "items", targets, directions.shape[1])
@@ -188,8 +232,33 @@ def _tastes_from_arrays(arrays: Arrays, context: int, targets: int) -> TasteMode
         raise ValueError("the features do not fit the list of items")
     features = sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
-    deviation = float(read_floats(arrays, "deviation", 1)[0])
-    return TasteModel(features, centre, directions, items, deviation)
+    own_likes = None
+    if one_domain:
+        k = directions.shape[1]
+        matrix = read_floats(arrays, "own_likes", k, k)
+        own_likes = OwnLikesMap(matrix, read_floats(arrays, "own_likes_mean", k))
+    return TasteModel(
+        features=features,
+        centre=centre,
+        directions=directions,
+        items=items,
+        deviation=float(read_floats(arrays, "deviation", 1)[0]),
+        own_likes=own_likes,
+        head=int(read_array(arrays, "head", 1)[0]),
+        count_weight=float(read_floats(arrays, "count_weight", 1)[0]),
+    )
+
+
+def _consented_from_arrays(arrays: Arrays, items: int) -> sparse.csr_array | None:
+    """Read weights between items that consenting people gave; None where there are none."""
+    if "consented_offsets" not in arrays:
+        return None
+    offsets = read_array(arrays, "consented_offsets", items + 1).astype(np.int64)
+    columns = read_places(arrays, "consented_columns", items).astype(np.int32)
+    values = read_floats(arrays, "consented_values", len(columns))
+    if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
+        raise ValueError("the consenting people's weights do not fit the list of items")
+    return sparse.csr_array((values, columns, offsets), shape=(items, items))
 
 
 def _stars_to_arrays(stars: StarModel) -> dict[str, NDArray[Any]]:

@@ -51,7 +51,7 @@ class PrivateLists(base.ItemRecommender):
         domain: Name of the item metadata that names domains.
         features: Names of public item metadata that tastes are made of; None: genres, tags,
             categories, year, price where there are any; (): none.
-        mode: "auto": by the noisy number of people; "taste"; "top-items".
+        mode: "auto": by the noisy counts; "taste"; "top-items".
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
         stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
 
@@ -110,13 +110,15 @@ class PrivateLists(base.ItemRecommender):
         Earlier fits of this object, and of equal ratings in this process, are on the card.
 
         Args:
-            ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
+            ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
+                data frame is read as `tacit.ratings_from` reads it.
             y: Not used, as scikit-learn has it.
 
         Raises:
             DataError: the ratings or the catalogue cannot be used.
             ConfigError: the parameters do not fit them.
         """
+        ratings = inputs.as_ratings_source(ratings)
         own = self.fitted_.fits if hasattr(self, "fitted_") else ()
         return self.fit_part(ratings, ratings, own)
 
@@ -254,8 +256,8 @@ class PrivateLists(base.ItemRecommender):
         parts = split_score(profile, ids.index(item), self.released_, self.settings_)
         own_ids = self.context_ids_[parts.items].tolist()
         of_items = largest_reasons("item", own_ids, parts.added_by_item, n)
-        names = self.fitted_.feature_names
-        of_features = largest_reasons("feature", names, parts.added_by_feature, n)
+        names = self.fitted_.named_features
+        of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
         return Reasons((*of_items, *of_features))
 
     def device_file(self) -> bytes:
@@ -268,9 +270,14 @@ class PrivateLists(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        usefulness = self.summary()
-        fits, delta = self.fitted_.fits, self.settings_.delta
-        card = guarantees.card_of_fits(fits, delta, usefulness=usefulness)
+        usefulness, fitted = self.summary(), self.fitted_
+        card = guarantees.card_of_fits(
+            fitted.fits,
+            self.settings_.delta,
+            usefulness=usefulness,
+            planned=fitted.planned_fits,
+            consenting=fitted.consenting,
+        )
         return (card,)
 
     def summary(self) -> str:

@@ -95,6 +95,14 @@ class FitCounter(Generic[FitT]):
             self._write(ratings, (*counted, new_fit))
         return (*earlier, new_fit)
 
+    def list_fits(self, ratings: RatingsSource, others: Sequence[FitT] = ()) -> tuple[FitT, ...]:
+        """List the earlier fits that `add` would return before a new one."""
+        if _comparing.get():
+            return tuple(others)
+        with self._turn:
+            counted = self._read(ratings)
+        return (*[fit for fit in counted if fit not in others], *others)
+
     def remember(self, ratings: RatingsSource, fits: Sequence[FitT]) -> None:
         """Count fits that another book, such as a ledger, has paid for."""
         if _comparing.get():

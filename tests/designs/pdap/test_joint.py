@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pdap_answers import Answering, answer_range
 
 from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.grid import MOST_CELLS, Grid, slices_for
@@ -19,6 +18,7 @@ from tacit.designs.pdap.unanswered import VISITS_REMEMBERED
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
+from tests.support.pdap_answers import Answering, answer_range
 
 
 @pytest.fixture(autouse=True)

@@ -99,10 +99,10 @@ def ratings_of(
     if repeats := kept - len(made):
         dropped[SUMMED if "plays" in places else REPEATS] = repeats
     given = rules.scale is not None or "rating" not in places
-    found = {role: first.headers[at] for role, at in places.items()}
-    source = TableSource(
-        None if first.path is None else str(first.path), found, dict(tables[0].why)
-    )
+    path = None if first.path is None else str(first.path)
+    headers = {str(role): first.headers[at] for role, at in places.items()}
+    reasons = {str(role): reason for role, reason in tables[0].why.items()}
+    source = TableSource(path, headers, reasons)
     made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
     formats = {
         str(_describe_format(each, rules, made)): _describe_format(each, rules, made)
@@ -265,9 +265,11 @@ def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def table_of(
     source: str | Path | Table, role: Role, asked: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
-    """The ids of a users or items file, and each of its other columns, as id to text. The id column
-    is the one asked for, if it is there, else one of a known name, else the first. fewest: columns,
-    the id's too."""
+    """Read the ids of a users or items file, and each of its other columns, as id to text.
+
+    The id column is the one asked for, if it is there, else one of a known name, else the first.
+    `fewest` is the least number of columns, the id's too.
+    """
     table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
     headers = table.require_whole().headers
     number = None if asked is None else find(role, headers, asked)

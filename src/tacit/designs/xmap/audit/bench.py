@@ -287,7 +287,7 @@ class SoundWorld(worlds.World):
         return fit(table)
 
 
-WORLD = SoundWorld("top-items", True, stars=True)
+WORLD = SoundWorld("auto", True, stars=True)
 
 
 def sums() -> AuditedClaim:
@@ -311,7 +311,7 @@ BUGS = (
         "likes two rare items",
         WORLD,
     ),
-    PlantedBug("popular items by true counts", planted_bugs.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
+    PlantedBug("the gate by true counts", planted_bugs.GATE_BY_TRUE_COUNTS, world=WORLD),
     PlantedBug(
         "each sum with the noise of the whole budget", planted_bugs.SHARES_FORGOTTEN, world=WORLD
     ),
