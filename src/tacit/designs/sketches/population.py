@@ -44,7 +44,7 @@ def true_bits(
         (people,) one word of bits each.
 
     Raises:
-        ConfigError: devices choose the pairs, or dislikes are needed and missing.
+        ConfigError: Devices choose the pairs, or dislikes are needed and missing.
     """
     from tacit.engine.sketch_compiled import first_hits, pair_hits
 
