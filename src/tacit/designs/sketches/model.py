@@ -36,7 +36,7 @@ class Sketches:
         """Make a person's device; `device.report(campaign, items, history)` is all that leaves it.
 
         Args:
-            secret: Of the person's account; a new one if it is left out.
+            secret: Secret of the person's account; a new one if it is left out.
             limits: What the owner allows.
         """
         return Device(new_secret() if secret is None else secret, {}, limits)

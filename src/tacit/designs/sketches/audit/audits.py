@@ -101,8 +101,8 @@ def audited_mechanism(
     Args:
         questions: Bits of a report.
         epsilon: Claimed for the unit.
-        unit: Of the claim; 'stars' are those of the pair that a device chooses itself.
-        method: Of the campaign.
+        unit: Unit of the claim; 'stars' are those of the pair that a device chooses itself.
+        method: Method of the campaign.
     """
     stated = "user" if unit == "stars" else unit
     campaign = new_campaign(

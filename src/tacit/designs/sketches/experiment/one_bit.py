@@ -40,7 +40,7 @@ def learned_labels(
         world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
         users: Ascending numbers of people; a smaller number is a part of the same population.
-        seed: Of people and questions.
+        seed: Seed of people and questions.
 
     Returns:
         (items,) found labels for each number; clusters with fewer likes first.

@@ -101,7 +101,7 @@ def _learned_labels(
         world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
         stops: Ascending numbers of people; a smaller number is a part of the same population.
-        seed: Of people, tickets and noise.
+        seed: Seed of people, tickets and noise.
         setting: Rated, epsilon and unit of the campaign.
     """
     items = len(labels)
@@ -149,7 +149,7 @@ def rated_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
 
     Args:
         likes: What people rated and like.
-        items: Of the catalogue.
+        items: Items of the catalogue.
     """
     person = np.arange(len(likes))
     liked = np.repeat(person, np.diff(likes.starts)) * items + likes.items

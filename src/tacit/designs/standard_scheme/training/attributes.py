@@ -30,7 +30,7 @@ def attribute_values(
 
     Args:
         ratings: Whose people have the attribute.
-        name: Of the attribute.
+        name: Name of the attribute.
         public_edges: Where to cut it; None if nothing is said.
 
     Returns:

@@ -32,7 +32,7 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
     Args:
-        statistics: Of one attribute.
+        statistics: Sums of one attribute.
         shrink: Pull each group's item mean towards the item's mean, and take rounded counts;
             otherwise the plain means, as published.
     """

@@ -100,7 +100,7 @@ def fit(
 
     Args:
         settings: Checked choices.
-        ratings: Of consenting people and others.
+        ratings: Ratings of consenting people and others.
         earlier: People of the model that this fit replaces.
         earlier_disclosures: Private disclosures of these people that count, too.
 

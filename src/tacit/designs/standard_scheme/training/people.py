@@ -73,8 +73,8 @@ def find_consenting_people(
     """Find the people whose every named attribute is known, and their numbers in `ratings`.
 
     Args:
-        ratings: Of everybody.
-        names: Of the attributes.
+        ratings: Ratings of everybody.
+        names: Names of the attributes.
         public_values: An attribute's public values: people with another one are left out. Values of
             other attributes are read off the people.
         public_edges: Where numeric attributes are cut into bins; see `attributes.DEFAULT_EDGES`.

@@ -43,7 +43,7 @@ def simulate_release(
         tables: One for each attribute.
         rule: What devices do.
         n_levels: Whole levels of the scale, 0 on a continuous one.
-        source: Of all draws.
+        source: Source of all draws.
 
     Returns:
         (people, items) CSR float64 of released levels; what was held back is absent.

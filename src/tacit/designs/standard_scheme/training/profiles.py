@@ -159,7 +159,7 @@ def factorize_beside(
         ratings: (people, items) CSR, centred.
         features: (items, d) known columns of the profiles; d may be 0.
         factors: How many columns are fitted beside them.
-        penalty: Of weights and factors, in squared units of the ratings.
+        penalty: Penalty of weights and factors, in squared units of the ratings.
         sweeps: Rounds, 1 or more.
         per_rating: Whether the penalty is paid once for each entry of a row or column.
         seed: Places the start.

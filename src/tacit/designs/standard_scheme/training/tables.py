@@ -172,8 +172,8 @@ def estimate_tables(
     """Estimate all of one attribute's tables.
 
     Args:
-        values: Of the attribute.
-        statistics: Of its people.
+        values: Values of the attribute.
+        statistics: Sums of its people.
         raters: (items,) how many people rated each item.
         shrink: False for raw gaps, add-one smoothing and chances up to 1, as published.
         coupling: Whether a coupling is estimated, too.
