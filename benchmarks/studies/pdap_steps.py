@@ -33,9 +33,9 @@ from tacit.mechanisms.randomized_response import BitRelease
 Floats = NDArray[np.float64]
 _POINT = 1 << 13
 """Visits between two points of a curve."""
-STEP = "surfaces"
-"""The learner with joint privacy: cells borrow from cells around them. Steps that lost are in
-decision 10."""
+STEP = "features"
+"""The learner with joint privacy: sums of rewards times features. Steps that lost are in decision
+10."""
 RIVALS: Mapping[str, str] = {
     "uniform": "any arm, and any video of a neighbour's",
     "sound-context": "local privacy: the device draws, and reports at random",

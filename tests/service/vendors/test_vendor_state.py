@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.designs.pdap.features import GRAINS, to_steps
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
 from tacit.designs.pdap.serve.demo import NAMES, make_two
@@ -51,7 +52,7 @@ def asked(desk, most=500):
 
 def held(desk):
     """Visits learned since the last release."""
-    return int(desk.vendor.home.export_state()[1]["exact"].sum()) // 16
+    return int(desk.vendor.home.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
 
 
 def test_arrays_and_numbers_come_back():
@@ -117,10 +118,39 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
         assert held(desk) == before + 1
 
 
+def test_a_settled_visit_teaches_nothing(settings):
+    """The neighbour had nothing, an own video was shown instead: its click is not learned, by its
+    row or by its ticket."""
+    desk = VendorState(settings.vendor())
+    begun = asked(desk)
+    shown = desk.finish(begun.number, HERE, None)
+    assert (shown.peer, Ticket.of(shown).number) == (None, 0)
+    for ticket in (Ticket.of(shown), Ticket.of(begun)):
+        desk.observe_click(ticket, 1.0)
+    assert held(desk) == 0
+
+
+def test_a_stored_context_goes_with_its_visit(settings):
+    """It is in the row of a visit that waits for an offer or a click, and in none once the click
+    came, or as many visits as there are rows."""
+    desk = VendorState(settings.vendor())
+    begun = asked(desk)
+    offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
+    shown = desk.finish(begun.number, HERE, offer)
+    place = begun.number % KEPT
+    assert desk.visits["context"][place].tolist() == to_steps(HERE).tolist()
+    desk.observe_click(Ticket.of(shown), 1.0)
+    assert not desk.visits["context"][place].any()
+    asked(desk)
+    for _ in range(KEPT):
+        desk.begin(HERE, ())
+    assert not desk.visits["context"].any()
+
+
 def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
     desk = VendorState(settings.vendor())
-    desk.observe_click(Ticket(0, 0, 0, 0), 1.0)
+    desk.observe_click(Ticket(0, 0, 0, (0, 0)), 1.0)
     begun = desk.begin(HERE, ())
     desk.vendor.remove_video(begun.video)
     desk.observe_click(Ticket.of(begun), 1.0)
@@ -198,10 +228,10 @@ def test_other_settings_are_told_at_the_start(tmp_path):
         text.replace('"cinema-1"', '"new"').replace("features = 2", "features = 2\nlifetime = 50.0")
     )
     served(folder).check_stored_states({before.state: kept}.get)
-    toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\ncells = 5"))
+    toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\nhorizon = 5000"))
     with pytest.raises(ConfigError) as told:
         served(folder).check_stored_states({before.state: kept}.get)
-    for part in ("tacit.toml", "vendors.cinema", "(features, epsilon)", "another name"):
+    for part in ("tacit.toml", "vendors.cinema", "(features, horizon, epsilon)", "another name"):
         assert part in str(told.value)
 
 
@@ -217,9 +247,9 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 9}, "of version 9, and this tacit goes on with version 2"),
-        ({"version": 1}, "of version 1, and this tacit goes on with version 2"),
-        ({"version": None}, "of a version before 2"),
+        ({"version": 9}, "of version 9, and this tacit goes on with version 3"),
+        ({"version": 1}, "of version 1, and this tacit goes on with version 3"),
+        ({"version": None}, "of a version before 3"),
         ({"since": None}, "damaged"),
     ],
 )

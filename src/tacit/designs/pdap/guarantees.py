@@ -15,7 +15,7 @@ from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
 
-_VISIT = Adjacency("visit", "add or remove")
+_LEARNED = Adjacency("visit", "learn or not learn")
 _CONTEXT = Adjacency("visit", "replace")
 _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
 
@@ -43,11 +43,16 @@ def usual(epsilon: float) -> tuple[Guarantee, ...]:
 
 
 def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
-    """visits_per_person: how many are learned at most; None: nothing limits them."""
+    """Make the card of the sound learner.
+
+    Args:
+        setting: of the learner.
+        visits_per_person: how many are learned at most; None: nothing limits them.
+    """
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
     epsilon = PureAccountant().add(setting.noise.event).epsilon()
-    lifetime = f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
+    lifetime = "a visit is in one release, however long the learner runs"
     limited: tuple[str, ...] = ()
     if visits_per_person is None:
         lifetime += f"; a person with N visits pays N times {epsilon:g}"
@@ -57,30 +62,36 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
     return _proved(
         epsilon,
         visits_per_person,
-        name="Sound joint privacy: noisy sums per cell and arm",
+        name="Sound joint privacy: noisy sums of rewards and features",
         sentence=(
             f"What all others are shown is {epsilon:g}-differentially private for each "
-            "visit: for its context, the arm and the reward together."
+            "visit, learned or not learned: for its context, the arm and the reward together."
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
-        adjacency=_VISIT,
+        adjacency=_LEARNED,
         against=(
-            "everyone else together, with all they are ever shown and every table that is "
+            "everyone else together, with all they are ever shown and every sum that is "
             "released; a visit replaced by another costs twice as much"
         ),
         lifetime=lifetime,
         assumptions=(
-            "the grid, the horizon and the ends of epochs are fixed beforehand",
-            "each visit enters one release of one pair of sums, with Laplace noise",
-            "which arms can be shown at a visit is public",
+            "features, the expected visits and the lengths of epochs are fixed beforehand",
+            "a visit enters one release of one arm's sums, cut to a public bound, with noise",
+            "the visit takes place in both cases, at the same number: arrivals are public",
+            "a person's budget is charged at arrival, learned or not",
+            "which arms can be shown at a visit is public, and never follows from what was learned",
             "when arms join or leave is public",
-            "every choice is made from the visitor's own context and from released sums",
-            "a reward enters within its public range; one from a neighbour is noised again",
+            "every choice is made from the visitor's own context, released sums and fresh draws",
+            "a reward is clipped to its public range; one from a neighbour is noised again",
+            "rows of a log are counted in public; which arms they show is used from releases alone",
+            "the newest stored state is gone on from: a restored backup releases visits twice",
         ),
         not_covered=(
             "a user's own video, towards anyone who sees it: it depends on the user's own context",
             "the user's own vendor, which sees contexts and rewards; a neighbour that is asked",
+            "what the vendor stores: a visit's context, in 16-bit steps, while an answer may come",
             "that a visit took place, and when: arrivals are counted in public",
+            "public counters of views or clicks beside the learner",
             "what a vendor learns about its neighbours: that costs extra and has its own card",
             "a person with several visits, beyond what `lifetime` says",
             *limited,
@@ -195,11 +206,12 @@ def learned_about_neighbours(
         name="What is learned about neighbours",
         sentence=(
             f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
-            "for each visit, on top of what its learner costs: it follows from public time and "
+            "for each visit, counted in the sums or not, on top of what its learner costs: it "
+            "follows from public time and "
             f"from noisy sums, one release per neighbour and {settings.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
-        adjacency=_VISIT,
+        adjacency=_LEARNED,
         against=(
             "everyone else together, with all noisy sums; a visit replaced by another costs twice "
             "as much"
@@ -213,6 +225,7 @@ def learned_about_neighbours(
             else "what a neighbour states about rewards is not used",
         ),
         not_covered=(
+            "that a visit took place, and when: visits are counted in public",
             "how a neighbour uses that it was asked: it may answer others differently",
             "a vendor whose own learner has no guarantee: the same rules then use exact numbers",
         ),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.auditing.bugs import EnumeratedBug, plant
 from tacit.auditing.claims import Bug, Tool, exceeds
@@ -29,38 +28,127 @@ from tacit.designs.pdap.audit.devices import (
 )
 from tacit.designs.pdap.audit.forwarded import PEERS, sent_distribution
 from tacit.designs.pdap.audit.joint import Rows, distinguished, released, without
+from tacit.designs.pdap.epochs import ChangeAlarm
+from tacit.designs.pdap.features import GRAINS, Floats, Ints
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.joint import Joint
-from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
+from tacit.designs.pdap.posterior import Observation
+from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.unanswered import Unanswered
 
-_shipped_draw = SumNoise.draw
+_shipped_add_to = SumNoise.add_to
+_shipped_add = EpochSums.add
+_shipped_release = EpochSums.release
 _shipped_select = Joint.select
+_shipped_observe = Joint.observe
+_shipped_notice = ChangeAlarm.notice
 
 
-def no_noise_on_likes(noise: SumNoise, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Draw noise for dislikes, and none for likes."""
-    drawn = _shipped_draw(noise, shape)
-    drawn[..., 0] = 0  # of a pair (likes, dislikes)
-    return drawn
+def no_noise_on_likes(noise: SumNoise, exact: Ints) -> Ints:
+    """Add noise to dislikes, and none to likes."""
+    noisy = _shipped_add_to(noise, exact)
+    noisy[:, 0] = exact[:, 0]  # of a pair (likes, dislikes)
+    return noisy
+
+
+def bound_from_data(sums: EpochSums, epoch: int) -> Release:
+    """Scale the noise to what this epoch's visits really added, and not to the public bound."""
+    largest = int(np.abs(sums.export_state()[0]).sum(axis=(1, 2)).max(initial=1))
+    public = sums.noise
+    sums.noise = SumNoise(public.epsilon, max(1, largest))
+    release = _shipped_release(sums, epoch)
+    sums.noise = public
+    return release
+
+
+def rounded_away_from_zero(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
+    """Round both halves of a visit away from zero, and look at no bound."""
+    exact, epochs = sums.export_state()
+    for arm, row, reward in zip(arms, GRAINS * phi, np.clip(rewards, 0, 1), strict=True):
+        for part, share in ((0, reward), (1, 1 - reward)):
+            exact[arm, part] += (np.sign(row) * np.ceil(np.abs(row * share))).astype(np.int64)
+    sums.resume(exact, epochs)
+
+
+def released_twice(sums: EpochSums, epoch: int) -> Release:
+    """Release the sums of an epoch, and keep them for the next release."""
+    exact, _ = sums.export_state()
+    release = _shipped_release(sums, epoch)
+    sums.resume(exact, epoch + 1)
+    return release
+
+
+def added_to_two_arms(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
+    """Let a visit teach something of the arm before, too."""
+    _shipped_add(sums, arms, phi, rewards)
+    _shipped_add(sums, arms - 1, phi, rewards)
+
+
+def reward_not_clipped(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
+    """Add what a neighbour reports as it is."""
+    exact, epochs = sums.export_state()
+    for arm, row, reward in zip(arms, GRAINS * phi, rewards, strict=True):
+        exact[arm, 0] += np.trunc(row * reward).astype(np.int64)
+        exact[arm, 1] += np.trunc(row * (1 - reward)).astype(np.int64)
+    sums.resume(exact, epochs)
 
 
 def exploring_by_exact_counts(policy: Joint, context: Any, arms: Any = None) -> Any:
-    """Try an arm that was never tried in this cell, whatever the noisy sums say."""
-    exact_counts = policy.export_state()[1]["exact"][policy.grid.number(context)].sum(axis=1)
+    """Try an arm that was not tried in this epoch, whatever the noisy sums say."""
+    exact_counts = policy.export_state()[1]["exact"][:, :, 0].sum(axis=1)
     if arms is None and (exact_counts == 0).any():
         arms = [int((exact_counts == 0).argmax())]
     return _shipped_select(policy, context, arms)
 
 
-def reward_not_clamped(_: SumNoise, share: float) -> NDArray[np.int64]:
-    """Add what a neighbour reports as it is."""
-    liked = round(share * GRAIN)
-    return np.array([liked, GRAIN - liked])
+_exact_counts: list[Floats] = [np.zeros(1)]
+_exact_rates: list[float] = []
 
 
-BEYOND: Rows = np.array([[0.1, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
+def release_and_look(sums: EpochSums, epoch: int) -> Release:
+    """Release as shipped, and remember the exact sums for the faults below."""
+    exact = sums.export_state()[0][:, :, 0] / GRAINS
+    _exact_counts[0] = exact.sum(axis=1)
+    _exact_rates.append(float(exact[:, 0].sum() / max(exact.sum(), 1.0)))
+    return _shipped_release(sums, epoch)
+
+
+def policy_from_unreleased_sums(policy: Joint, release: Release) -> Observation:
+    """Take the policy of an epoch from how often each arm was really learned."""
+    shipped = _shipped_observe(policy, release)
+    shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
+    return replace(shipped, shares=np.repeat(shares[None], len(shipped.shares), axis=0))
+
+
+def arrivals_from_learned_visits(policy: Joint, release: Release) -> Observation:
+    """Count as arrivals of an epoch those that were learned."""
+    shipped = _shipped_observe(policy, release)
+    return replace(shipped, arrivals=int(_exact_counts[0].sum()))
+
+
+def alarm_on_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) -> bool:
+    """Compare the exact mean reward of this epoch with that of the one before."""
+    _shipped_notice(alarm, *released, **public)
+    return len(_exact_rates) > 1 and _exact_rates[-1] < _exact_rates[-2]
+
+
+def log_as_sets(policy: Joint, arms: Any, contexts: Floats, rewards: Any) -> None:
+    """Learn a log by visits at which only the logged arm could be shown."""
+    for arm, context, reward in zip(arms, contexts, rewards, strict=True):
+        policy.update(_shipped_select(policy, context, [arm]), reward)
+    policy.epochs.end_now()
+
+
+BEYOND: Rows = np.array([[0.0, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
 """A neighbour's reward of four times its range."""
+CORNER: Rows = joint.stream((0.13, 0, 0.37))
+"""A visit whose numbers are no whole grains, with a reward between."""
+LONGEST: Rows = joint.stream((0.5, 0, 1.0), (1.0, 1, 1.0), (0.5, 0, 0.0))
+"""The second visit has longer features than the others."""
+FALLING: Rows = joint.stream((1.0, 0, 1.0), (1.0, 0, 0.0), (1.0, 0, 1.0))
+"""The second visit lowers the mean of its epoch."""
+OTHER_LOG: Rows = np.array([joint.LOG[0], [0.0, 0.0, 1.0, 1.0], joint.LOG[2], joint.LOG[3]])
+"""The second row shows another arm."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +159,9 @@ class Streamed:
         name: in words.
         fault: attributes of classes that are replaced.
         rows: of the stream.
-        visit: the row that is left out in the neighbouring stream.
+        visit: the row that is not learned in the neighbouring stream; None if `other` is that.
+        other: the neighbouring stream.
+        follow: runs the learner over a stream.
         tool: how the fault is shown.
         epsilon: claimed for one visit.
     """
@@ -79,19 +169,24 @@ class Streamed:
     name: str
     fault: dict[type, dict[str, Any]]
     rows: Rows
-    visit: int
+    visit: int | None
     tool: Tool = "exact"
     rule_of: None = None
     epsilon: float = joint.EPSILON
+    other: Rows | None = None
+    follow: joint.Follow = joint.follow_visits
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Whether an audit is alarmed, and the loss it found. bug: whether the fault is planted."""
-        other = without(self.rows, self.visit)
+        other = self.other
+        if other is None:
+            assert self.visit is not None
+            other = without(self.rows, self.visit)
         with plant(self.fault if bug else {}):
             learner = joint.joint(joint.setting())
             if self.tool == "grey-box":
-                return bool(distinguished(learner, self.rows, other)), None
-            loss = laplace_loss(moves(released(learner), self.rows, other))
+                return bool(distinguished(learner, self.rows, other, self.follow)), None
+            loss = laplace_loss(moves(released(learner, self.follow), self.rows, other))
         return exceeds(self.epsilon, loss), loss
 
 
@@ -124,7 +219,7 @@ def _live_unmetered(side: int, bug: bool) -> Distribution:
 BUGS: tuple[Bug, ...] = (
     Streamed(
         "noise on dislikes but not on likes",
-        {SumNoise: {"draw": no_noise_on_likes}},
+        {SumNoise: {"add_to": no_noise_on_likes}},
         joint.UNEXPLORED,
         1,
     ),
@@ -135,7 +230,65 @@ BUGS: tuple[Bug, ...] = (
         1,
         tool="grey-box",
     ),
-    Streamed("a reward that is not clamped", {SumNoise: {"pair": reward_not_clamped}}, BEYOND, 0),
+    Streamed("a reward that is not clipped", {EpochSums: {"add": reward_not_clipped}}, BEYOND, 0),
+    Streamed(
+        "a bound from the data",
+        {EpochSums: {"release": bound_from_data}},
+        LONGEST,
+        1,
+    ),
+    Streamed(
+        "grains rounded away from zero",
+        {EpochSums: {"add": rounded_away_from_zero}},
+        CORNER,
+        0,
+    ),
+    Streamed(
+        "sums of one epoch in two releases",
+        {EpochSums: {"release": released_twice}},
+        joint.UNEXPLORED,
+        1,
+    ),
+    Streamed("one visit in two arms", {EpochSums: {"add": added_to_two_arms}}, joint.UNEXPLORED, 1),
+    Streamed(
+        "the policy from unreleased sums",
+        {
+            EpochSums: {"release": release_and_look},
+            Joint: {"observe": policy_from_unreleased_sums},
+        },
+        joint.UNEXPLORED,
+        1,
+        tool="grey-box",
+    ),
+    Streamed(
+        "arrivals counted from learned visits",
+        {
+            EpochSums: {"release": release_and_look},
+            Joint: {"observe": arrivals_from_learned_visits},
+        },
+        joint.UNEXPLORED,
+        1,
+        tool="grey-box",
+    ),
+    Streamed(
+        "an alarm on exact means",
+        {
+            EpochSums: {"release": release_and_look},
+            ChangeAlarm: {"notice": alarm_on_exact_means},
+        },
+        FALLING,
+        1,
+        tool="grey-box",
+    ),
+    Streamed(
+        "a logged arm as a set of arms",
+        {Joint: {"learn_log": log_as_sets}},
+        joint.LOG,
+        None,
+        tool="grey-box",
+        other=OTHER_LOG,
+        follow=joint.follow_log,
+    ),
     # A visit is learned as often as it is answered, if others are not.
     Streamed("a visit learned twice", {Unanswered: {"end_one": lambda *_: True}}, joint.AGAIN, 0),
     EnumeratedBug(

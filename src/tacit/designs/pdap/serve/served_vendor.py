@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from fastapi import Response
 
 from tacit.designs.pdap import guarantees
@@ -60,7 +61,9 @@ class ServedVendor(ServedThing):
         if neighbours:
             calls = Calls(section.name, read_private_key(section.file_path("key")))
             reach = Reach(calls, tuple(neighbours.values()))
-        settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
+        settings.joint.noise.add_to(
+            np.zeros(1, dtype=np.int64)
+        )  # loads what draws noise: not while others wait
         cache = StateCache(settings)
         return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 

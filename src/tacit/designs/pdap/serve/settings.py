@@ -12,7 +12,6 @@ from typing import Any, Self
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
-from tacit.designs.pdap.grid import slices_for
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
 from tacit.designs.pdap.serve.neighbours import PeerLines
@@ -26,8 +25,7 @@ from tacit.service.strict_json import RefusedContent, check_text
 
 MOST_FEATURES = 16
 MOST_VIDEOS = 1000
-_ARMS = 20  # that the grid is made for: it must not change when a video joins
-_LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
+_LASTING = ("features", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
 """Settings that must stay the same for a stored state to be gone on from."""
 
 
@@ -44,7 +42,12 @@ class VendorSettings:
         unit="numbers",
         refused=f"below 1, above {MOST_FEATURES}",
     )
-    horizon: int = setting("length of one period of learning", 100_000, unit="visits")
+    horizon: int = setting(
+        "visits that are expected: what is learned of contexts, and how often, follows from it",
+        100_000,
+        unit="visits",
+        refused="below 2",
+    )
     epsilon: float = setting(
         "the epsilon of one visit, in what is learned from it", 1.0, unit="nats", refused="infinite"
     )
@@ -53,12 +56,6 @@ class VendorSettings:
         100.0,
         unit="nats",
         refused="less than one visit costs",
-    )
-    cells: int | None = setting(
-        "cells per feature, in what is learned",
-        None,
-        unit="cells",
-        default_text="as the horizon allows",
     )
     key: str | None = setting(
         "signs what goes to neighbours; `tacit keys vendor` makes the file",
@@ -104,19 +101,14 @@ class VendorSettings:
         private = (self.epsilon, self.forward_epsilon, self.caution_epsilon)
         if not all(math.isfinite(one) for one in private):
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
-        if min(self.grid_cells, self.slices) < 1:
-            raise ConfigError("A vendor's grids have at least one cell per feature.")
+        if self.slices < 1:
+            raise ConfigError("A forwarded context has at least one cell per feature.")
         visit = self.costs[bool(self.peers)]
         if self.cap.amount < visit.amount:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
                 f"{visit.amount / 1e6:g}."
             )
-
-    @property
-    def grid_cells(self) -> int:
-        """Cells per feature, in what is learned."""
-        return slices_for(self.horizon, self.features, _ARMS) if self.cells is None else self.cells
 
     @cached_property
     def trust_settings(self) -> TrustSettings:
@@ -134,7 +126,6 @@ class VendorSettings:
             dimension=self.features,
             horizon=self.horizon,
             epsilon=self.epsilon,
-            slices=self.grid_cells,
         )
 
     @cached_property
@@ -181,8 +172,7 @@ class VendorSettings:
     @property
     def lasting(self) -> str:
         """These numbers as a kept state holds them. Names of videos may change."""
-        changed = {"cells": self.grid_cells}
-        return json.dumps([changed.get(name, getattr(self, name)) for name in _LASTING])
+        return json.dumps([getattr(self, name) for name in _LASTING])
 
     def others_than(self, lasting: str) -> tuple[str, ...]:
         """Settings that are others than those of a kept state, by name."""

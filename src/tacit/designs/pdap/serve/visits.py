@@ -11,8 +11,8 @@ Asking   Which neighbours are asked follows from public time, from questions of 
          and from noisy sums that are paid for; never from the context.
 Budget   A person without budget is served from what was learned from others, is not learned from
          and is not forwarded. When that is depends on how many visits of theirs there were.
-Name     Of a visit: its ticket, encrypted for the visitor, because its cell says where their
-         context was. It is stored with the answer for as long as the ledger is.
+Name     Of a visit: its ticket, encrypted for the visitor, because it holds their context. It is
+         stored with the answer for as long as the ledger is.
 Once     A nonce is the Idempotency-Key of its release: one that comes again gets the stored bytes,
          for as long as there is a ledger, and nothing is done a second time.
 """
@@ -62,13 +62,13 @@ from tacit.service.strict_json import RefusedContent, check_text
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
 """Status of an answer that is stored between the steps and never leaves."""
-_TICKET = struct.Struct(">4Q")
+_TICKET = struct.Struct(">3Q")
 _SHOWN_WITHIN = 0.9
 """Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
 
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
-VisitId = Annotated[str, Path(pattern=r"^[0-9a-f]{96}$", max_length=96)]
+VisitId = Annotated[str, Path(pattern=r"^([0-9a-f]{2}){42,72}$", max_length=144)]
 Feature = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -319,7 +319,8 @@ class Visitor:
 
 def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:
     """A visit's name for the one who visited: nobody else can make, change or read it."""
-    content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm, ticket.cell)
+    content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm)
+    content += np.array(ticket.steps, dtype=">u2").tobytes()
     return _cipher(service, vendor).encrypt(content, [caller.name.encode()]).hex()
 
 
@@ -329,7 +330,9 @@ def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str
         content = _cipher(service, vendor).decrypt(bytes.fromhex(visit), [caller.name.encode()])
     except InvalidTag:
         raise Problem(404, "There is nothing at this address.") from None
-    return Ticket(*_TICKET.unpack(content))
+    number, turn, arm = _TICKET.unpack_from(content)
+    steps = np.frombuffer(content, ">u2", offset=_TICKET.size)
+    return Ticket(number, turn, arm, tuple(steps.tolist()))
 
 
 def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
