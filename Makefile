@@ -46,7 +46,7 @@ mutants: setup ## change formulas and designs one step at a time and see that a 
 
 # Packages whose names and docstrings have been gone through; the others follow.
 LANGUAGE := accounting ledger mechanisms privacy testing service client profile_sums recommenders \
-  engine evaluation cli design designs/private
+  engine evaluation cli design designs/pdap designs/private
 
 check: setup ## lint, format, types, import layers, dead links in the documentation
 	@failed=0; \

@@ -25,7 +25,7 @@ from pdap_answers import answer_range
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease

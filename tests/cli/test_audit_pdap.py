@@ -8,8 +8,8 @@ import pytest
 from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
 from tacit.designs.pdap.audit import plan, published
-from tacit.designs.pdap.audit.forwarded import forwards_claim
-from tacit.designs.pdap.audit.published import own_visit
+from tacit.designs.pdap.audit.forwarded_messages import forwards_claim
+from tacit.designs.pdap.audit.published_policies import own_visit
 
 
 @pytest.fixture

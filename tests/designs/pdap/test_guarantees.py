@@ -8,7 +8,7 @@ import pytest
 
 from tacit.designs.pdap import guarantees as cards
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.privacy import Adjacency, Basis, Trust
 from tacit.randomness import secure
 

@@ -15,7 +15,7 @@ from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.features import GRAINS
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.sums import Release
-from tacit.designs.pdap.unanswered import VISITS_REMEMBERED
+from tacit.designs.pdap.waiting_visits import VISITS_REMEMBERED
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.errors import ConfigError
@@ -20,7 +20,7 @@ _CONTEXT = Adjacency("visit", "replace")
 _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
 
 
-def _proved(
+def _prove_card(
     epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
     """visits: of one person at most, which is what a lifetime costs; None: nothing limits them."""
@@ -29,14 +29,14 @@ def _proved(
     return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
 
 
-def usual(epsilon: float) -> tuple[Guarantee, ...]:
+def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
     """All cards at epsilon of one visit, in a usual setting: see `design.CardSettings`."""
     if math.isinf(epsilon):
         return (without_noise("sound-joint"),)
     sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
     return (
         joint(JointSetting(**sizes, horizon=200_000)),
-        forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
+        forwarded_context(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
         learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
         context(Context(ContextSetting(**sizes), randomness=secure())),
     )
@@ -59,7 +59,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
     else:
         lifetime += f"; of one person {visits_per_person} visits are learned, the others are not"
         limited = ("one visit of a person beyond their limit: it lets another of their visits in",)
-    return _proved(
+    return _prove_card(
         epsilon,
         visits_per_person,
         name="Sound joint privacy: noisy sums of rewards and features",
@@ -110,7 +110,7 @@ def context(policy: Context) -> Guarantee:
     if math.isinf(policy.epsilon):
         return without_noise("sound-context")
     epsilon = PureAccountant().add(policy.event).epsilon()
-    return _proved(
+    return _prove_card(
         epsilon,
         trust=Trust.NOBODY,
         name="Sound local privacy of the context",
@@ -140,51 +140,94 @@ def context(policy: Context) -> Guarantee:
     )
 
 
-_OF_ALL = (
-    "every visit is sent to all neighbours that can be asked; no context decides which those are",
-    "only the own vendor shows the video and sees the click: no neighbour learns whose offer won",
-)
-
-
-def forwarded(
+def forwarded_context(
     agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
 ) -> Guarantee:
-    """visits: of one person that are forwarded at most; None: nothing limits them. asks_all: as the
-    `Vendor`'s; False: the card is for the content of a request alone."""
+    """Make the card of contexts that are forwarded.
+
+    Args:
+        agreement: between vendors.
+        visits: of one person that are forwarded at most; None: nothing limits them.
+        asks_all: as the `Vendor`'s; False: the card is for the content of a request alone.
+    """
     spent = Forwarder(agreement, randomness=secure()).visit_epsilon
     if math.isinf(spent):
         raise ConfigError("A context in the clear has no card: nothing protects it.")
-    return _proved(
+    if asks_all:
+        return _card_of_requests_to_all(agreement, spent, visits)
+    return _card_of_request_content(agreement, spent, visits)
+
+
+def _card_of_requests_to_all(agreement: Agreement, spent: float, visits: int | None) -> Guarantee:
+    """Every visit is sent to all neighbours, so that who is asked follows from no context."""
+    return _prove_forwarded_context(
+        agreement,
         spent,
         visits,
-        name="Context that is forwarded",
         sentence=(
             f"What all other vendors see together of one visit's context is {spent:g}-"
             "differentially private: each visit sends the same randomised cell to all of them, "
             "whatever is shown."
-            if asks_all
-            else "Given that a request is made, what all other vendors read in it about the "
+        ),
+        protects="the context of one visit",
+        assumed=(
+            "every visit is sent to all neighbours that can be asked; no context decides which",
+            "only the own vendor shows the video and sees the click: no one learns whose offer won",
+        ),
+        hole="when the visit was",
+    )
+
+
+def _card_of_request_content(agreement: Agreement, spent: float, visits: int | None) -> Guarantee:
+    """Some visits are sent, to some neighbours: only the content of a request is covered."""
+    return _prove_forwarded_context(
+        agreement,
+        spent,
+        visits,
+        sentence=(
+            "Given that a request is made, what all other vendors read in it about the "
             f"visit's context is {spent:g}-differentially private. Whether one is made, when, and "
             "to whom depends on the context itself, and no epsilon covers that."
         ),
-        protects="the context of one visit" + ("" if asks_all else ", in the request's content"),
+        protects="the context of one visit, in the request's content",
+        assumed=(),
+        hole=(
+            "that a request was made, when, and to whom: a policy that forwards depending on "
+            "the context reveals the true cell"
+        ),
+    )
+
+
+def _prove_forwarded_context(
+    agreement: Agreement,
+    spent: float,
+    visits: int | None,
+    *,
+    sentence: str,
+    protects: str,
+    assumed: tuple[str, ...],
+    hole: str,
+) -> Guarantee:
+    """Make either card. hole: the first thing that is not covered."""
+    lifetime = "every visit costs as much again"
+    if visits is not None:
+        lifetime = f"{visits} visits of one person, then nothing of theirs is forwarded"
+    return _prove_card(
+        spent,
+        visits,
+        name="Context that is forwarded",
+        sentence=sentence,
+        protects=protects,
         adjacency=_CONTEXT,
         against="all vendors it is forwarded to, even if they combine all they got",
-        lifetime=(
-            f"{visits} visits of one person, then nothing of theirs is forwarded"
-            if visits is not None
-            else "every visit costs as much again"
-        ),
+        lifetime=lifetime,
         assumptions=(
             "a retry, and another vendor, get the bytes of the first request",
             f"{agreement.slices} slices of {agreement.features} features were agreed on beforehand",
-            *(_OF_ALL if asks_all else ()),
+            *assumed,
         ),
         not_covered=(
-            "when the visit was"
-            if asks_all
-            else "that a request was made, when, and to whom: a policy that forwards depending on "
-            "the context reveals the true cell",
+            hole,
             "the connection: addresses, times, accounts",
             "that a neighbour's video was fetched or clicked, where that neighbour sees it",
             "the user's own vendor, which knows the context",
@@ -200,15 +243,18 @@ def learned_about_neighbours(
     if math.isinf(settings.epsilon) or not settings.watches:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
     epsilon = PureAccountant().add(neighbour_release(settings, settings.epsilon).event).epsilon()
-    return _proved(
+    reports = "what a neighbour states about rewards is not used"
+    if settings.uses_reports:
+        reports = f"stated rewards are clamped to {settings.low:g} to {settings.high:g}"
+    return _prove_card(
         epsilon,
         visits_per_person,
         name="What is learned about neighbours",
         sentence=(
             f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
             "for each visit, counted in the sums or not, on top of what its learner costs: it "
-            "follows from public time and "
-            f"from noisy sums, one release per neighbour and {settings.epoch} visits."
+            "follows from public time and from noisy sums, one release per neighbour and "
+            f"{settings.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
         adjacency=_LEARNED,
@@ -220,9 +266,7 @@ def learned_about_neighbours(
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
             "a visit counts for the one whose offer is to be shown; each part once, in any epoch",
-            f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
-            if settings.uses_reports
-            else "what a neighbour states about rewards is not used",
+            reports,
         ),
         not_covered=(
             "that a visit took place, and when: visits are counted in public",

@@ -45,7 +45,7 @@ from tacit.designs.pdap.posterior import (
     shares_of_log,
 )
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
-from tacit.designs.pdap.unanswered import Unanswered
+from tacit.designs.pdap.waiting_visits import WaitingVisits
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source
@@ -126,7 +126,7 @@ class Joint(Policy):
         self.released: Release | None = None
         self.released_log: Release | None = None
         self._draws = NormalDraws(randomness)
-        self._unanswered = Unanswered()
+        self._waiting_visits = WaitingVisits()
         self._alarm = ChangeAlarm()
         self._arms = self.allowed_arms()
         """Arms that can be shown in this epoch, or could until they left, by their rows."""
@@ -193,7 +193,7 @@ class Joint(Policy):
         for choice, number in zip(choices, numbers, strict=True):
             row = self._rows.get(choice.arm)
             self._check_origin(choice)
-            is_in_time = self._unanswered.end_one(choice.visit, self.arrivals)
+            is_in_time = self._waiting_visits.end_one(choice.visit, self.arrivals)
             is_learned = choice.cell is not None and choice.phase != "train"
             if is_in_time and is_learned and row is not None:
                 share = self._share_of_range(choice.arm, number)
@@ -301,7 +301,7 @@ class Joint(Policy):
         arrays: dict[str, NDArray[Any]] = {
             "exact": exact,
             "log_exact": log_exact,
-            "unanswered": np.packbits(self._unanswered.waiting),
+            "unanswered": np.packbits(self._waiting_visits.export_state()),
             **self._beliefs.arrays(),
         }
         return numbers, arrays
@@ -321,7 +321,7 @@ class Joint(Policy):
         self._beliefs.likes_of_all = numbers["likes_of_all"]
         self._beliefs.visits_of_all = numbers["visits_of_all"]
         self._posterior = posterior_of(self._beliefs)
-        self._unanswered.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
+        self._waiting_visits.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         self._answers.clear()
         epochs, log_epochs = numbers["released"]
         self._sums, self._log_sums = self._new_sums(), self._new_sums()
@@ -345,13 +345,13 @@ class Joint(Policy):
         """
         if self.epochs.is_due:
             self._end_epoch()
-        shown = self._of_those_wanted(wanted)
+        shown = self._arms_of_set(wanted)
         if not shown:
             self._end_epoch()
-            shown = self._of_those_wanted(wanted)
+            shown = self._arms_of_set(wanted)
         return shown
 
-    def _of_those_wanted(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+    def _arms_of_set(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
         if wanted is None:
             return self._shown_arms
         return tuple(arm for arm in wanted if arm in self._rows)
@@ -373,7 +373,7 @@ class Joint(Policy):
             place = drawn[number]
             phase: Phase = "exploit" if place == best[number] else "explore"
             choices.append(Choice(shown[place], phase, tuple(context), None, first + number))
-            self._unanswered.begin_one(first + number)
+            self._waiting_visits.begin_one(first + number)
         return choices
 
     def _best(self, context: NDArray[np.float64], allowed: list[int]) -> int:
@@ -428,7 +428,10 @@ class Joint(Policy):
 
     def observe(self, release: Release) -> Observation:
         """Put the public policy of this epoch beside what was released of it."""
-        sets = [([self._rows[arm] for arm in arms], n) for arms, n in self.epochs.sets.items()]
+        sets: list[tuple[list[int], int]] = []
+        for arms, arrivals in self.epochs.sets.items():
+            rows = [self._rows[arm] for arm in arms]
+            sets.append((rows, arrivals))
         shares = shares_at_points(self._posterior, self.features, sets, self._draws.generator)
         return Observation(release, self.epochs.own_arrivals, shares)
 

@@ -1,4 +1,4 @@
-"""What is believed of every arm, made of released sums and public numbers alone.
+"""Beliefs about every arm, made of released sums and public numbers alone.
 
 Policy     the visitors' contexts are never released. How often an arm is shown where follows from
            the policy, which is public: `shares_at_points` draws it at 512 points of the cube.
@@ -55,7 +55,7 @@ class Ranges:
 
 @dataclass
 class Beliefs:
-    """What is known of K arms; rows of all arrays are arms.
+    """Sums and posterior parameters of K arms; rows of all arrays are arms.
 
     Attributes:
         expected: (K, M) E, summed over epochs.
@@ -173,7 +173,7 @@ class Posterior:
     roots: Floats
 
     @cached_property
-    def _joined(self) -> Floats:
+    def _product_table(self) -> Floats:
         """(M, K + K M) theta and roots side by side: one product for both."""
         terms, _, _ = self.roots.shape
         return np.concatenate([self.theta.T, self.roots.reshape(terms, -1)], axis=1)
@@ -188,7 +188,7 @@ class Posterior:
             Two arrays (n, K).
         """
         terms, arms, _ = self.roots.shape
-        product = phi @ self._joined
+        product = phi @ self._product_table
         means = product[:, :arms] + self.start
         lengths = product[:, arms:].reshape(len(phi), arms, terms)
         return means, np.sqrt(np.einsum("nkm,nkm->nk", lengths, lengths))
@@ -307,7 +307,7 @@ def shares_at_points(
 
 
 def shares_of_log(release: Release, rows: int) -> Floats:
-    """What a log's own policy did: each arm's released share of its rows, alike at all points."""
+    """Read a log's own policy from the release: each arm's share of the rows, alike everywhere."""
     shares = np.maximum(release.visits[:, 0], 0.0) / rows
     return np.repeat(shares[None], POINTS, axis=0)
 

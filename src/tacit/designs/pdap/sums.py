@@ -75,7 +75,7 @@ class SumNoise:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What was released at the end of an epoch.
+    """The noisy sums that were released at the end of an epoch.
 
     Attributes:
         likes: (K, M) L, sums of phi r with noise.

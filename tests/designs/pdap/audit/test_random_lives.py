@@ -130,10 +130,10 @@ def test_nothing_but_the_release_tells_whether_an_answer_was_learned(block):
 
 def test_a_life_that_keeps_its_sums_is_caught(monkeypatch):
     """With sums that are released twice some life differs in two releases: the test can fail."""
-    from tacit.designs.pdap.audit.planted import released_twice
+    from tacit.designs.pdap.audit.planted_bugs import release_twice
     from tacit.designs.pdap.sums import EpochSums
 
-    monkeypatch.setattr(EpochSums, "release", released_twice)
+    monkeypatch.setattr(EpochSums, "release", release_twice)
     with pytest.raises(AssertionError):
         test_nothing_but_the_release_tells_whether_an_answer_was_learned(0)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.messages import Offer
 from tacit.designs.pdap.normal_draws import NormalDraws
 from tacit.designs.pdap.policies.base import Choice

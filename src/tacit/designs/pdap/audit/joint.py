@@ -72,7 +72,7 @@ def follow_visits(
     for feature, arm, answers, reward in rows:
         choice = policy.select(np.array([feature]), [int(arm)] if given else None)
         releases.append(policy.released)
-        shown.append((choice.arm, choice.phase, believed(policy)))
+        shown.append((choice.arm, choice.phase, encode_beliefs(policy)))
         for again in range(int(answers)):
             with suppress(PrivacyError) if again else nullcontext():
                 policy.update(choice, reward)
@@ -95,11 +95,11 @@ def follow_log(
         policy.epochs.end_now()
         choice = policy.select(np.array([_LEFT]), [0] if given else None)
         releases += [policy.released, policy.released_log]
-        shown.append((choice.arm, choice.phase, believed(policy)))
+        shown.append((choice.arm, choice.phase, encode_beliefs(policy)))
     return numbers_of(releases), shown
 
 
-def believed(policy: Joint) -> bytes:
+def encode_beliefs(policy: Joint) -> bytes:
     """All that is believed of the arms, to the last bit."""
     means, spreads = policy.estimate(public_points(policy.features.dimension)[:4])
     return bytes(means.tobytes() + spreads.tobytes())
@@ -116,31 +116,33 @@ def numbers_of(releases: Sequence[Release | None]) -> list[NDArray[np.float64]]:
     return found
 
 
-def released(make: Make, follow: Follow = follow_visits) -> Callable[[Rows], NDArray[np.float64]]:
+def release_by(make: Make, follow: Follow = follow_visits) -> Callable[[Rows], NDArray[np.float64]]:
     """All numbers that a stream with given arms makes the learner release."""
     return lambda rows: np.concatenate(follow(make, rows, secure(), given=True)[0])
 
 
-def distinguished(make: Make, a: Rows, b: Rows, follow: Follow = follow_visits) -> tuple[str, ...]:
-    """What all others are shown that the releases do not explain; nothing if all is well."""
+def find_differences(
+    make: Make, a: Rows, b: Rows, follow: Follow = follow_visits
+) -> tuple[str, ...]:
+    """Find what all others are shown that the releases do not explain; nothing if all is well."""
     found: dict[str, None] = {}
     for seed in _SEEDS:
-        for difference in _seen_apart(make, a, b, seed, follow):
+        for difference in _compare_worlds(make, a, b, seed, follow):
             found[difference] = None
     return tuple(found)
 
 
-def _seen_apart(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> Iterator[str]:
-    first, noises, record = _replayed(make, a, seed, follow)
+def _compare_worlds(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> Iterator[str]:
+    first, noises, record = _replay(make, a, seed, follow)
     given = [a, b]
     if follow is follow_visits:
         arms = [arm for arm, _, _ in first]
         given = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
-    moved = moves(released(make, follow), *given)
+    moved = moves(release_by(make, follow), *given)
     if moved.bare:
         yield "something that is released moves without noise"
         return
-    second, _, other = _replayed(make, b, seed, follow, noises, moved)
+    second, _, other = _replay(make, b, seed, follow, noises, moved)
     if record != other:
         yield "the draws differ"
     same = (a == b).all(axis=1).tolist()
@@ -151,7 +153,7 @@ def _seen_apart(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> Iter
             yield f"visit {visit} is shown something else although all releases agree"
 
 
-def _replayed(
+def _replay(
     make: Make,
     rows: Rows,
     seed: int,
@@ -159,7 +161,19 @@ def _replayed(
     before: NDArray[np.int64] | None = None,
     moved: Moves | None = None,
 ) -> tuple[list[Shown], NDArray[np.int64], list[str]]:
-    """What was shown, the noises, what was asked for. before, moved: noises to use, and to add."""
+    """Run a stream with replayed randomness.
+
+    Args:
+        make: makes the learner.
+        rows: of the stream.
+        seed: of the randomness.
+        follow: runs the learner over a stream.
+        before: noises of an earlier run, to be used again; None draws them.
+        moved: what is added to those.
+
+    Returns:
+        What was shown, the noises, and a record of all draws.
+    """
     tape = Tape(seed)
     drawn: list[NDArray[np.int64]] = []
 
@@ -178,14 +192,14 @@ def _replayed(
     return shown, np.concatenate([*drawn, np.empty(0, dtype=np.int64)]), tape.record
 
 
-def without(rows: Rows, visit: int) -> Rows:
+def unlearn_visit(rows: Rows, visit: int) -> Rows:
     """The visit takes place, and is not learned."""
     other = rows.copy()
     other[visit, 2] = 0.0
     return other
 
 
-def instead(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
+def replace_visit(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
     """Another visitor, elsewhere, with another reward."""
     other = rows.copy()
     other[visit, [0, 3]] = feature, reward
@@ -249,15 +263,15 @@ def in_epochs() -> AuditedClaim:
     """
     rows, visit = PAIRS[0][1:]
     few_numbers = setting(degree=0)
-    checks = [_sums("the constant alone", few_numbers, rows, without(rows, visit), share=5)]
+    checks = [_sums("the constant alone", few_numbers, rows, unlearn_visit(rows, visit), share=5)]
     for pair, rows, visit in PAIRS:
-        checks.append(_sums(pair, setting(), rows, without(rows, visit), _FEW))
+        checks.append(_sums(pair, setting(), rows, unlearn_visit(rows, visit), _FEW))
     return AuditedClaim(
         "sound-joint, epochs", EPSILON, tuple(checks), unit="visit", adjacency="learned or not"
     )
 
 
-def logged() -> AuditedClaim:
+def learned_from_log() -> AuditedClaim:
     """A row of a log replaced by another, of another arm: it costs twice as much."""
     other = LOG.copy()
     other[1] = [_LEFT, 0, 1, 0.0]
@@ -270,10 +284,10 @@ def logged() -> AuditedClaim:
     return AuditedClaim("sound-joint, log", LARGE, checks, unit="visit", adjacency="replaced")
 
 
-def replaced() -> AuditedClaim:
+def replaced_visit() -> AuditedClaim:
     """A visit replaced by another costs twice as much."""
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
-    other = instead(rows, 0, _RIGHT, 0.0)
+    other = replace_visit(rows, 0, _RIGHT, 0.0)
     few_numbers = setting(epsilon=LARGE / 2, degree=0)
     chosen = setting(epsilon=LARGE / 2)
     checks = (
@@ -307,17 +321,17 @@ def _sums(
         learner = joint(chosen)
         pair = laplace_pair(
             name,
-            released(learner, follow),
+            release_by(learner, follow),
             a.tolist(),
             b.tolist(),
             distance=visits * chosen.noise.bound,
             share=share,
         )
         checked = on_the_bench(pair, samples=samples, alpha=alpha)
-        differences = (*checked.differences, *distinguished(learner, a, b, follow))
+        differences = (*checked.differences, *find_differences(learner, a, b, follow))
         return replace(checked, differences=differences)
 
     return check
 
 
-LINES: tuple[Callable[[], AuditedClaim], ...] = (in_epochs, logged, replaced)
+LINES: tuple[Callable[[], AuditedClaim], ...] = (in_epochs, learned_from_log, replaced_visit)

@@ -1,4 +1,4 @@
-"""What a policy is: it chooses an arm for a context, and learns from the reward.
+"""The role of a policy: it chooses an arm for a context, and learns from the reward.
 
 Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
        to K + M - 2. An arm that joins later takes the next number. The number of an arm that left

@@ -112,9 +112,9 @@ class ServedVendor(ServedThing):
                 of = f"version {version}" if version else f"a version before {VERSION}"
                 wrong = f"of {of}, and this tacit goes on with version {VERSION}"
                 raise ValueError  # whatever it holds
-            others = self.settings.others_than(numbers["settings"])
+            others = self.settings.differing_settings(numbers["settings"])
             if not others:
-                VendorState.decode(state, self.settings.vendor(), self.settings.lasting)
+                VendorState.decode(state, self.settings.vendor(), self.settings.lasting_settings)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
                 f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
@@ -143,7 +143,7 @@ class ServedVendor(ServedThing):
         )
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
-        """What a visit is charged; a first one opens a budget.
+        """Charge a visit; a first one opens a budget.
 
         Args:
             user: who visits.
@@ -189,12 +189,12 @@ class ServedVendor(ServedThing):
         asked = s.most_visits(asks=True) or None
         return (
             own,
-            guarantees.forwarded(s.agreement, visits=asked, asks_all=True),
+            guarantees.forwarded_context(s.agreement, visits=asked, asks_all=True),
             guarantees.learned_about_neighbours(s.trust_settings, visits_per_person=asked),
         )
 
     def describe(self) -> dict[str, Any]:
-        """What everybody may know: nothing of its videos, which are shown one at a time."""
+        """Describe what anyone may know: nothing of its videos, which are shown one at a time."""
         return {
             "name": self.name,
             "features": self.settings.features,

@@ -25,8 +25,6 @@ from tacit.service.strict_json import RefusedContent, check_text
 
 MOST_FEATURES = 16
 MOST_VIDEOS = 1000
-_LASTING = ("features", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
-"""Settings that must stay the same for a stored state to be gone on from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +142,7 @@ class VendorSettings:
 
     @cached_property
     def cap(self) -> Cap:
-        """What one person may spend in all."""
+        """The budget of one person."""
         return Cap.pure(self.lifetime)
 
     def most_visits(self, *, asks: bool) -> int:
@@ -170,14 +168,24 @@ class VendorSettings:
         )
 
     @property
-    def lasting(self) -> str:
-        """These numbers as a kept state holds them. Names of videos may change."""
-        return json.dumps([getattr(self, name) for name in _LASTING])
+    def lasting_settings(self) -> str:
+        """The settings that a stored state goes on under, as text. Names of videos may change."""
+        return json.dumps(
+            {
+                "features": self.features,
+                "horizon": self.horizon,
+                "epsilon": self.epsilon,
+                "caution_epsilon": self.caution_epsilon,
+                "epoch": self.epoch,
+                "share": self.share,
+            }
+        )
 
-    def others_than(self, lasting: str) -> tuple[str, ...]:
+    def differing_settings(self, lasting: str) -> tuple[str, ...]:
         """Settings that are others than those of a kept state, by name."""
-        pairs = zip(_LASTING, json.loads(self.lasting), json.loads(lasting), strict=True)
-        return tuple(name for name, now, then in pairs if now != then)
+        then = json.loads(lasting)
+        now = json.loads(self.lasting_settings)
+        return tuple(name for name, value in now.items() if value != then[name])
 
 
 def _check_videos(name: str, videos: list[str]) -> None:

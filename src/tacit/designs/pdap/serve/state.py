@@ -73,7 +73,7 @@ class Ticket:
     steps: tuple[int, ...]
 
     @classmethod
-    def of(cls, visit: Visit) -> Self:
+    def from_visit(cls, visit: Visit) -> Self:
         """The ticket of a visit."""
         choice = visit.choice
         number = 0 if choice.cell is None else visit.number
@@ -207,7 +207,7 @@ class VendorState:
     def _note(self, visit: Visit) -> None:
         if visit.peer is not None and visit.peer not in self.names:
             self.names.append(visit.peer)
-        ticket = Ticket.of(visit)
+        ticket = Ticket.from_visit(visit)
         steps = (0,) * len(ticket.steps) if visit.learned else ticket.steps
         self.visits[visit.number % len(self.visits)] = (
             ticket.number,
@@ -258,7 +258,9 @@ def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
     if any(kind not in _KINDS for _, kind, _ in table):
         raise TypeError("an array of this type is not kept")
     text = json.dumps([numbers, table], separators=(",", ":"), allow_nan=False).encode("ascii")
-    return b"".join([_LENGTH.pack(len(text)), text, *(array.tobytes() for array in plain.values())])
+    parts = [_LENGTH.pack(len(text)), text]
+    parts += [array.tobytes() for array in plain.values()]
+    return b"".join(parts)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -26,15 +26,15 @@ from tacit.designs.pdap.audit.devices import (
     life_distribution,
     worst_table,
 )
-from tacit.designs.pdap.audit.forwarded import PEERS, sent_distribution
-from tacit.designs.pdap.audit.joint import Rows, distinguished, released, without
+from tacit.designs.pdap.audit.forwarded_messages import PEERS, sent_distribution
+from tacit.designs.pdap.audit.joint import Rows, find_differences, release_by, unlearn_visit
 from tacit.designs.pdap.epochs import ChangeAlarm
 from tacit.designs.pdap.features import GRAINS, Floats, Ints
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.posterior import Observation
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
-from tacit.designs.pdap.unanswered import Unanswered
+from tacit.designs.pdap.waiting_visits import WaitingVisits
 
 _shipped_add_to = SumNoise.add_to
 _shipped_add = EpochSums.add
@@ -70,7 +70,7 @@ def rounded_away_from_zero(sums: EpochSums, arms: Ints, phi: Floats, rewards: Fl
     sums.resume(exact, epochs)
 
 
-def released_twice(sums: EpochSums, epoch: int) -> Release:
+def release_twice(sums: EpochSums, epoch: int) -> Release:
     """Release the sums of an epoch, and keep them for the next release."""
     exact, _ = sums.export_state()
     release = _shipped_release(sums, epoch)
@@ -152,7 +152,7 @@ OTHER_LOG: Rows = np.array([joint.LOG[0], [0.0, 0.0, 1.0, 1.0], joint.LOG[2], jo
 
 
 @dataclass(frozen=True)
-class Streamed:
+class StreamBug:
     """A fault in the joint learner, and the visit that shows it.
 
     Attributes:
@@ -181,12 +181,12 @@ class Streamed:
         other = self.other
         if other is None:
             assert self.visit is not None
-            other = without(self.rows, self.visit)
+            other = unlearn_visit(self.rows, self.visit)
         with plant(self.fault if bug else {}):
             learner = joint.joint(joint.setting())
             if self.tool == "grey-box":
-                return bool(distinguished(learner, self.rows, other, self.follow)), None
-            loss = laplace_loss(moves(released(learner, self.follow), self.rows, other))
+                return bool(find_differences(learner, self.rows, other, self.follow)), None
+            loss = laplace_loss(moves(release_by(learner, self.follow), self.rows, other))
         return exceeds(self.epsilon, loss), loss
 
 
@@ -217,40 +217,42 @@ def _live_unmetered(side: int, bug: bool) -> Distribution:
 
 
 BUGS: tuple[Bug, ...] = (
-    Streamed(
+    StreamBug(
         "noise on dislikes but not on likes",
         {SumNoise: {"add_to": no_noise_on_likes}},
         joint.UNEXPLORED,
         1,
     ),
-    Streamed(
+    StreamBug(
         "exact counts say what to explore",
         {Joint: {"select": exploring_by_exact_counts}},
         joint.UNEXPLORED,
         1,
         tool="grey-box",
     ),
-    Streamed("a reward that is not clipped", {EpochSums: {"add": reward_not_clipped}}, BEYOND, 0),
-    Streamed(
+    StreamBug("a reward that is not clipped", {EpochSums: {"add": reward_not_clipped}}, BEYOND, 0),
+    StreamBug(
         "a bound from the data",
         {EpochSums: {"release": bound_from_data}},
         LONGEST,
         1,
     ),
-    Streamed(
+    StreamBug(
         "grains rounded away from zero",
         {EpochSums: {"add": rounded_away_from_zero}},
         CORNER,
         0,
     ),
-    Streamed(
+    StreamBug(
         "sums of one epoch in two releases",
-        {EpochSums: {"release": released_twice}},
+        {EpochSums: {"release": release_twice}},
         joint.UNEXPLORED,
         1,
     ),
-    Streamed("one visit in two arms", {EpochSums: {"add": added_to_two_arms}}, joint.UNEXPLORED, 1),
-    Streamed(
+    StreamBug(
+        "one visit in two arms", {EpochSums: {"add": added_to_two_arms}}, joint.UNEXPLORED, 1
+    ),
+    StreamBug(
         "the policy from unreleased sums",
         {
             EpochSums: {"release": release_and_look},
@@ -260,7 +262,7 @@ BUGS: tuple[Bug, ...] = (
         1,
         tool="grey-box",
     ),
-    Streamed(
+    StreamBug(
         "arrivals counted from learned visits",
         {
             EpochSums: {"release": release_and_look},
@@ -270,7 +272,7 @@ BUGS: tuple[Bug, ...] = (
         1,
         tool="grey-box",
     ),
-    Streamed(
+    StreamBug(
         "an alarm on exact means",
         {
             EpochSums: {"release": release_and_look},
@@ -280,7 +282,7 @@ BUGS: tuple[Bug, ...] = (
         1,
         tool="grey-box",
     ),
-    Streamed(
+    StreamBug(
         "a logged arm as a set of arms",
         {Joint: {"learn_log": log_as_sets}},
         joint.LOG,
@@ -290,7 +292,9 @@ BUGS: tuple[Bug, ...] = (
         follow=joint.follow_log,
     ),
     # A visit is learned as often as it is answered, if others are not.
-    Streamed("a visit learned twice", {Unanswered: {"end_one": lambda *_: True}}, joint.AGAIN, 0),
+    StreamBug(
+        "a visit learned twice", {WaitingVisits: {"end_one": lambda *_: True}}, joint.AGAIN, 0
+    ),
     EnumeratedBug(
         "a fresh randomisation for each neighbour", _randomise_for_each, [(0, 1)], EPSILON
     ),
