@@ -43,6 +43,9 @@ FAST_SECONDS = 10.0
 TOLERANCE = 1e-6
 """Relative difference that two machines may make in the same computation."""
 _BLOCK = re.compile(r"<!-- table (?P<name>\S+) -->\n(?P<body>.*?)<!-- end -->\n", re.DOTALL)
+_TYPED_TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+_TYPED_MARK = re.compile(r"\n\*No record: \S.*\b\d{4}-\d{2}-\d{2}\b.*\.\*\n")
+"""The line below a table that no record gives: its command, and when that printed it."""
 _PLACEHOLDER = re.compile(
     r"\{(?:(?P<record>[^{}:|]+): )?(?P<path>[^{}|?]*)(?P<optional>\?)?(?:\|(?P<format>[^{}]*))?\}"
 )
@@ -477,6 +480,14 @@ def render_page(text: str, definitions: Definitions, folder: Path = FOLDER) -> s
     return _BLOCK.sub(replace, text)
 
 
+def unmarked_tables(text: str) -> list[str]:
+    """Find the typed tables of a page that say neither their command nor its date; their heads."""
+    typed = _BLOCK.sub("", text)
+    tables = _TYPED_TABLE.finditer(typed)
+    unmarked = [table[0] for table in tables if not _TYPED_MARK.match(typed, table.end())]
+    return [table.partition("\n")[0] for table in unmarked]
+
+
 def check(text: str, definitions: Definitions, folder: Path = FOLDER) -> list[str]:
     """List what page, definitions and records disagree on."""
     problems = []
@@ -494,6 +505,10 @@ def check(text: str, definitions: Definitions, folder: Path = FOLDER) -> list[st
     problems += [f"{name}: a record without definition" for name in undefined]
     shown = {name for table in definitions.tables.values() for name in table.records}
     problems += [f"{name}: no table shows it" for name in definitions.records if name not in shown]
+    for head in unmarked_tables(text):
+        problems.append(
+            f"Typed without '*No record: COMMAND, DATE.*' below it (better: a record): {head}"
+        )
     try:
         if not problems and render_page(text, definitions, folder) != text:
             problems.append("The page is out of date. Run: python tools/results.py page")

@@ -149,6 +149,28 @@ def test_a_typed_figure_is_found(tmp_path):
     ]
 
 
+TYPED = "| a | b |\n|---|---|\n| 1 | 2 |\n"
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "",
+        "\nText.\n",
+        "\n*No record: `tacit walk`.*\n",
+        "\n\n*No record: `tacit walk`, 2026-11-28.*\n",
+    ],
+)
+def test_a_typed_table_says_its_command_and_date(tmp_path, below):
+    """Right below it, in one line; a table between marks needs none."""
+    folder = with_record(tmp_path)
+    page = results.render_page(PAGE, definitions(), folder)
+    marked = f"{page}\n{TYPED}\n*No record: `tacit walk --fast`, 2026-11-28.*\n"
+    assert results.check(marked, definitions(), folder) == []
+    (problem,) = results.check(f"{page}\n{TYPED}{below}", definitions(), folder)
+    assert "| a | b |" in problem
+
+
 @pytest.mark.parametrize(
     ("page", "said"),
     [
