@@ -14,8 +14,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
-from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.features import GRAINS
+from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import Forward, Offer
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
