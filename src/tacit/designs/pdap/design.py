@@ -46,6 +46,7 @@ DESIGN = Design(
     {
         "audit": "audit.plan:audit",
         "simulate": "experiment.commands:SIMULATE",
+        "replay": "commands:REPLAY",
         "tour": "experiment.tour:tour",
         "compare": "design:contenders",
         "reproduce": "paper_results:RESULTS",

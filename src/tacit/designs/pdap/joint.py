@@ -50,6 +50,8 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source
 
+SHARE_DRAWS = 100
+"""Draws of the policy from which its chances are known where an estimate needs them."""
 ANSWERS_AT_ONCE = 256
 """Answers that wait to be added to the sums together."""
 NUMBERS_AT_ONCE = 1 << 18
@@ -226,6 +228,31 @@ class Joint(Policy):
             shares.append(self._share_of_range(arm, check_reward(reward)))
         self.epochs.count_log(len(rows))
         self._add(self._log_sums, rows, contexts, shares)
+
+    def release_if_due(self) -> None:
+        """Release an epoch that has ended now, and not when the next visitor comes."""
+        if self.epochs.is_due:
+            self._end_epoch()
+
+    def shares(self, contexts: Floats) -> Floats:
+        """Compute the chance of each arm that can be shown, for estimates of what it is worth.
+
+        Args:
+            contexts: (n, d) in [0, 1].
+
+        Returns:
+            (n, arms) in the order of `arms_in_epoch`: shares of `SHARE_DRAWS` draws.
+        """
+        means, spreads = self.estimate(contexts)
+        chosen = np.zeros(means.shape)
+        places = np.arange(len(means))
+        closed = [row for arm, row in self._rows.items() if arm not in self._shown_arms]
+        for _ in range(SHARE_DRAWS):
+            z = self._draws.generator.standard_normal(means.shape)
+            drawn = means + EXPLORATION * spreads * z
+            drawn[:, closed] = -np.inf
+            chosen[places, drawn.argmax(axis=1)] += 1
+        return chosen / SHARE_DRAWS
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
