@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.votes import Counts, Credits, Votes, enrol, no_credits
+from tacit.engine.votes import Counts, Credits, States, Votes, enrol, no_credits
 
 Bits = NDArray[np.bool_]
 Answers = Mapping[int, tuple[int, bool]]
@@ -18,49 +18,88 @@ Answers = Mapping[int, tuple[int, bool]]
 
 
 class Block:
-    """Who counts for each of up to 64 clients side by side: a few bits per voter and client."""
+    """Who counts for each of up to 64 clients side by side: a few bits per voter and client.
+
+    A client alone, where D = R = 0, has a byte for each voter in place of a word: there is an
+    eighth of the memory to walk over, and one counter for each object in place of 64.
+    """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
-        self.credit = no_credits(voters, diversity=diversity, radius=radius)
+        self._credit = no_credits(voters, diversity=diversity, radius=radius)
+        self._only: States | None = None
+        """States of the voters while they count for nobody but the client at place 0."""
         self._counts: tuple[Counts, Counts] | None = None
 
     @classmethod
     def of_credits(cls, credit: Credits) -> Block:
         """Make the block that has these credits."""
         block = cls(0, diversity=0, radius=0)
-        block.credit = credit
+        block.hold_credits(credit)
         return block
+
+    @property
+    def credit(self) -> Credits:
+        """The credits of all voters; a copy while there is one client."""
+        if self._only is None:
+            return self._credit
+        old = self._credit
+        alive = self._only.astype(np.uint64)
+        return Credits(old.diversity, old.radius_allowed, alive, old.both, old.radius)
+
+    def hold_credits(self, credit: Credits) -> None:
+        """Go on with these credits."""
+        self._credit = credit
+        self._only = None
+        self._counts = None
+        if self._plain and not (credit.alive >> np.uint64(1)).any():
+            self._only = credit.alive.astype(np.uint8)
 
     def enrol(self, place: int, electorate: Bits) -> None:
         """A client at this place, for whom the electorate (rows,) counts with full credits."""
-        enrol(self.credit, place, electorate)
         self._counts = None
+        if self._plain and place == 0 and (self._only is not None or not self._credit.alive.any()):
+            self._only = electorate.astype(np.uint8)
+            return
+        self._widen()
+        enrol(self._credit, place, electorate)
 
     def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
         """Of the open round: (objects,) votes that count for the client, and the credit left."""
         if self._counts is None:
             from tacit.engine import votes_compiled as engine
 
-            tally = engine.tally(votes, self.credit.alive, objects)
-            total = tally.sum(axis=1) if self._plain else engine.total_credit(self.credit)
+            if self._only is not None:
+                tally = engine.tally_one(votes, self._only, objects)
+            else:
+                tally = engine.tally(votes, self._credit.alive, objects)
+            total = tally.sum(axis=1) if self._plain else engine.total_credit(self._credit)
             self._counts = tally, total
-        return self._counts[0][place], int(self._counts[1][place])
+        tally, total = self._counts
+        if place >= len(tally):  # a client for whom nobody is left, beside one who is alone
+            return np.zeros(objects, np.int64), 0
+        return tally[place], int(total[place])
 
     def counting(self, place: int) -> Bits:
         """(rows,) who counts for the client at this place."""
-        return (self.credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
+        if self._only is not None:
+            return self._only.astype(bool) if place == 0 else np.zeros(len(self._only), bool)
+        return (self._credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
 
     def fit(self, rows: int, present: Bits | None) -> None:
         """Room for so many voters; the new ones count for nobody who is here already. present:
         (rows,) who has not left, None if nobody new has. Who left counts for nobody."""
-        old = self.credit
+        old = self._credit
         if more := rows - old.alive.size:
             planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
             alive = np.pad(old.alive, (0, more))
-            self.credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
+            self._credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
+            if self._only is not None:
+                self._only = np.pad(self._only, (0, more))
             self._counts = None
         if present is not None:
-            self.credit.alive[~present] = 0
+            self._credit.alive[~present] = 0
+            if self._only is not None:
+                self._only[~present] = 0
             self._counts = None
 
     def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
@@ -68,6 +107,9 @@ class Block:
         had, has: objects of the last round and of this one."""
         self._counts = None
         if not answers:
+            return
+        if self._only is not None:
+            self._advance_only(last, votes, has, answers)
             return
         from tacit.engine import votes_compiled as engine
 
@@ -82,12 +124,28 @@ class Block:
                 radius[chosen] |= bit
         if self._plain:
             spared = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, spared, votes, self.credit.alive, has)
+            tally = engine.keep_and_tally(last, spared, votes, self._credit.alive, has)
             self._counts = tally, tally.sum(axis=1)
         else:
-            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
+            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self._credit, has)
+
+    def _advance_only(self, last: Votes, votes: Votes, has: int, answers: Answers) -> None:
+        """`advance` for the client at place 0; nobody counts for others."""
+        if self._only is None or 0 not in answers:
+            return
+        from tacit.engine import votes_compiled as engine
+
+        chosen, liked = answers[0]
+        tally = engine.keep_and_tally_one(last, chosen, liked, votes, self._only, has)
+        self._counts = tally, tally.sum(axis=1)
+
+    def _widen(self) -> None:
+        """Give each voter a word again, for more clients than one."""
+        if self._only is not None:
+            self._credit.alive[:] = self._only
+            self._only = None
 
     @property
     def _plain(self) -> bool:
         """Whether a voter has one credit, D = R = 0."""
-        return self.credit.start_both == 0
+        return self._credit.start_both == 0

@@ -174,8 +174,9 @@ class NewcomersCount(PRec):
         before = len(self._votes)
         super()._advance(candidates, votes)
         for run in self._runs.values() if before else ():
-            run.block.credit.alive[before:] |= np.uint64(1 << run.place)
-            run.block._counts = None
+            credit = run.block.credit
+            credit.alive[before:] |= np.uint64(1 << run.place)
+            run.block.hold_credits(credit)
 
 
 class AbstainersLeftOut(PRec):
