@@ -135,7 +135,7 @@ class EpochSums(MechanismRun):
             if epoch < self._epochs:
                 raise PrivacyError("This epoch was released already, and is not released twice.")
             self._epochs = epoch + 1
-            noisy = self.noise.add_to(self._exact)
+            noisy = self.noise.add_to(self._exact.copy())
             self._exact[:] = 0
         likes, dislikes = noisy[:, 0] / GRAINS, noisy[:, 1] / GRAINS
         return Release(likes, likes + dislikes)
