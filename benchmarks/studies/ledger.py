@@ -28,17 +28,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import ledger_faults as faults
-from ledger_checkpoints import PROBES, Place, checkpoints_every
-from ledger_crowds import crowd
-from ledger_kills import kill_server, kill_spenders
-from ledger_suite import LedgerConformance
-from postgres_server import Server, programs, server
-
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
 from tacit.ledger.log_state import BudgetState, LogState
 from tacit.ledger.transactions import SpendRequest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support import ledger_faults as faults
+from tests.support.ledger_checkpoints import PROBES, Place, checkpoints_every
+from tests.support.ledger_crowds import crowd
+from tests.support.ledger_kills import kill_server, kill_spenders
+from tests.support.ledger_suite import LedgerConformance
+from tests.support.postgres_server import Server, programs, server
 
 Opened = Callable[[], Ledger]
 Rows = list[dict[str, Any]]
@@ -240,8 +241,8 @@ def overwriting(bench: Bench) -> Rows:
 
 
 def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
-    settings = {**sqlite._OWNER_SETTINGS, "secure_delete": int(overwritten)}
-    before, sqlite._OWNER_SETTINGS = sqlite._OWNER_SETTINGS, settings
+    settings = {**sqlite.OWNER_SETTINGS, "secure_delete": int(overwritten)}
+    before, sqlite.OWNER_SETTINGS = sqlite.OWNER_SETTINGS, settings
     waits = []
     try:
         with bench.in_a_file()() as ledger:
@@ -252,7 +253,7 @@ def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
                 ledger.release(request, [], lambda *_, new=state: (b"", new), state="a")
                 waits.append(time.perf_counter() - began)
     finally:
-        sqlite._OWNER_SETTINGS = before
+        sqlite.OWNER_SETTINGS = before
     return waits
 
 
@@ -289,13 +290,13 @@ def kills_postgres(bench: Bench) -> Rows:
 
 def power(bench: Bench) -> Rows:
     """Images of a disk after a power cut: as shipped, and two controls that have to lose some."""
-    from ledger_power import DELETED, SHIPPED, UNSAFE, cut, record
+    from tests.support.ledger_power import DELETED, UNSAFE, cut, record, shipped
 
     rows = []
     recording = record(bench.folder)
     with _in_memory() as folder:
         for name, settings, images, safe in (
-            ("truncated journal, EXTRA (shipped)", SHIPPED, bench.of(1000, 100), True),
+            ("truncated journal, EXTRA (shipped)", shipped(), bench.of(1000, 100), True),
             ("write-ahead log, NORMAL", UNSAFE, bench.of(200, 50), False),
             ("deleted journal, FULL", DELETED, bench.of(200, 100), False),
         ):
@@ -361,9 +362,8 @@ def _failed(bench: Bench, test: str) -> str:
             self.path = bench.folder / f"{bench.made}.db"
 
         def fresh(self) -> Ledger:
-            from ledger_requests import KEY
-
             from tacit.ledger import operator_anchor
+            from tests.support.ledger_requests import KEY
 
             return open_ledger(self.path, operator=operator_anchor(KEY))
 

@@ -16,11 +16,11 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pdap_answers import answer_range
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
@@ -29,6 +29,9 @@ from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support.pdap_answers import answer_range
 
 Floats = NDArray[np.float64]
 _POINT = 1 << 13

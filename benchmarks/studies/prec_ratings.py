@@ -184,7 +184,7 @@ def _play(_: None, made: Stream, game: Game, method: str, seed: int) -> StreamRo
         disliked=disliked,
         loss=disliked / asked,
         abstained=float((made.votes == ABSTAINS).mean()),
-        stopped=sum(ours.stopped(c) is not None for c in range(game.clients)) / game.clients,
+        stopped=sum(ours.stopped_round(c) is not None for c in range(game.clients)) / game.clients,
     )
 
 

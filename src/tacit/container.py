@@ -3,7 +3,9 @@
 Layout   magic (8 bytes) | header length (8 bytes, little endian) | header (canonical JSON, UTF-8)
          | the arrays' bytes, little endian, in the header's order | SHA-256 of all that precedes.
 Reading  Lengths are checked against the file before anything is allocated, the hash before
-         anything is used, and nothing in the file is ever executed: no pickle.
+         anything is used, and nothing in the file is ever executed: no pickle. How many values and
+         brackets the header has is counted before it is parsed, because each of them takes up to
+         a hundred bytes of memory.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ MAGIC = b"tacit\x00\x01\n"
 FORMAT = 1
 """Number of the layout."""
 _DTYPES = ("<f8", "<i8", "<i4", "<i2", "|u1")
-_MOST_HEADER_BYTES = 1 << 28
+_MOST_HEADER_BYTES = 1 << 26
+_MOST_HEADER_VALUES = 1 << 22
+"""Commas and colons of a header; a million items with titles have two million."""
+_MOST_HEADER_BRACKETS = 1 << 20
+"""Opening brackets and braces of a header, those in titles as well."""
 _MOST_EXTENT = 1 << 31
 _MOST_DIMENSIONS = 4
 _HASH_BYTES = 32
@@ -102,8 +108,9 @@ def unpack(
     body = _check_body(content, file)
     start = len(MAGIC) + 8
     length = int.from_bytes(body[len(MAGIC) : start], "little")
-    if length > min(_MOST_HEADER_BYTES, len(body) - start):
+    if length > len(body) - start:
         raise ModelFileError(f"{file}: its header claims {length} bytes, more than the file has.")
+    _check_header_size(body[start : start + length], file)
     version, header, entries = _parse_header(body[start : start + length], file)
     if version != FORMAT:
         raise ModelFileError(
@@ -129,10 +136,24 @@ def _check_body(content: bytes, file: str | Path) -> bytes:
     return body
 
 
+def _check_header_size(text: bytes, file: str | Path) -> None:
+    """Raise ModelFileError for a header that would take much memory, before it is parsed."""
+    limits = {
+        "bytes": (len(text), _MOST_HEADER_BYTES),
+        "values": (text.count(b",") + text.count(b":"), _MOST_HEADER_VALUES),
+        "brackets": (text.count(b"[") + text.count(b"{"), _MOST_HEADER_BRACKETS),
+    }
+    for what, (found, most) in limits.items():
+        if found > most:
+            raise ModelFileError(
+                f"{file}: its header has {found:,} {what}; this tacit reads at most {most:,}."
+            )
+
+
 def _parse_header(text: bytes, file: str | Path) -> tuple[Any, dict[str, Any], list[_ArrayEntry]]:
     """Return format, header and array entries of the header's JSON."""
     try:
-        facts = json.loads(text)
+        facts = json.loads(text, parse_float=_finite_float, parse_constant=_finite_float)
         version = facts["format"]
         header = facts["header"]
         entries = []
@@ -144,6 +165,14 @@ def _parse_header(text: bytes, file: str | Path) -> tuple[Any, dict[str, Any], l
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
     return version, header, entries
+
+
+def _finite_float(text: str) -> float:
+    """Read a number of JSON; ValueError for NaN and infinity, however they are written."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a header holds finite numbers alone")
+    return number
 
 
 def canonical_json(value: Any) -> str:

@@ -154,6 +154,11 @@ def next_step(text: str) -> None:
     console.print(Text(text), style="dim", soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """Print one sentence on standard error, beside what a command answers."""
+    _errors.print(text, style="dim", soft_wrap=True, markup=False)
+
+
 def complain(message: str) -> None:
     """Print one paragraph about an error on standard error, never broken inside a path."""
     paragraph = Text.assemble(("Error: ", "bold red"), message)

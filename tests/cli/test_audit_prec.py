@@ -7,16 +7,17 @@ import pytest
 
 from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
-from tacit.designs.prec import audit as bench
-from tacit.designs.prec.audit import exact, published
-from tacit.designs.prec.audit.exact import Computed, changing_voters
+from tacit.designs.prec.audit import audits as bench
+from tacit.designs.prec.audit import exact_checks
+from tacit.designs.prec.audit.audits import published_claim
+from tacit.designs.prec.audit.exact_checks import CheckResult, changing_voters
 
 
 @pytest.fixture
 def small(monkeypatch):
     """The published line, one check, one bug."""
-    monkeypatch.setattr(bench, "BENCH", {"published": (published,), "sound": ()})
-    monkeypatch.setattr(exact, "checks", lambda **_: (changing_voters,))
+    monkeypatch.setattr(bench, "BENCH", {"published": (published_claim,), "sound": ()})
+    monkeypatch.setattr(exact_checks, "checks", lambda **_: (changing_voters,))
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[5:6])
 
 
@@ -48,7 +49,7 @@ def test_table_for_a_person(capsys):
 @pytest.mark.usefixtures("small")
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken."""
-    lines = {"published": (lambda: replace(published(), epsilon=100.0),), "sound": ()}
+    lines = {"published": (lambda: replace(published_claim(), epsilon=100.0),), "sound": ()}
     monkeypatch.setattr(bench, "BENCH", lines)
     assert main(["audit", "prec", "--samples", "1000"]) == 1
     assert "p-rec-published: weak audit" in capsys.readouterr().out
@@ -60,8 +61,8 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
 )
 def test_a_computed_violation_is_a_failure(capsys, monkeypatch, largest, words):
     """Above what is allowed, or below what has to be seen: exit code 1, and it is named."""
-    found = [Computed("a check", 1, largest, 1.0, 0.5)]
-    monkeypatch.setattr(exact, "checks", lambda **_: (lambda _: found,))
+    found = [CheckResult("a check", 1, largest, 1.0, 0.5)]
+    monkeypatch.setattr(exact_checks, "checks", lambda **_: (lambda _: found,))
     assert main(["audit", "prec", "--samples", "1000"]) == 1
     assert words in capsys.readouterr().out
 

@@ -142,6 +142,17 @@ def test_duckdb_relations() -> None:
     assert made.timestamps.tolist() == [10**9]  # type: ignore[union-attr]
 
 
+def test_repeated_rows_of_duckdb_are_settled_by_the_one_rule() -> None:
+    """DuckDB promises no order of rows: at one time the one with most stars counts."""
+    duckdb = pytest.importorskip("duckdb")
+    for order in ("note", "note DESC"):
+        relation = duckdb.sql(
+            "SELECT 1 AS customer, 'x' AS sku, note, TIMESTAMP '2001-09-09 01:46:40' AS date "
+            f"FROM (VALUES (2.0), (5.0), (3.0)) AS rows(note) ORDER BY {order}"
+        )
+        assert ratings_from(relation).history(1) == {"x": 5.0}
+
+
 def test_bad_rows_of_a_frame_can_be_dropped(make: Callable[[Columns], Any]) -> None:
     """On request."""
     frame = make({**GOOD, "rating": [4.0, None, 1.0]})

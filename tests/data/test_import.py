@@ -85,6 +85,16 @@ def test_a_german_file(write: Write, run: Import, tmp_path: Path) -> None:
             "rating": "Bewertung",
             "time": "Datum",
         },
+        "guesses": [
+            "encoding",
+            "delimiter",
+            "header",
+            "rows",
+            "columns",
+            "ids",
+            "dates",
+            "times",
+        ],
         "folder": str(tmp_path / "out"),
     }
     ratings = load(tmp_path / "out")
@@ -282,7 +292,7 @@ def test_every_dropped_row_has_a_rule(write: Write, run: Import) -> None:
         "the rating is missing": 1,
         "not a valid rating": 1,
         "not a valid time": 1,
-        "a person's item appears again: the later row counts": 1,
+        "a person's item appears again: the latest counts, then the most stars": 1,
     }
 
 

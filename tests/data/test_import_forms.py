@@ -188,7 +188,7 @@ def test_thousands_in_a_column_of_counts(import_files: Import) -> None:
 
 
 def test_plays_of_repeated_rows_add_up(import_files: Import) -> None:
-    """Three rows of 3 plays are 9 plays; for stars the later row counts."""
+    """Three rows of 3 plays are 9 plays; for stars one row counts."""
     rows = [f"{p},{i},3" for p, i, *_ in ROWS[:200] for _ in range(3)]
     files = {"log.csv": lines(rows, "user,item,quantity")}
     found = import_files(files, "--plays", "quantity", "--least-plays", "5")

@@ -148,9 +148,12 @@ def test_the_latest_of_two_ratings_counts() -> None:
     assert small(**REPEATED, timestamps=[9, 1, 5]).history("a") == {1: 5.0, 2: 3.0}
 
 
-def test_the_last_row_counts_without_times() -> None:
-    """Without times, 'last' means the later row."""
-    assert small(**REPEATED, timestamps=None).history("a") == {1: 2.0, 2: 3.0}
+@pytest.mark.parametrize("times", [None, [7, 7, 7]])
+def test_of_equally_late_ratings_the_one_with_most_stars_counts(times: list[int] | None) -> None:
+    """Without times, and at one time, whatever the order of the rows."""
+    for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0]):
+        rows = {name: [column[row] for row in order] for name, column in REPEATED.items()}
+        assert small(**rows, timestamps=times).history("a") == {1: 5.0, 2: 3.0}
 
 
 def test_every_array_is_read_only() -> None:

@@ -1,4 +1,4 @@
-"""Reading tables: what is understood, and what every kind of bad row says."""
+"""TableReading tables: what is understood, and what every kind of bad row says."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from tacit.data import (
     write_users,
 )
 from tacit.data.tables import text
-from tacit.data.tables.reading import table_of
+from tacit.data.tables.ratings_tables import table_of
 from tacit.errors import DataError
+from tacit.service.strict_json import check_text
 
 STARS = RatingScale(1, 5, 1)
 GOOD = "user_id,item_id,rating,timestamp\n1,10,4,100\n1,11,5,200\n2,10,1,300\n"
@@ -135,9 +136,24 @@ def test_the_line_of_an_odd_rating_is_named(write: Any, odd: str) -> None:
 
 
 def test_quoted_cells_keep_their_delimiter(write: Any) -> None:
-    """A comma or line break between quotes belongs to the id."""
-    ratings = read_ratings(write('user,item,rating\n"a,b","x\ny",3\n'))
-    assert ratings.history("a,b") == {"x\ny": 3.0}
+    """A comma between quotes belongs to the id."""
+    ratings = read_ratings(write('user,item,rating\n"a,b","x,y",3\n'))
+    assert ratings.history("a,b") == {"x,y": 3.0}
+
+
+@pytest.mark.parametrize("odd", ['"x\ny"', "x\u200by", "\ufffe", "x" * 201])
+def test_ids_that_no_service_takes_are_refused(write: Any, odd: str) -> None:
+    """A line break, an invisible sign or more than 200 characters make no id."""
+    with pytest.raises(DataError, match="not a valid item"):
+        read_ratings(write(f"user,item,rating\n1,{odd},3\n"))
+
+
+@pytest.mark.parametrize("needed", ["می\u200cخواهم", "\U0001f469\u200d\U0001f52c", "x" * 200])
+def test_joiners_stay_in_ids(write: Any, needed: str) -> None:
+    """Zero-width joiners of Persian words and emoji stay, and the service takes them."""
+    ratings = read_ratings(write(f"user,item,rating\n1,{needed},3\n"))
+    assert ratings.item_ids.tolist() == [needed]
+    check_text(needed)
 
 
 def test_leading_zeros_keep_a_column_text(write: Any) -> None:
@@ -147,7 +163,13 @@ def test_leading_zeros_keep_a_column_text(write: Any) -> None:
     assert ratings.item_ids.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("odd", ["-7", "+7", "7.0", "99999999999999999999", "٧", "0x7"])
+def test_ids_written_as_floats_are_whole_numbers(write: Any) -> None:
+    """17850.0, as a table with missing ids is saved, is 17850."""
+    ratings = read_ratings(write("user,item,rating\n17850.0,1,3\n8.0,2,4\n"))
+    assert ratings.user_ids.tolist() == [8, 17850]
+
+
+@pytest.mark.parametrize("odd", ["-7", "+7", "7.5", "99999999999999999999", "٧", "0x7"])
 def test_other_ways_to_write_a_number_keep_a_column_text(write: Any, odd: str) -> None:
     """Signs, decimals, numbers beyond 64 bits and other digits are text."""
     ratings = read_ratings(write(f"user,item,rating\n{odd},1,3\n8,2,4\n"))
@@ -216,7 +238,7 @@ def test_the_first_bad_row_is_the_one_named(write: Any) -> None:
 
 def test_a_row_after_a_quoted_line_break_keeps_its_line(write: Any) -> None:
     """Row numbers are lines of the file, even after a cell of two lines."""
-    path = write('user,item,rating\n"a\nb",1,3\nc,2,x\n')
+    path = write('user,item,rating,note\na,1,3,"x\ny"\nc,2,x,z\n')
     assert ", row 4, column 'rating'" in refusal(path)
 
 
@@ -443,7 +465,7 @@ def test_a_parquet_history(tmp_path: Path) -> None:
 
 
 def test_times_of_a_history(write):
-    """By item, the last row of an item rated twice, under the model's ids; None without times."""
+    """By item, the latest of an item rated twice, under the model's ids; None without times."""
     path = write("item,stars,timestamp\n7,3,50\n8,4,60\n7,1,70\n")
     assert read_history_times(path) == {7: 70, 8: 60}
     known = np.array(["7"], dtype=object)

@@ -7,7 +7,16 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from stored_world import (
+
+import tacit
+from tacit import container
+from tacit.data.ratings import RatingScale
+from tacit.data.stored_ratings import PublicInputs, columns_among
+from tacit.data.tables import buckets
+from tacit.data.tables.buckets import open_parquet
+from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
+from tacit.mechanisms import samplers
+from tests.support.stored_world import (
     ITEMS,
     ODD,
     SCALE,
@@ -19,15 +28,6 @@ from stored_world import (
     write_odd,
     write_world,
 )
-
-import tacit
-from tacit import container
-from tacit.data.ratings import RatingScale
-from tacit.data.stored_ratings import PublicInputs, columns_among
-from tacit.data.tables import buckets
-from tacit.data.tables.buckets import open_parquet
-from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
-from tacit.mechanisms import samplers
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
 
@@ -204,7 +204,18 @@ def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
     assert not any(text in off + hole for text in ("11111", "22222", "33333", "77"))
 
 
-@pytest.mark.parametrize("odd", ["padded", "words", "none rated", "no zone", "zeros"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "padded",
+        "words",
+        "none rated",
+        "no zone",
+        "zeros",
+        "repeated at one time",
+        "repeated without times",
+    ],
+)
 def test_a_cluster_reads_odd_rows_as_in_memory(odd, remote, tmp_path):
     """Or refuses them before anything could be charged: blanks, words for nothing, dates, times
     without a zone, CSV whose ids begin with zeros."""

@@ -7,13 +7,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import votes_reference as reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.engine import votes_compiled as local
 from tacit.engine.votes import enrol, no_credits
 from tacit.errors import DataError
+from tests.support import votes_reference as reference
 
 VOTERS = st.one_of(st.integers(0, 70), st.sampled_from([1023, 1024, 1025, 4096, 4100, 9001]))
 OBJECTS = st.one_of(st.integers(1, 5), st.sampled_from([64, 255, 256, 2000]))

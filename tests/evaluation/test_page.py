@@ -6,10 +6,9 @@ import re
 from dataclasses import replace
 
 import pytest
-from cells import cell_of
-from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
+from tacit.designs.standard_scheme.experiment.at_device import DeviceListRow
 from tacit.designs.standard_scheme.experiment.commands import page_of
 from tacit.designs.standard_scheme.experiment.setup import JUDGED
 from tacit.designs.standard_scheme.experiment.table import (
@@ -22,6 +21,8 @@ from tacit.designs.standard_scheme.experiment.table import (
     verdict,
 )
 from tacit.errors import OutputError
+from tests.support.cells import cell_of
+from tests.support.pages import Page
 
 MIXED = "scheme+selection+rounding"
 ATTACKS = ("naive-bayes", "logistic-regression", "svm", "lda")
@@ -131,6 +132,8 @@ def table_of(
             for attack in attacks
         ),
         accuracy=tuple(accuracy),
+        at_device=(DeviceListRow("at-device-16", 16, 0.0, 0.4322, 0.42, 0.44, 0.06),),
+        lists_compared=(),
         fractions={release: 0.5 + number / 1000 for number, release in enumerate(releases)},
         tradeoff=tuple(points) if judged else (),
     )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 
 import pytest
-from ledger_kills import kill_server, kill_spenders
-from ledger_requests import FILMS, ask, engine_of, fork, refused
 from sqlalchemy import Engine, event
 
 from tacit.ledger import BudgetExhausted, Cap, FileHead, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
+from tests.support.ledger_kills import kill_server, kill_spenders, kill_workers
+from tests.support.ledger_requests import FILMS, ask, engine_of, fork, refused
 
 
 def child(work):
@@ -196,6 +197,25 @@ def test_a_killed_server_loses_nothing(postgres, tmp_path):
     )
     assert found.sound, found
     assert found.told >= 30
+
+
+def test_killed_workers_and_servers_lose_nothing(postgres, tmp_path):
+    """Three workers on PostgreSQL; one is killed in each of four rounds, in two the server too:
+    the others ask again with the same keys, and no acknowledged answer is lost or changed."""
+    address = postgres.database()
+    opened = partial(open_ledger, address, second=tmp_path / "head", patience=60)
+    found = kill_workers(opened, postgres, 4)
+    assert found.sound, found
+    assert found.told >= 12
+
+
+@pytest.mark.long
+def test_many_killed_workers_and_servers_lose_nothing(postgres, tmp_path):
+    """The same sixty times, with five workers."""
+    address = postgres.database()
+    opened = partial(open_ledger, address, second=tmp_path / "head", patience=60)
+    found = kill_workers(opened, postgres, 60, workers=5)
+    assert found.sound, found
 
 
 def test_a_stopped_server_is_outlived(postgres, tmp_path):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from profile_reference import table
 
 from tacit.accounting import GDPAccountant
 from tacit.profile_sums.events import combined_noise, events, noise_multipliers
@@ -14,9 +14,11 @@ from tacit.profile_sums.people import people_between
 from tacit.profile_sums.release import TasteModel, choose_mode, release_lists
 from tacit.profile_sums.scoring import score_items
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.counts import profile_centre, release_counts
+from tacit.profile_sums.sums.counts import profile_centre
+from tacit.profile_sums.sums.item_tastes import ItemQuery
 from tacit.profile_sums.sums.moment import people_tastes
 from tacit.profile_sums.sums.taste_maps import taste_map
+from tests.support.profile_reference import exact_counts, table
 
 INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
 THIRD = 1 / (3 * math.sqrt(2))
@@ -28,7 +30,8 @@ def test_one_domain_by_hand(one_domain_example):
     released = release_lists(people, 4, 4, features, INFINITE)
     np.testing.assert_allclose(released.means, [2 * THIRD, THIRD, 2 * THIRD, THIRD], rtol=1e-12)
     assert released.usefulness.people == pytest.approx(3)
-    made = score_items(people, released, INFINITE)
+    without_own_likes = replace(released, personal=replace(released.personal, own_likes=None))
+    made = score_items(people, without_own_likes, INFINITE)
     expected = [
         [0.4714045, 0.5892557, 0.4714045, -0.1178511],
         [0.4714045, -0.1178511, 0.4714045, 0.5892557],
@@ -41,12 +44,14 @@ def test_one_domain_by_hand(one_domain_example):
 def test_item_rows_by_hand(one_domain_example):
     """The sums of tastes without the like itself: items 1 and 3 are exactly 0."""
     people, features = one_domain_example
-    at = profile_centre(release_counts(people, 4, 4, 0.0, INFINITE), features, INFINITE)
+    at = profile_centre(exact_counts(people, 4, 4, INFINITE), features, INFINITE)
     np.testing.assert_allclose(at.mean, [0.5, 0.5], atol=1e-15)
     same = taste_map(np.eye(2), at, features.targets)
-    each = [
-        table(people_between(people, u, u + 1), at, features, same, INFINITE)[:4] for u in range(3)
-    ]
+    query = ItemQuery(np.arange(4), 0.0, 1.0, 2)
+    each = []
+    for u in range(3):
+        person = people_between(people, u, u + 1)
+        each.append(table(person, at, features, same, query, INFINITE, limited=False)[:4])
     half = THIRD / 2
     np.testing.assert_allclose(
         np.sum(each, axis=0) / 3, [[0, 0], [half, -half], [0, 0], [-half, half]], atol=1e-12
@@ -65,7 +70,7 @@ def test_two_domains_by_hand(two_domain_example):
 def test_moment_by_hand(two_domain_example):
     """Tastes are (1/3, -1/3) and (-2/3, 2/3); their second moment has the eigenvalue 4/9."""
     people, features = two_domain_example
-    at = profile_centre(release_counts(people, 2, 2, 0.0, INFINITE), features, INFINITE)
+    at = profile_centre(exact_counts(people, 2, 2, INFINITE), features, INFINITE)
     rows = people_tastes(people, at, features.context)
     np.testing.assert_allclose(rows[:2], [[1 / 3, -1 / 3], [-2 / 3, 2 / 3]], atol=1e-12)
     assert np.linalg.eigvalsh(rows.T @ rows / 3)[-1] == pytest.approx(4 / 9)
@@ -88,24 +93,34 @@ def test_noise_of_the_whole_release(epsilon, sigma):
 
 
 @pytest.mark.parametrize(
-    ("effective", "metadata", "joint", "mode"),
+    ("effective", "popular", "metadata", "joint", "mode"),
     [
-        (299, True, True, "top-items"),
-        (301, True, True, "taste"),
-        (301, False, True, "top-items"),
-        (9000, True, True, "taste"),
-        (4200, True, False, "taste"),
-        (4400, True, False, "top-items"),
-        (9000, True, False, "top-items"),
-        (None, True, False, "taste"),
-        (None, False, False, "top-items"),
+        (9000, 0.99, True, True, "popularity"),
+        (9000, 0.99, False, True, "popularity"),
+        (9000, 0.99, True, False, "popularity"),
+        (90, 1.01, True, True, "taste"),
+        (90, 1.01, False, True, "top-items"),
+        (4200, 2.0, True, False, "taste"),
+        (4400, 2.0, True, False, "top-items"),
+        (9000, 2.0, True, True, "taste"),
+        (None, None, True, False, "taste"),
+        (None, None, False, False, "top-items"),
     ],
 )
-def test_mode_follows_the_effective_population(effective, metadata, joint, mode):
-    """By the noisy number of people over the noise, and whether there is metadata."""
-    assert (
-        choose_mode(effective, has_features=metadata, one_domain=joint, settings=Settings()) == mode
+def test_mode_follows_the_released_counts(effective, popular, metadata, joint, mode):
+    """By how far popular items stand above the noise; then by metadata and, across domains, the
+    effective population."""
+    chosen = choose_mode(
+        effective, popular, has_features=metadata, one_domain=joint, settings=Settings()
     )
+    assert chosen == mode
+
+
+@pytest.mark.parametrize("mode", ["taste", "top-items"])
+def test_a_mode_that_is_asked_for_skips_the_gate(mode):
+    """Also where popular items drown in the noise."""
+    settings = Settings(mode=mode)
+    assert choose_mode(9, 0.1, has_features=True, one_domain=True, settings=settings) == mode
 
 
 def test_too_few_people_get_popularity(one_domain_example):

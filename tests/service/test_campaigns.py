@@ -187,7 +187,7 @@ def test_closing_that_was_interrupted(shop, served, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patched:
-        patched.setattr(CampaignCounts, "clustered", broken)
+        patched.setattr(CampaignCounts, "make_clusters", broken)
         assert shop.post("operator", f"{TASTE}/close", key="close-it-1").status_code == 500
     (late,) = reports_of(served.campaign, served.items, 1)
     assert send(shop, "bob", late).status_code == 409
@@ -214,7 +214,7 @@ def test_what_is_checked_is_what_counts(data):
     place = data.draw(st.integers(0, len(good)))
     change = data.draw(st.binary(min_size=0, max_size=2))
     message = good[:place] + change + good[place + len(change) :]
-    counts = bool(Server(campaign).fold_each([message], now=0).accepted)
+    counts = bool(Server(campaign).fold_each([message], now=0).accepted_count)
     try:
         served.check(message)
     except Problem:
@@ -321,13 +321,13 @@ def test_pairs(tmp_path):
     kept = None
     for report in reports:
         served.check(report)
-        _, kept = served.take(report, kept)
+        _, kept = served.count_report(report, kept)
     pairs = pair_counts(counted(served.campaign, reports))
     now = served.counts(kept)
     assert np.array_equal(pair_counts(now.counts).ones, pairs.ones)
     told = now.report(served.items)
     assert sum(row["asked"] for row in told["items"]) == 2 * pairs.asked.sum()
-    Clusters.decode(now.clustered())
+    Clusters.decode(now.make_clusters())
 
 
 def test_another_unit_costs_what_everything_costs(tmp_path):

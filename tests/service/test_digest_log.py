@@ -22,7 +22,7 @@ def path(tmp_path):
 def served(path, *entries) -> DigestLog:
     log = DigestLog(path, WEEK)
     for epoch, digest in entries:
-        log.serve(digest, epoch)
+        log.enter_digest(digest, epoch)
     return log
 
 
@@ -84,7 +84,7 @@ def test_another_epoch_length(path):
     """Epochs of another length are another log."""
     served(path, (7, FIRST))
     with pytest.raises(ConfigError, match="epoch_length"):
-        DigestLog(path, 2 * WEEK).serve(FIRST, 8)
+        DigestLog(path, 2 * WEEK).enter_digest(FIRST, 8)
 
 
 def test_many_at_once(path):

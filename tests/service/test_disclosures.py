@@ -21,7 +21,7 @@ from tacit.designs.standard_scheme import (
 from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemTable
-from tacit.designs.standard_scheme.serve import ServedDisclosure
+from tacit.designs.standard_scheme.serve.disclosure import ServedDisclosure
 from tacit.designs.standard_scheme.serve.operator import MEASURED, DigestLog
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
@@ -246,7 +246,7 @@ def test_an_item_that_earlier_tables_decided(served, tmp_path):
     model.disclosure_ = refitted
     letter = Release(refitted.digest, 0, ((refitted.items[0], 0),))
     log = DigestLog(tmp_path / "log", refitted.epoch_length)
-    assert replace(served, model=model, log=log).letter(letter.encode()) == letter
+    assert replace(served, model=model, log=log).read_letter(letter.encode()) == letter
 
 
 def test_another_disclosure(shared_shop):
@@ -259,9 +259,9 @@ def test_more_than_everything(shared_shop, served):
     rows = zip(served.disclosure.items, *served.disclosure.attributes[0].keep, strict=True)
     levels = tuple((item, 4_000_000) for item, *chances in rows if any(chances))
     longest = Release(served.disclosure.digest, 1 << 53, levels).encode()
-    assert len(longest) <= served.most_bytes
+    assert len(longest) <= served.largest_letter
     assert "has not ended" in post(shared_shop, "all", longest).text
-    assert "not a letter" in post(shared_shop, "all", b" " * (served.most_bytes + 1)).text
+    assert "not a letter" in post(shared_shop, "all", b" " * (served.largest_letter + 1)).text
 
 
 def test_json_is_no_letter(shared_shop):

@@ -15,7 +15,7 @@ from tacit.service import http_bodies, http_protocol, processes
 from tacit.service.http_bodies import MOST_HEAD_BYTES
 from tacit.service.http_protocol import MOST_PIPELINED
 
-HOST = b"Host: shop.example\r\n"
+HOST = b"Host: localhost\r\n"
 JSON = b"Content-Type: application/json\r\n"
 BODY = b'{"name": "c4n4ry"}'
 

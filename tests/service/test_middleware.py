@@ -20,7 +20,7 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
-from tacit.service import middleware
+from tacit.service import Settings, middleware
 from tacit.service.deployment import Deployment
 from tacit.service.event_log import EventLog, redirect_library_warnings
 from tacit.service.limits import RateLimits
@@ -41,6 +41,50 @@ def test_an_address_has_one_spelling(shared_shop):
     """Nothing redirects: an address that is spelled otherwise is nothing."""
     for path in ("/api/models/", "//api/models", "/API/models", "/api//models", "/healthz/"):
         assert shared_shop.client.get(path, follow_redirects=False).status_code == 404
+
+
+@pytest.mark.parametrize("host", ["shop.example", "localhost.x.example", "", "127.0.0.2", "[::2]"])
+def test_a_foreign_name_of_the_service_is_refused(shared_shop, host):
+    """A web page that points its own name at this machine reads nothing, not even liveness."""
+    for path in ("/healthz", "/api/models", "/"):
+        answer = shared_shop.client.get(path, headers={"host": host})
+        assert answer.status_code == 400
+        assert "hosts" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:9", "[::1]:8000"])
+def test_this_machine_is_known_by_its_own_names(shared_shop, host):
+    """With and without a port, in capitals too."""
+    assert shared_shop.client.get("/healthz", headers={"host": host}).status_code == 200
+
+
+def test_hosts_are_those_of_the_settings(tmp_path):
+    """Named ones replace this machine's; behind a proxy any is answered until some are named."""
+    assert Settings(tmp_path).known_hosts == {"localhost", "127.0.0.1", "::1"}
+    assert Settings(tmp_path, hosts="Shop.example, b.example").known_hosts == {
+        "shop.example",
+        "b.example",
+    }
+    assert Settings(tmp_path, behind_tls=True).known_hosts is None
+    assert Settings(tmp_path, hosts="*").known_hosts is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/json; charset=utf-16", 415),
+        ('application/json; a=b; Charset="UTF-16LE"', 415),
+        ("application/json; charset=latin-1", 415),
+        ("application/json; charset=utf-8", 401),
+        ('application/json;charset="UTF-8"', 401),
+        ("application/json", 401),
+    ],
+)
+def test_a_body_is_utf_8(shared_shop, kind, status):
+    """Another charset is refused before the text is read; UTF-8 may be said."""
+    headers = {"content-type": kind, "idempotency-key": "12345678"}
+    answer = shared_shop.client.post("/api/people", content=b"{}", headers=headers)
+    assert answer.status_code == status
 
 
 def test_no_other_site_reads(shared_shop):

@@ -375,7 +375,7 @@ def test_the_longest_names_are_served(tmp_path):
     operator = add_key(service.settings.keys, "boss", Role.OPERATOR, LONG)
     hers = service.keys.person_key("p" * 64)
     body = {"candidates": [1, 2], "votes": {"p" * 64: 1}}
-    with TestClient(create_app(service)) as client:
+    with TestClient(create_app(service), base_url="http://localhost") as client:
 
         def ask(key: str, method: str, path: str, **given):
             headers = {"authorization": f"Bearer {key}", "idempotency-key": "the-first-one"}

@@ -6,7 +6,8 @@ import json
 import math
 
 import pytest
-from pdap_steps import (
+
+from benchmarks.studies.pdap_steps import (
     RIVALS,
     STEP,
     StepRow,

@@ -12,11 +12,22 @@ from tacit.engine.profile_kernels.star_factors import StarRows, StarTable
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles, TasteMap
 from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.counts import unit_share
+from tacit.profile_sums.sums.counts import (
+    Counts,
+    make_counts,
+    release_count_table,
+    unit_share,
+)
+from tacit.profile_sums.sums.item_tastes import ItemQuery
 from tacit.profile_sums.sums.taste_maps import LEAST_REST, map_features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+def exact_counts(people: Profiles, context: int, targets: int, settings: Settings) -> Counts:
+    """Sum 1 without noise, as shares of people."""
+    return make_counts(release_count_table(people, context, targets, 0.0, settings), settings)
 
 
 def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tuple[Floats, float]:
@@ -80,17 +91,51 @@ def product(
     return table
 
 
+def limit_tastes(tastes: Floats, norm: float) -> Floats:
+    """ONE person's tastes, all rows together, scaled to the norm at most."""
+    largest = float(np.abs(tastes).max(initial=0.0))
+    if largest == 0:
+        return tastes
+    units = tastes / largest
+    length = math.sqrt(np.add.accumulate((units * units).ravel())[-1])
+    return units * min(largest, norm / max(length, 1.0))
+
+
 def table(
-    person: Profiles, at: ProfileCentre, features: FeatureTables, onto: TasteMap, settings: Settings
+    person: Profiles,
+    at: ProfileCentre,
+    features: FeatureTables,
+    onto: TasteMap,
+    query: ItemQuery,
+    settings: Settings,
+    *,
+    limited: bool = True,
 ) -> Floats:
-    """(target items + 1, k) ONE person's contribution."""
-    values = np.zeros((len(onto.targets) + 1, onto.matrix.shape[1]))
-    if contributes(person):
-        own, likes = left_out(person, at, features.context, onto)
-        for like, tastes_without in likes:
-            values[like] = tastes_without / math.sqrt(len(person.likes))
-        values[-1] = settings.mean_row * own
+    """(head + 1, width) ONE person's contribution. limited: as with noise."""
+    k = onto.matrix.shape[1]
+    values = np.zeros((len(query.items) + 1, query.width))
+    if not contributes(person):
+        return values
+    place_of = {item: place for place, item in enumerate(query.items.tolist())}
+    inside = [like for like in person.likes.tolist() if like in place_of]
+    own, likes = left_out(person, at, features.context, onto)
+    for like, tastes_without in likes:
+        if like in place_of:
+            values[place_of[like], :k] = tastes_without / math.sqrt(len(inside))
+    values[-1, :k] = settings.mean_row * own
+    if limited:
+        values[:, :k] = limit_tastes(values[:, :k], query.tastes_norm)
+    if query.count_weight:
+        for like in inside:
+            values[place_of[like], k] = query.count_weight / math.sqrt(len(inside))
     return values
+
+
+def popular_vector(person: Profiles, head: Ints) -> Floats:
+    """(head,) ONE person's contribution in popularity mode."""
+    vector = np.isin(head, person.likes).astype(float)
+    likes = vector.sum()
+    return vector / math.sqrt(likes) if likes else vector
 
 
 def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:

@@ -26,6 +26,19 @@ interface Tastes {
   readonly mean: Floats;
   readonly directions: readonly Floats[];
   readonly items: readonly Floats[];
+  /** (k, k) what the tastes of liked items add to a person's; within one domain alone. */
+  readonly ownLikes?: OwnLikesMap;
+  /** (context, r) features beside the named ones, whose rows have the length `namedFeatures`. */
+  readonly dense?: readonly Floats[];
+  readonly namedFeatures: number;
+  /** What a like of each item adds to others, by people who agreed not to be protected. */
+  readonly consented?: readonly (readonly (readonly [item: number, weight: number])[])[];
+}
+
+interface OwnLikesMap {
+  readonly matrix: readonly Floats[];
+  /** (k) tastes of an average like. */
+  readonly mean: Floats;
 }
 
 interface TopItems {
@@ -140,7 +153,34 @@ function scoreByTastes(
   const longest = clip * Math.sqrt(taste.length);
   const factor = length > longest ? longest / length : 1;
   const clipped = taste.map((value) => value * factor);
-  return means.map((mean, item) => mean + dotProduct(clipped, tastes.items[item] as Floats));
+  const likes = own.filter(([, liked]) => liked).map(([place]) => place);
+  const whole = addOwnLikes(tastes, likes, clipped);
+  const scores = means.map((mean, item) => mean + dotProduct(whole, tastes.items[item] as Floats));
+  const likesLength = Math.sqrt(likes.length);
+  for (const place of tastes.consented === undefined ? [] : likes) {
+    for (const [item, weight] of tastes.consented?.[place] ?? []) {
+      scores[item] = (scores[item] as number) + weight / likesLength;
+    }
+  }
+  return scores;
+}
+
+/** (k) taste + (x B - mean) matrix, with x the unit row of the likes; as it is without any. */
+function addOwnLikes(tastes: Tastes, likes: number[], clipped: number[]): number[] {
+  const map = tastes.ownLikes;
+  if (map === undefined || likes.length === 0) return clipped;
+  let total = map.mean.map(() => 0);
+  for (const place of likes) {
+    const row = tastes.items[place] as Floats;
+    total = total.map((value, at) => value + (row[at] as number));
+  }
+  const length = Math.sqrt(likes.length);
+  let taste = clipped;
+  for (const [direction, row] of map.matrix.entries()) {
+    const apart = (total[direction] as number) / length - (map.mean[direction] as number);
+    taste = taste.map((value, at) => value + apart * (row[at] as number));
+  }
+  return taste;
 }
 
 /** (k) the mean features of the own items less the average ones, in k directions. */
@@ -152,7 +192,13 @@ function personTaste(tastes: Tastes, own: OwnRating[], low: number): number[] {
     total += weight;
     const row = tastes.features[place] as readonly number[];
     for (const column of row) {
-      shares[column] = (shares[column] as number) + weight / Math.sqrt(row.length);
+      const share = (weight / Math.sqrt(row.length)) * tastes.namedFeatures;
+      shares[column] = (shares[column] as number) + share;
+    }
+    const dense = tastes.dense?.[place] ?? [];
+    const first = shares.length - dense.length;
+    for (const [column, value] of dense.entries()) {
+      shares[first + column] = (shares[first + column] as number) + weight * value;
     }
   }
   let taste = (tastes.directions[0] as Floats).map(() => 0);
@@ -215,20 +261,51 @@ class Reader {
 
   private readTastes(contextSize: number, items: number): Tastes {
     const mean = this.readColumn("mean");
-    const [offsets, columns] = [this.whole("offsets")[1], this.whole("columns")[1]];
-    const rises = offsets.every((offset, at) => at === 0 || (offsets[at - 1] as number) <= offset);
-    const ends = offsets[0] === 0 && offsets[contextSize] === columns.length;
-    require(offsets.length === contextSize + 1 && rises && ends, "features fit the items");
-    require(columns.every((column) => 0 <= column && column < mean.length), "features are known");
+    const [offsets, columns] = this.readOffsets("", contextSize, mean.length);
     const directions = this.readTable("directions", mean.length);
     const wide = (directions[0] as Floats).length;
+    const oneDomain = this.header["context"] === null;
     return {
       damping: this.readColumn("damping", contextSize),
       features: offsets.slice(1).map((end, at) => columns.slice(offsets[at], end)),
       mean,
       directions,
       items: this.readTable("items", items, wide),
+      namedFeatures: requireFinite(this.header["named_features"]),
+      ...(this.arrays.has("dense") ? { dense: this.readDense(contextSize, mean.length) } : {}),
+      ...(oneDomain ? { ownLikes: this.readOwnLikes(wide) } : {}),
+      ...(oneDomain && this.arrays.has("consented")
+        ? { consented: this.readConsented(items) }
+        : {}),
     };
+  }
+
+  private readDense(contextSize: number, features: number): Floats[] {
+    const dense = this.readTable("dense", contextSize);
+    require((dense[0] as Floats).length <= features, "dense features are features");
+    return dense;
+  }
+
+  private readConsented(items: number): [item: number, weight: number][][] {
+    const [offsets, columns] = this.readOffsets("consented_", items, items);
+    const weights = this.readColumn("consented", columns.length);
+    const pairs = columns.map((item, at): [number, number] => [item, weights[at] as number]);
+    return offsets.slice(1).map((end, at) => pairs.slice(offsets[at], end));
+  }
+
+  /** Where each of so many rows begins, and the columns of all, each below `width`. */
+  private readOffsets(prefix: string, rows: number, width: number): [Floats, Floats] {
+    const [offsets, columns] = [this.whole(`${prefix}offsets`)[1], this.whole(`${prefix}columns`)[1]];
+    const rises = offsets.every((offset, at) => at === 0 || (offsets[at - 1] as number) <= offset);
+    const ends = offsets[0] === 0 && offsets[rows] === columns.length;
+    require(offsets.length === rows + 1 && rises && ends, `${prefix}offsets fit the items`);
+    require(columns.every((column) => 0 <= column && column < width), `${prefix}columns are known`);
+    return [offsets, columns];
+  }
+
+  private readOwnLikes(k: number): OwnLikesMap {
+    const matrix = this.readTable("own_likes", k, k);
+    return { matrix, mean: this.readColumn("own_likes_mean", k) };
   }
 
   private readTopItems(contextSize: number, items: number): TopItems {

@@ -15,8 +15,8 @@ import typer
 
 from tacit import terminal
 from tacit.cli.source import RatingsOptions, open_ratings
-from tacit.design import Command, ExecutionOptions, options_of
-from tacit.errors import ConfigError
+from tacit.design import Command, ExecutionOptions, option, options_of
+from tacit.errors import ConfigError, OutputError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -60,6 +60,10 @@ class TerminalRun:
         return terminal.progress(description, total, quiet=self._quiet)
 
 
+FORCE: Any = option("Replace what lies where --out is by default.", flag="--force", default=False)
+_DELTA_OF_NOTHING, _LARGE_DELTA, _LARGE_EPSILON = 0.5, 1e-3, 100.0
+
+
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]:
     """Add a function to an app as a command, and show the result that it returns.
 
@@ -85,9 +89,55 @@ def function_with_options(command: Command) -> Callable[..., None]:
     run: Callable[..., Result] = partial(_run_command, command)
     run.__doc__ = command.run.__doc__
     source = [parameter("source", RatingsOptions)] if command.ratings else []
-    fields = [parameter(*field) for field in _option_parameters(command.settings)]
+    fields: list[inspect.Parameter] = []
+    for name, kind, field in _option_parameters(command.settings):
+        if name == "out" and command.ratings and field.default is MISSING:
+            kind = Path | None  # beside the ratings, unless it is named
+            fields.append(parameter("force", bool, FORCE))
+        fields.append(parameter(name, kind, field))
     as_json = parameter("as_json", terminal.JSON, False)
     return with_typer_signature(run, [*source, *fields, as_json])
+
+
+def name_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Path:
+    """Name what a command makes of a file: orders.tacit beside orders.csv.
+
+    Raises:
+        OutputError: It is there already, and `force` does not say that it may be replaced.
+    """
+    name = path.name if path.is_dir() else path.name.partition(".")[0]
+    named = path.parent / f"{name or 'ratings'}{ending}"
+    if not (path.is_file() or path.is_dir()):  # a pipe: in the current folder
+        named = Path(named.name)
+    if named.exists() and not force:
+        raise OutputError(
+            f"{named}: is there already. Name another place with --out, or replace it with --force."
+        )
+    return named
+
+
+def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
+    """Say it where a typed epsilon or delta promises hardly anything.
+
+    Raises:
+        ConfigError: A delta of a half or more, which promises nothing.
+    """
+    delta = arguments.get("delta")
+    if isinstance(delta, float) and delta >= _DELTA_OF_NOTHING:
+        raise ConfigError(
+            f"--delta is the chance that the bound of epsilon fails: {delta:g} promises nothing. "
+            "Give one far below 1 divided by the number of people, such as 1e-6."
+        )
+    if isinstance(delta, float) and delta > _LARGE_DELTA:
+        terminal.note(
+            f"A delta of {delta:g} allows that one whole profile in {1 / delta:,.0f} gets out. "
+            "Give one far below 1 divided by the number of people."
+        )
+    epsilon = arguments.get("epsilon")
+    if isinstance(epsilon, float) and _LARGE_EPSILON < epsilon < math.inf:
+        terminal.note(
+            f"An epsilon of {epsilon:g} promises next to nothing: values of 1 to 10 are usual."
+        )
 
 
 def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -118,6 +168,10 @@ def with_typer_signature(
     def perform(*, as_json: bool, **arguments: Any) -> None:
         from tacit.atomic_writes import check_writable
 
+        if "force" in arguments and options["out"].metadata["writes"]:
+            force = arguments.pop("force")
+            arguments["out"] = arguments["out"] or name_beside(arguments["path"], force=force)
+        warn_of_weak_privacy(arguments)
         for name, field in options.items():
             if field.metadata["writes"] and arguments[name] is not None:
                 check_writable(arguments[name])  # before the hours of work, not after

@@ -10,12 +10,13 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import command
-from tacit.cli.source import RatingsOptions
+from tacit.cli.source import RatingsOptions, split_names
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
 from tacit.errors import ConfigError
 from tacit.evaluation import SEED, WORKERS, Result, Table, manifest
 from tacit.evaluation.comparison_result import UnitTable
+from tacit.profile_sums.options import FEATURES_HELP
 from tacit.terminal import JSON
 
 app = typer.Typer()
@@ -32,6 +33,7 @@ def compare(
     delta: float = option("Delta of the designs that have one.", default=1e-6),
     from_domain: str | None = option("Domain that people have rated in.", flag="--source"),
     to_domain: str | None = option("Domain of the items in lists.", flag="--target"),
+    features: str | None = option(FEATURES_HELP),
     design: list[str] | None = option("Only these designs and the baselines, with commas."),
     attacks: bool = option(
         "Attack each by membership.", default=True, flag="--attacks/--no-attacks"
@@ -51,6 +53,7 @@ def compare(
     unit and adversary: each has a table of its own. A design that does not fit says why.
     """
     from tacit.atomic_writes import write_whole
+    from tacit.data.domains import describe_features
     from tacit.evaluation import compare as comparing
 
     if (from_domain is None) != (to_domain is None):
@@ -60,7 +63,10 @@ def compare(
     ratings = source.read()
     entries = list(comparing.baselines(from_domain, to_domain))
     left_out = {}
-    comparison = Comparison(ratings, epsilons, delta, from_domain, to_domain)
+    names_of_features = split_names(features)
+    comparison = Comparison(
+        ratings, epsilons, delta, from_domain, to_domain, features=names_of_features
+    )
     for each in chosen:
         compared: Any = "it does not say how it is compared"
         if "compare" in each.parts:
@@ -92,6 +98,7 @@ def compare(
         seeds=seeds,
         source=from_domain,
         target=to_domain,
+        features=features,
         attacks=attacks,
     )
     for path, write in ((csv, result.to_csv), (latex, result.to_latex)):
@@ -103,7 +110,11 @@ def compare(
     tables = [_terminal_table(table) for table in result.tables()]
     return Result(
         {"rows": rows, "left_out": result.excluded_designs, "manifest": made_with},
-        [*tables, *comparing.sentences_by_reason(result.excluded_designs)],
+        [
+            *tables,
+            *comparing.sentences_by_reason(result.excluded_designs),
+            describe_features(ratings, names_of_features),
+        ],
         "--report out.html draws one page;  --json has intervals and groups.",
     )
 

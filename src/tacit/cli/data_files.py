@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError, DataError
@@ -21,7 +21,7 @@ from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.data.tables.importing import Plan
+    from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
 
 app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
@@ -44,7 +44,7 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same rat
 @command(app, "import")
 def import_(
     source: RatingsOptions,
-    out: Path = option("Folder to write.", flag="--out -o"),
+    out: Path | None = option("Folder to write; orders beside orders.csv.", flag="--out -o"),
     more: list[Path] | None = option(
         "More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite, "
         "DuckDB, or a folder of RecBole or LensKit.",
@@ -58,11 +58,9 @@ def import_(
     encoding: str | None = option("Such as cp1252; UTF-8, else cp1252, if left out."),
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
-    where: list[str] | None = option(
-        "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
-        "several conditions have to hold."
-    ),
+    ids: str | None = option("integer or text, of people and items; found if left out."),
     no_time: bool = option("Read no times.", flag="--no-time"),
+    force: bool = FORCE,
     yes: bool = option("Ask nothing.", flag="--yes -y"),
     as_json: JSON = False,
 ) -> Result:
@@ -73,10 +71,14 @@ def import_(
     rule, is reported. A scale that is given is then public.
     """
     from tacit.data.columns import EVENTS
-    from tacit.data.tables.cleaning import Rules
+    from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder
-    from tacit.data.tables.importing import carry_out, plan, warnings_about
+    from tacit.data.tables.import_plan import carry_out, plan, plan_written, warnings_about
+    from tacit.data.tables.written_format import read_format
 
+    if out is None:
+        ending = "-imported" if source.path.is_dir() else ""
+        out = name_beside(source.path, ending=ending, force=force)
     check_folder(out)
     rules = Rules(
         on_bad=on_bad or "drop",  # type: ignore[arg-type]
@@ -85,24 +87,47 @@ def import_(
         dates=dates,  # type: ignore[arg-type]
         decimal=decimal,
         guessing=True,
+        ids={"user": ids, "item": ids} if ids else {},  # type: ignore[dict-item]
     )
     typed = source.columns | {"plays": source.plays, "domain": source.domain}
     asked = {role: typed[role] for role in _MEANS}
     if no_time:
         del asked["time"]
     events = bool(source.events)
+    written = None if source.written is None else read_format(source.written)
+    reading_flags = (
+        *asked.values(),
+        source.delimiter,
+        encoding,
+        header,
+        dates,
+        decimal,
+        ids,
+        table,
+    )
+    if written is not None and any(flag is not None for flag in reading_flags):
+        raise ConfigError(
+            "--format says how the rows are written: leave out flags that say it too."
+        )
+    if written is not None and source.items_from_ratings:
+        raise ConfigError("With --format no text of rows is read: give titles with --items FILE.")
+    if written is not None and source.rating_scale is not None:
+        written = written.with_scale(source.rating_scale)
 
     def plan_import() -> Plan:
         """Plan to read the columns that were asked for; others are guessed."""
+        files = [source.path, *(more or [])]
+        if written is not None:
+            return plan_written(files, written)
         return plan(
-            [source.path, *(more or [])],
+            files,
             asked,
             events=events,
             encoding=encoding,
             delimiter=source.delimiter,
             header=header,
             table=table,
-            where=where or (),
+            where=source.where or (),
         )
 
     may_ask = not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty()
@@ -132,12 +157,13 @@ def import_(
         items=source.items,
         catalogue=catalogue,
         public_items=public_items,
+        items_from_ratings=bool(source.items_from_ratings),
         domain=source.domain,
     )
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
-    write_folder(ratings, out)
+    write_folder(ratings, out, done.written)
     result = {
         "read": done.read,
         "kept": len(ratings),
@@ -149,6 +175,7 @@ def import_(
         if ratings.scale != EVENTS or "rating" in done.columns
         else None,
         "columns": done.columns,
+        "guesses": list(ratings.guesses),
         "warnings": guess.warnings + warnings_about(ratings, done.read, done.dropped),
         "folder": str(out),
     }
@@ -183,11 +210,8 @@ def _show_guess(plan: Plan) -> None:
         ]
         if not {"rating", "plays"} & set(guess.places):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
-        title = plan.title(guess)
-        if title is not None:
-            rows.append(("the item's title", table.headers[title], _WHY["name"]))
         terminal.table(str(table.path), ("", "column", "because of"), rows)
-        read = {*guess.places.values(), title}
+        read = set(guess.places.values())
         if left := [name for at, name in enumerate(table.headers) if at not in read]:
             terminal.say(f"Not read: {', '.join(left)}")
     for what, tables in (("Items", plan.items), ("People", plan.users)):
@@ -206,6 +230,18 @@ def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table
         f"{ratings.n_users:,} people, {ratings.n_items:,} items. They are in {result['folder']}."
     )
     yield from result["warnings"]
+    if ratings.guesses:
+        yield (
+            f"Found in the rows, so that one row may decide how others are read: "
+            f"{', '.join(ratings.guesses)}. To fix it beforehand, read the file by a written "
+            f"description: --format {result['folder']}/data.json"
+        )
+    if ratings.row_texts:
+        yield (
+            f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "
+            "of people, which no model publishes without --items-from-ratings. Better give titles "
+            "with --items FILE."
+        )
     private = []
     if not ratings.catalogue_given:
         private.append("the list of items (public with --catalogue FILE or --public-items)")

@@ -1,5 +1,6 @@
-"""`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold`: such reports,
-from files, counted here or on a cluster.
+"""`tacit device`: what a person's device sends, byte by byte.
+
+`tacit sketches fold` counts such reports from files, here or on a cluster.
 
 For `tacit recommend --about`: the device of `tacit.client`, with a model file in place of a
 service. A letter is due by the calendar alone, and nothing is sent anywhere.
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,6 @@ from tacit.client import (
     FileMemory,
     LetterResult,
     Memory,
-    MemoryContent,
     ServiceError,
 )
 from tacit.client.letters import Letters
@@ -84,9 +84,9 @@ def explain(
     import numpy as np
 
     from tacit.data.tabular import read_history
-    from tacit.designs.sketches import Device, Limits, Refused, new_secret
+    from tacit.designs.sketches import Device, Limits, RefusalError, new_secret
     from tacit.designs.sketches import explain as explained
-    from tacit.designs.sketches.device import shown as named
+    from tacit.designs.sketches.device import printable_id as named
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
     if history is not None:
@@ -101,7 +101,7 @@ def explain(
         raise ConfigError(f"--limit is a number of nats from 0 up; got {limit}.") from None
     try:
         report = Device(new_secret(), {}, limits).report(asked, items, own)
-    except Refused as refused:
+    except RefusalError as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
     fields = _fields(asked)
     sent = report.encode()
@@ -273,9 +273,9 @@ def answer_letter(
     answer = _ask(model, account, stored, values, history, now)
     if at is None:
         return answer
-    trial, forgetful = Account(account.secret, account.created, account.last_letter_epoch), Memory()
-    with stored.transaction() as held, forgetful.transaction() as copy:
-        vars(copy).update(vars(MemoryContent(**vars(held))) | {"tried": 0})
+    trial = Account(account.secret, account.created, account.last_letter_epoch)
+    with stored.transaction() as held:
+        forgetful = Memory(replace(held, tried=0))
     return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
 
 

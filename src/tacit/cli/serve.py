@@ -1,5 +1,7 @@
-"""`tacit init`: a folder that `tacit serve` starts from; `tacit serve`: the HTTP service, from such
-a folder, a model file or generated data; `tacit keys`: who may ask it.
+"""Commands of the service: `tacit init`, `tacit serve` and `tacit keys`.
+
+`tacit init` makes a folder that `tacit serve` starts from. `tacit serve` is the HTTP service, from
+such a folder, a model file or generated data. `tacit keys` says who may ask it.
 
 The keys are those of staff: the service makes the keys of people itself.
 """
@@ -22,10 +24,11 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import command
-from tacit.cli.source import RatingsOptions
+from tacit.cli.source import RatingsOptions, split_names
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
+from tacit.profile_sums.options import FEATURES_HELP
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ def init(
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
     delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
     catalogue: Path | None = option("Public list of items. Others are left out."),
+    features: str | None = option(FEATURES_HELP),
     as_json: JSON = False,
 ) -> Result:
     """Fit private lists and write the folder of a service: tacit.toml, model, keys.
@@ -75,7 +79,7 @@ def init(
     from tacit.designs.private.model import Private
 
     name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64]
-    model = Private(epsilon, delta)
+    model = Private(epsilon, delta, features=split_names(features))
     _ = model.settings  # refuses bad ones before the file is read
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")

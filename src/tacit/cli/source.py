@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from tacit import terminal
 from tacit.design import ExecutionOptions, option
 from tacit.errors import ConfigError, DataError
 
@@ -46,8 +47,21 @@ class RatingsOptions:
     )
     delimiter: str | None = DELIMITER
     scale: str | None = option("MIN:MAX:STEP, such as 1:5:1; detected if left out.")
+    written: Path | None = option(
+        "How the rows are written, as  tacit data import  describes it in the data.json of its "
+        "folder: each row is read by itself, and nothing is guessed.",
+        flag="--format",
+    )
+    where: list[str] | None = option(
+        "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
+        "several conditions have to hold."
+    )
     users: Path | None = option("File of user attributes.")
     items: Path | None = option("File of item metadata: titles, genres, prices and so on.")
+    items_from_ratings: bool | None = option(
+        "Titles that stand beside the ratings are public: models publish them.",
+        flag="--items-from-ratings",
+    )
     per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
@@ -69,6 +83,7 @@ class RatingsOptions:
         Raises:
             DataError: A row cannot be read; with its file, row and column.
         """
+        self.name_items_beside()
         if catalogue is None:
             ratings = self._load(domain=self.domain, items=self.items)
         else:
@@ -78,6 +93,17 @@ class RatingsOptions:
         if max(self.per_item, self.per_user) > 1:
             return ratings.drop_rare(per_item=self.per_item, per_user=self.per_user)
         return ratings
+
+    def name_items_beside(self) -> None:
+        """Say it where a file of items is read that nobody named."""
+        from tacit.data.tabular import items_beside
+
+        beside = items_beside(self.path) if self.items is None else None
+        if beside is not None:
+            terminal.note(
+                f"Read without being named: {beside}, which says what is known of items. Name it "
+                f"with --items {beside}, or move it elsewhere."
+            )
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:
         from tacit.data.tabular import load
@@ -94,8 +120,11 @@ class RatingsOptions:
             domain=domain,
             delimiter=self.delimiter,
             scale=self.rating_scale,
+            written=self.written,
+            where=self.where or None,
             users=self.users,
             items=items,
+            items_from_ratings=self.items_from_ratings,
         )
 
     def _put_on_catalogue(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
@@ -108,8 +137,12 @@ class RatingsOptions:
             listed = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
         except DataError as error:
             raise error.with_place(path=error.path or path) from None
-        items = self.items or items_beside(self.path)
-        return listed if items is None else with_items(listed, items, item=self.item)
+        if self.items is not None:
+            return with_items(listed, self.items, item=self.item)
+        beside = items_beside(self.path)
+        if beside is None:
+            return listed
+        return with_items(listed, beside, item=self.item).with_guess("items")
 
     def require_stored(self) -> None:
         """Refuse options that need the ratings in memory.
@@ -122,6 +155,9 @@ class RatingsOptions:
             "--least-plays": self.least_plays is not None,
             "--delimiter": self.delimiter is not None,
             "--users": self.users is not None,
+            "--format": self.written is not None,
+            "--where": bool(self.where),
+            "--items-from-ratings": bool(self.items_from_ratings),
             "--per-item": self.per_item > 1,
             "--per-user": self.per_user > 1,
         }
@@ -160,10 +196,12 @@ def open_ratings(
     from tacit.data.tabular import items_beside
 
     source.require_stored()
+    source.name_items_beside()
     public = PublicInputs(
         scale=source.rating_scale,
         catalogue=catalogue,
         items=source.items or items_beside(source.path),
+        items_named=source.items is not None,
         item=source.item,
         domain=source.domain,
         domains=domains,
@@ -186,6 +224,13 @@ def open_ratings(
             open_parquet(source.path, columns, public, memory, events=events) as streamed,
         ):
             yield streamed
+
+
+def split_names(text: str | None) -> tuple[str, ...] | None:
+    """Split names at commas; None where nothing was typed, () for an empty text."""
+    if text is None:
+        return None
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def parse_bytes(text: str) -> int:

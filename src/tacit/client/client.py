@@ -156,7 +156,7 @@ def _translate_refusals() -> Iterator[None]:
     """Raise the refusals of the sketches' device as errors of tacit."""
     try:
         yield
-    except sketches.Refused as refused:
+    except sketches.RefusalError as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
     except ValueError as error:
         raise ConfigError(f"{error}. Nothing was sent.") from None

@@ -13,6 +13,8 @@ from tacit.errors import DataError
 
 Column = NDArray[Any]
 """One value per user or item, aligned with their ids; strings as dtype object."""
+LONGEST_ID = 200
+"""Characters of an id at most: longer ones are not served."""
 LIKED = 0.7
 """Of the span of a scale: from here on a rating is a like."""
 
@@ -267,8 +269,14 @@ def _number_integers(column: NDArray[np.int64]) -> tuple[Column, NDArray[np.int6
 
 
 def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
-    """The rows that count, sorted by pair: of a repeated one that with the largest last key, then
-    the one before, then the later row. pairs: from 0.
+    """Find the rows that count, sorted by pair.
+
+    The rule for repeats is one everywhere, and takes no order of rows, which a cluster does not
+    keep: the latest counts; of equally late ones, and without times, the one with most stars.
+
+    Args:
+        pairs: (rows,) number of person and item, from 0.
+        *keys: (rows,) stars, then times where there are any.
 
     Sorted by digits of 16 bits, which NumPy counts: comparing takes five times as long. Only
     repeated pairs are sorted again.

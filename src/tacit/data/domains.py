@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tacit.data.columns import align, number_ids
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split, rank_in_person, refuse_share
+from tacit.data.tables.names import is_named
 from tacit.errors import ConfigError, DataError
 
 SEPARATOR = "|"
@@ -38,16 +39,25 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
     """Column name to the values of every item of the catalogue, as texts. names: columns of
     `item_metadata`; None: the known ones that there are. DataError if a named one is not there."""
     if names is None:
-        lowered = {name.strip().lower(): name for name in ratings.item_metadata}
+        lowered = {name.strip().lower(): name for name in ratings.public_metadata}
         names = [lowered[name] for name in KNOWN_FEATURES if name in lowered]
+        names += [name for name in ratings.public_metadata if is_named("category", name)]
     return {name: split_list(ratings, name) for name in dict.fromkeys(names)}
+
+
+def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> str:
+    """Say which item metadata are features and which are not. names: as for `item_features`."""
+    used = list(item_features(ratings, names))
+    left = [name for name in ratings.public_metadata if name not in used]
+    text = f"Features of items: {', '.join(used) or 'none'}."
+    return text + (f" Not used as features: {', '.join(left)}." if left else "")
 
 
 def split_list(ratings: Ratings, column: str) -> Values:
     """The distinct values of each item in one column, as they are listed."""
-    values = ratings.item_metadata.get(column)
+    values = ratings.public_metadata.get(column)
     if values is None:
-        found = ", ".join(ratings.item_metadata) or "no item metadata at all"
+        found = ", ".join(ratings.public_metadata) or "no item metadata at all"
         fix = "Name a file of items with --items, or read a MovieLens folder."
         raise DataError(f"no item metadata '{column}'", found=found, fix=fix)
     cells = [("" if value is None else str(value)).split(SEPARATOR) for value in values.tolist()]
@@ -96,6 +106,8 @@ def on_catalogue(
         item_ids=ids,
         item_metadata=align(metadata, ids),
         catalogue_given=True,
+        row_texts=(),
+        guesses=tuple(name for name in rated.guesses if name not in ("titles", "domains")),
     )
     domains = any(name is not None for name in catalogue.values())
     return with_domains(made, catalogue) if domains else made

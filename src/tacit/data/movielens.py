@@ -16,15 +16,18 @@ import logging
 import re
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tacit.data.columns import align
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.guessing import Guess
-from tacit.data.tables.names import Role
-from tacit.data.tables.reading import Reading, ratings_of, table_of
+from tacit.data.tables import TextForm
+from tacit.data.tables.cells import OnBad
+from tacit.data.tables.names import Role, normalize_header
+from tacit.data.tables.ratings_tables import TableReading, read_written, table_of
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError
 
 PAGE = "https://grouplens.org/datasets/movielens/"
@@ -51,8 +54,13 @@ GENRES_100K = (
 )
 # fmt: on
 
-_COLUMNS: dict[Role, int] = {"user": 0, "item": 1, "rating": 2, "time": 3}
-_HEADERS = ("user id", "movie id", "rating", "timestamp")
+_COLUMNS: dict[Role, str] = {
+    "user": "user id",
+    "item": "movie id",
+    "rating": "rating",
+    "time": "timestamp",
+}
+_CSV_HEADER = "useridmovieidratingtimestamp"
 _PEOPLE = ("age", "gender", "occupation", "zip code")  # as in 100K; 1M begins with gender
 _KEPT = ("gender", "age", "occupation")
 _NO_GENRE = ("(no genres listed)", "unknown")  # in latest and its kin, and in 100K
@@ -77,7 +85,7 @@ def read_movielens(folder: str | Path) -> Ratings:
     return movielens_reading(folder).ratings
 
 
-def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
+def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableReading:
     """Read a folder as `read_movielens` does, and count what became of the rows."""
     folder = Path(folder)
     name = _layout(folder)
@@ -86,10 +94,10 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
         fix = "Unpack the official archive, or run  tacit data get ml-100k --to FOLDER"
         raise DataError("this is not a MovieLens folder", path=folder, expected=expected, fix=fix)
     people: Columns = {}
-    headers: tuple[str, ...] | None = _HEADERS
     scale = WHOLE_STARS
+    delimiter = "\t"
+    lines_above = 0
     if name == "u.data":
-        delimiter = "\t"
         people = _read_optional_table(folder / "u.user", "|", ("user id", *_PEOPLE))
         columns = ("movie id", "title", "date", "video", "url", *GENRES_100K)
         films = _films(folder / "u.item", "|", columns)
@@ -101,19 +109,35 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
         films = _films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
         scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in users.dat
     else:
-        delimiter, headers, scale = ",", None, HALF_STARS
+        delimiter, lines_above, scale = ",", 1, HALF_STARS
         films = _films(folder / "movies.csv", ",", None)
-    table = open_table(folder / name, delimiter=delimiter, headers=headers)
-    tables, rules = [Guess(table, _COLUMNS)], Rules(on_bad, scale)
-    known = {name: people[name] for name in _KEPT} if people else None
-    return ratings_of(tables, rules, user_attributes=known, item_metadata=films)
+    written = WrittenFormat(
+        kind="text",
+        text=TextForm("latin-1", delimiter, '"', lines_above, packed=False),
+        headers=tuple(_COLUMNS.values()),
+        columns=_COLUMNS,
+        ids={"user": "integer", "item": "integer"},
+        scale=str(scale),
+        decimal=".",
+    )
+    reading = read_written(folder / name, written, on_bad)
+    ratings = reading.ratings
+    ratings = replace(ratings, item_metadata=align(films, ratings.item_ids))
+    if people:
+        known = {name: people[name] for name in _KEPT}
+        ratings = replace(ratings, user_attributes=align(known, ratings.user_ids))
+    return replace(reading, ratings=ratings)
 
 
 def _layout(folder: Path) -> str | None:
-    """The file of ratings."""
+    """Name the file of ratings; None if the folder is none of the three."""
+    names = [name for name in ("u.data", "ratings.dat") if (folder / name).is_file()]
     if (folder / "ratings.csv").is_file() and (folder / "movies.csv").exists():
-        return "ratings.csv"
-    return next((name for name in ("u.data", "ratings.dat") if (folder / name).is_file()), None)
+        with (folder / "ratings.csv").open("rb") as stream:
+            first = stream.readline(100).decode("latin-1")
+        if normalize_header(first) == _CSV_HEADER:
+            return "ratings.csv"
+    return names[0] if names else None
 
 
 def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:

@@ -26,6 +26,26 @@ from tacit.errors import DataError
 from tacit.views import table
 
 
+@dataclass(frozen=True)
+class TableSource:
+    """Columns of a table that ratings were read from."""
+
+    path: str | None
+    """Where the table is; None if it was in memory."""
+    columns: Mapping[str, str]
+    """Role, such as 'user', to header."""
+    why: Mapping[str, str]
+    """Role to 'asked', 'name' or 'content': what says so."""
+
+    def __str__(self) -> str:
+        """Say which column holds what; no cell."""
+        parts = []
+        for role, header in self.columns.items():
+            reason = self.why.get(role, "given")
+            parts.append(f"{role} = {header} ({reason})")
+        return ", ".join(parts)
+
+
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Validated ratings of `n_users` people for `n_items` items; compare two by their `digest`.
@@ -39,7 +59,11 @@ class Ratings:
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
     scale_given     whether `scale` was named beforehand, not read off the ratings
     catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
-    dates_given     whether no date was read by an order of day and month seen in other dates
+    source          where the columns were found; None for what was made of arrays
+    row_texts       names of the item metadata that stood beside the ratings: words of people, which
+                    stay with the ratings and which no model uses or publishes
+    guesses         names of what was found in the rows in order to read them, keys of
+                    `PUBLIC_FACTS`: a row may have decided how others were read
     filtered        whether `drop_rare` left out ratings for what other people rated
     """
 
@@ -54,7 +78,9 @@ class Ratings:
     item_metadata: Mapping[str, Column] = field(default_factory=dict)
     scale_given: bool = True
     catalogue_given: bool = False
-    dates_given: bool = True
+    guesses: tuple[str, ...] = ()
+    row_texts: tuple[str, ...] = ()
+    source: TableSource | None = None
     filtered: bool = False
 
     @classmethod
@@ -71,7 +97,8 @@ class Ratings:
     ) -> Ratings:
         """Build from parallel columns of external ids and stars; without stars, of events.
 
-        Where a person rated an item twice, the later one counts, by time, else by row. Ids are all
+        Where a person rated an item twice, the latest counts; of equally late ones, and without
+        times, the one with most stars. Ids are all
         integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
         metadata map an id to a value; ids without a rating are left out.
 
@@ -87,7 +114,7 @@ class Ratings:
         moments = () if times is None else (times,)
         if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
             raise DataError("users, items, ratings and times must have the same length")
-        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
+        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, stars, *moments)
         return cls(
             users=user_numbers[rows].astype(np.int32),
             items=item_numbers[rows].astype(np.int32),
@@ -102,10 +129,11 @@ class Ratings:
         )
 
     def __repr__(self) -> str:
-        """Sizes and the scale. No id, no rating."""
+        """Sizes, the scale, and which column held what. No id, no rating."""
+        columns = "" if self.source is None else f"; {self.source}"
         return (
             f"Ratings({len(self):,} ratings of {self.n_users:,} people for {self.n_items:,} items, "
-            f"{self.scale})"
+            f"{self.scale}{columns})"
         )
 
     def _repr_html_(self) -> str:
@@ -198,6 +226,26 @@ class Ratings:
             if array is not None:
                 sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
+
+    @property
+    def public_metadata(self) -> Mapping[str, Column]:
+        """Item metadata that a model may use and publish: all but text of rows."""
+        return {
+            name: column
+            for name, column in self.item_metadata.items()
+            if name not in self.row_texts
+        }
+
+    def with_row_texts_public(self) -> Ratings:
+        """Take the text that stood beside the ratings for public: cards name it as a condition."""
+        if not self.row_texts:
+            return self
+        return replace(self, row_texts=()).with_guess("titles")
+
+    def with_guess(self, name: str) -> Ratings:
+        """Add a condition by its name in `PUBLIC_FACTS`."""
+        guesses = dict.fromkeys([*self.guesses, name])
+        return replace(self, guesses=tuple(guesses))
 
     @property
     def likes(self) -> NDArray[np.bool_]:

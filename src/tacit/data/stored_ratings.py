@@ -178,6 +178,8 @@ class PublicInputs:
     """File of the only items that count, as `read_catalogue` reads it."""
     items: Path | None = None
     """File of item metadata, as `with_items` reads it."""
+    items_named: bool = True
+    """Whether that file was named, and not found beside the ratings."""
     item: str | None = None
     """Name of the files' column of item ids."""
     domain: str | None = None
@@ -213,6 +215,8 @@ class PublicInputs:
         if self.items is not None:
             domain = None if self.catalogue is not None else self.domain
             catalogue = with_items(catalogue, self.items, item=self.item, domain=domain)
+            if not self.items_named:
+                catalogue = catalogue.with_guess("items")
         return catalogue
 
     def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
@@ -251,16 +255,10 @@ class Rows:
     times: NDArray[Any] | None
     """(rows,); None where there are none."""
 
-    def to_block(self, items: int, *, ordered: bool) -> Block:
-        """Sort by person, then item, and keep one row of each pair.
-
-        Of repeats the latest counts; of equally late ones the last row if rows are `ordered`, else
-        the most stars, because a cluster keeps no order.
-        """
+    def to_block(self, items: int) -> Block:
+        """Sort by person, then item, and keep one row of each pair: see `columns.latest`."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
-        keys: list[NDArray[Any]] = []
-        if not ordered:
-            keys.append(self.values)
+        keys: list[NDArray[Any]] = [self.values]
         if self.times is not None:
             keys.append(self.times)
         rows = latest(pairs, *keys)

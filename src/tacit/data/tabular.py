@@ -2,7 +2,7 @@
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
 Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
-Ids       As in `tables.cleaning`, so that '007' in a text file stays '007'.
+Ids       As in `tables.cells`, so that '007' in a text file stays '007'.
 Rows      A row number is the line in a text file (1 is the header) and the record elsewhere.
 People    Ids in a users or items file that have no rating are left out; a file in which no id has
           one is refused.
@@ -10,7 +10,7 @@ People    Ids in a users or items file that have no rating are left out; a file 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,19 +18,32 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
+from tacit.container import MAGIC
+from tacit.data.columns import MOST_ON_SCALE
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import Table, choose, find, missing
-from tacit.data.tables.cleaning import OnBad, Rules, clean
+from tacit.data.tables.cells import OnBad, Rules, clean_rows
+from tacit.data.tables.column_guess import guess
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
-from tacit.data.tables.guessing import guess
 from tacit.data.tables.names import Role
-from tacit.data.tables.reading import matched, ratings_of, table_of
+from tacit.data.tables.ratings_tables import (
+    match_columns,
+    ratings_of,
+    read_written,
+    table_of,
+    with_row_texts,
+)
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
+from tacit.data.tables.where import keep_rows
+from tacit.data.tables.written_format import read_format
 from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, find_entry_points
+
+_HUNDRED = 100
+"""From stars up to here on, numbers in a matrix may as well be plays or prices."""
 
 
 def read_ratings(
@@ -52,6 +65,9 @@ def read_ratings(
     decimal: str | None = None,
     dates: Dates | None = None,
     table: str | None = None,
+    where: Sequence[str] = (),
+    written: PathLike | None = None,
+    items_from_ratings: bool = False,
 ) -> Ratings:
     """Read one file of ratings, or of events: it is one if it has no rating column.
 
@@ -69,7 +85,22 @@ def read_ratings(
     decimal                    "," or ".": the only decimal sign; by default either is one
     dates                      "dayfirst" or "monthfirst": where the column cannot say
     table                      of a database: the table to read
+    where                      conditions on the rows that count, such as "status!=cancelled",
+                               "quantity>0" or "event in view|buy"
+    written                    a description of how the rows are written, such as an imported
+                               folder: each row is then read by itself, a row that does not fit is
+                               dropped, and of the options above scale, users and items remain
+    items_from_ratings         titles that stand beside the ratings are public: models publish
+                               them, and cards name it as a condition
     """
+    if written is not None:
+        columns = (user, item, rating, time, domain, plays, delimiter, decimal, dates, table)
+        if any(value is not None for value in columns) or events or where or least_plays != 1:
+            raise ConfigError("A written format names columns, signs and conditions itself.")
+        if items_from_ratings:
+            raise ConfigError("By a written format no text of rows is read: give titles in a file.")
+        ratings = _read_written_file(path, written, scale)
+        return _with_attributes(ratings, users, items, user=None, item=None, domain=None)
     rules = Rules(on_bad, scale, least_plays, dates, decimal)
     asked: dict[Role, str | None] = {
         "user": user,
@@ -80,15 +111,49 @@ def read_ratings(
         "domain": domain,
     }
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
+    opened = keep_rows(opened, where)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    guessed = guess(opened, asked, events=events).checked(rules)
-    ratings = ratings_of([guessed], rules).ratings
+    guessed = guess(opened, asked, events=events).require_roles(rules)
+    ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
+    if items_from_ratings:
+        ratings = ratings.with_row_texts_public()
+    return _with_attributes(ratings, users, items, user=user, item=item, domain=domain)
+
+
+def _read_written_file(path: PathLike, written: PathLike, scale: RatingScale | None) -> Ratings:
+    """Read each row of a file by itself; one that does not fit the written format is dropped."""
+    form = read_format(Path(written))
+    if scale is not None:
+        form = form.with_scale(scale)
+    return read_written(Path(path), form, "drop").ratings
+
+
+def _with_attributes(
+    ratings: Ratings,
+    users: PathLike | None,
+    items: PathLike | None,
+    *,
+    user: str | None,
+    item: str | None,
+    domain: str | None,
+) -> Ratings:
+    """Add what files say about people and items."""
     if users is not None:
-        ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
+        ratings = with_users(ratings, users, user=user)
     if items is not None:
         ratings = with_items(ratings, items, item=item, domain=domain)
     return ratings
+
+
+def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = None) -> Ratings:
+    """Add what a file says about people to what is known of them.
+
+    How the file is written is found in its rows, which are people's: a guess.
+    """
+    people = match_columns(path, "user", user, ratings)
+    attributes = {**ratings.user_attributes, **people}
+    return replace(ratings, user_attributes=attributes).with_guess("people")
 
 
 def ratings_from(
@@ -106,16 +171,18 @@ def ratings_from(
     on_bad: OnBad = "refuse",
     decimal: str | None = None,
     dates: Dates | None = None,
+    where: Sequence[str] = (),
 ) -> Ratings:
     """Ratings, or events where no column holds ratings.
 
     frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
                relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
-               list of tuples (person, item, rating, time), the last one or two left out
+               list of tuples (person, item, rating, time), the last one or two left out; an array
+               of such rows; a dict of columns
     Columns are guessed by name and content unless they are named, ids keep the type they have. The
     options are those of `read_ratings`; a DataError names the record, counted from 1.
     """
-    table = Table(None, _frame(frame))
+    table = keep_rows(Table(None, _frame(frame)), where)
     asked: dict[Role, str | None] = {
         "user": user,
         "item": item,
@@ -127,7 +194,38 @@ def ratings_from(
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
-    return ratings_of([guess(table, asked, events=events).checked(rules)], rules).ratings
+    settled = events or scale is not None or rating is not None or plays is not None
+    if hasattr(frame, "tocoo") and not settled:
+        _refuse_numbers_that_are_no_stars(table)
+    return ratings_of([guess(table, asked, events=events).require_roles(rules)], rules).ratings
+
+
+def _refuse_numbers_that_are_no_stars(table: Table) -> None:
+    """Raise DataError for a matrix whose numbers lie on no usual scale of stars."""
+    numbers = np.asarray(table.frame["rating"], dtype=np.float64)
+    scale, odd = RatingScale.nearest(numbers)
+    if scale.maximum < _HUNDRED and odd <= (1 - MOST_ON_SCALE) * len(numbers):
+        return  # stars, of which a few are off the scale
+    raise DataError(
+        "the numbers of the matrix are on no usual scale of stars",
+        fix="Say what they are: scale=tacit.RatingScale(MIN, MAX, STEP), plays='rating' for "
+        "numbers of plays, or events=True if each is an event.",
+    )
+
+
+def history_from(frame: Any) -> dict[Any, float]:
+    """Read one person's own ratings from a frame of items and stars, found by their names.
+
+    Returns:
+        Item id to stars; of an item rated twice the last row counts. Without stars each is a 1.
+    """
+    table = Table(None, _frame(frame))
+    asked: dict[Role, str | None] = {"item": None, "rating": None}
+    guessed = guess(table, asked, contents=False).require_roles(Rules(), ("item",))
+    columns = clean_rows(table, guessed.places, Rules()).columns
+    items = np.asarray(columns["item"], dtype=object).tolist()
+    stars = columns.get("rating", np.ones(len(items)))
+    return dict(zip(items, np.asarray(stars).tolist(), strict=True))
 
 
 def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
@@ -144,8 +242,12 @@ def _frame(frame: Any) -> Any:
         cells = frame.tocoo()
         columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
         return frame_of({name: np.asarray(column) for name, column in columns.items()})
+    if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.dtype.names is None:
+        frame = frame.tolist()
     if isinstance(frame, list | tuple):
         return frame_of(_columns(frame))
+    if isinstance(frame, Mapping):
+        return frame_of({str(name): _plain_cells(cells) for name, cells in frame.items()})
     try:
         table = nw.from_native(frame)
     except TypeError:
@@ -153,16 +255,23 @@ def _frame(frame: Any) -> Any:
             "ratings cannot be made of this",
             found=type(frame).__name__,
             expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
-            "or a list of tuples (person, item, rating)",
+            "a dict of columns, an array, or a list of tuples (person, item, rating)",
             fix="A file is read by  tacit.read_ratings(PATH).",
         ) from None
     if isinstance(table, nw.LazyFrame):
         table = table.collect("polars")
-    if table.implementation.is_polars():
+    has_objects = any(table[name].dtype == nw.Object for name in table.columns)  # such as UUIDs
+    if table.implementation.is_polars() and not has_objects:
         return table.to_native()
     nested = (nw.List, nw.Struct, nw.Array)
     flat = [name for name in table.columns if not isinstance(table[name].dtype, nested)]
     return frame_of({name: _values(table[name]) for name in flat})
+
+
+def _plain_cells(cells: Any) -> Any:
+    """Give a column of a dict as an array of numbers or a list."""
+    values = cells if isinstance(cells, np.ndarray) else list(cells)
+    return values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
 
 
 def _columns(rows: Any) -> dict[str, list[Any]]:
@@ -195,8 +304,8 @@ def with_items(
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
-    columns = matched(path, "item", item, ratings)
-    metadata = {**columns, **ratings.item_metadata}
+    columns = match_columns(path, "item", item, ratings)
+    metadata = {**ratings.item_metadata, **columns, **ratings.public_metadata}
     if domain is not None and DOMAIN not in ratings.item_metadata:
         place = path.path if isinstance(path, Table) else path
         metadata[DOMAIN] = [*columns.values()][choose("domain", tuple(columns), domain, place)]
@@ -204,7 +313,8 @@ def with_items(
             domain_of(replace(ratings, item_metadata=metadata))
         except DataError as error:
             raise error.with_place(path=place) from None
-    return replace(ratings, item_metadata=metadata)
+    row_texts = tuple(name for name in ratings.row_texts if name not in columns)
+    return replace(ratings, item_metadata=metadata, row_texts=row_texts)
 
 
 def read_catalogue(
@@ -238,15 +348,28 @@ def read_history(
     item_ids: Column | None = None,
     events: bool = False,
 ) -> dict[Any, float]:
-    """One person's own ratings, item id -> stars; of an item rated twice the last row counts.
+    """Read one person's own ratings.
 
-    item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
-    also of another type. events: items alone are enough, and each is a 1.
+    Of an item rated twice the latest counts; of equally late ones, and without times, the one with
+    most stars.
+
+    Args:
+        path: The file.
+        item: Name of the column of ids; None: a well-known header.
+        rating: Name of the column of stars; None: a well-known header.
+        delimiter: What separates columns; None: found in the file.
+        item_ids: (items,) a model knows. An id of the file that is written like one of them becomes
+            it, also of another type.
+        events: Whether items alone are enough, each a 1.
+
+    Returns:
+        Item id to stars.
     """
-    asked: dict[Role, str | None] = {"item": item, "rating": rating}
+    asked: dict[Role, str | None] = {"item": item, "rating": rating, "time": None}
     columns = _columns_of_history(path, asked, delimiter=delimiter, events=events)
     stars = columns.get("rating", np.ones(len(columns["item"])))
-    return _by_item(columns["item"], stars, item_ids)
+    order = np.lexsort((stars, columns.get("time", np.zeros(len(stars)))))
+    return _by_item(columns["item"][order], stars[order], item_ids)
 
 
 def read_history_times(
@@ -267,14 +390,15 @@ def read_history_times(
         item_ids: (items,) a model knows. An id that is written like one of them becomes it.
 
     Returns:
-        Item id to seconds since 1970, the last row's for an item rated twice; None without a
-        column of times.
+        Item id to seconds since 1970, the latest for an item rated twice; None without a column of
+        times.
     """
     asked: dict[Role, str | None] = {"item": item, "time": time}
     columns = _columns_of_history(path, asked, delimiter=delimiter, events=True)
     if "time" not in columns:
         return None
-    return _by_item(columns["item"], columns["time"], item_ids)
+    order = np.argsort(columns["time"], kind="stable")
+    return _by_item(columns["item"][order], columns["time"][order], item_ids)
 
 
 def _columns_of_history(
@@ -283,8 +407,8 @@ def _columns_of_history(
     """Read the columns of one person's own ratings. events: whether items alone are enough."""
     opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
-    guessed = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
-    return clean(opened, guessed.places, Rules()).columns
+    guessed = guess(opened, asked, events=events, contents=False).require_roles(Rules(), needed)
+    return clean_rows(opened, guessed.places, Rules()).columns
 
 
 def _by_item(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:
@@ -306,15 +430,34 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
+    if path.is_file() and _is_model(path):
+        raise DataError(
+            "this is a file of tacit, and no ratings",
+            path=path,
+            fix=f"A model is opened by  tacit.load_model({str(path)!r}).",
+        )
     if path.exists() and not path.is_dir():  # also a pipe
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
-        return read_ratings(path, **{"items": items_beside(path)} | given)
+        beside = items_beside(path)
+        if "items" in given or beside is None:
+            return read_ratings(path, **given)
+        return read_ratings(path, **{"items": beside} | given).with_guess("items")
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):
-        kind, options_of = "an imported folder", {"events", "scale", "users", "items", "domain"}
+        kind, options_of = (
+            "an imported folder",
+            {
+                "events",
+                "scale",
+                "users",
+                "items",
+                "domain",
+                "items_from_ratings",
+            },
+        )
     elif is_movielens(path):
         kind = "a MovieLens folder"
     elif path.is_dir():
@@ -341,12 +484,18 @@ def load(path: str | Path, **options: Any) -> Ratings:
         ratings = read_movielens(path)
     else:
         ratings = read_folder(path, scale=given.get("scale"))
+    if given.get("items_from_ratings"):
+        ratings = ratings.with_row_texts_public()
     if "users" in given:
-        people = matched(given["users"], "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
+        ratings = with_users(ratings, given["users"])
     if "items" in given:
         ratings = with_items(ratings, given["items"])
     return ratings.as_events() if given.get("events") else ratings
+
+
+def _is_model(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC
 
 
 def items_beside(path: Path) -> Path | None:

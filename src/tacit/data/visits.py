@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.tables import Table
-from tacit.data.tables.cleaning import to_numbers
+from tacit.data.tables.cells import to_numbers
 from tacit.data.tables.sources import open_table
 from tacit.errors import ConfigError, DataError
 
@@ -92,7 +92,7 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     """
     wanted = columns or VisitColumns()
     usual = (*SHOWN_HEADERS, *CLICK_HEADERS)
-    table = open_table(Path(path), header=True, asked=usual).whole()
+    table = open_table(Path(path), header=True, asked=usual).require_whole()
     shown = _find(table, wanted.shown, SHOWN_HEADERS, "what was shown")
     click = _find(table, wanted.click, CLICK_HEADERS, "clicks")
     propensity = _find_optional(table, wanted.propensity, PROPENSITY_HEADERS)

@@ -6,7 +6,7 @@ Votes     round, voter, candidate. A row without a voter names a candidate, so t
 Likes     client, round, candidate and, if wanted, liked (1, 0, yes, no, true or false; 1 if there
           is no such column). A client takes part in the rounds that have a row of theirs.
 Order     Rounds that are whole numbers ascend; others are sorted as text, such as 2026-03-01.
-Ids       as in `tables.cleaning`: whole numbers if all of a column are written so, else text.
+Ids       as in `tables.cells`: whole numbers if all of a column are written so, else text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
-from tacit.data.tables.cleaning import ids_of
+from tacit.data.tables.cells import ids_of
 from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
@@ -122,7 +122,7 @@ class _Rows:
 
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
         asked = [name for role in needed for name in _HEADERS[role]]
-        self._table = open_table(path, header=True, asked=asked).whole()
+        self._table = open_table(path, header=True, asked=asked).require_whole()
         headers = [header.strip().lower().split(":")[0] for header in self._table.headers]
         self.texts: dict[str, list[str]] = {}
         for role in (*needed, *optional):

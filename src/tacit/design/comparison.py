@@ -24,6 +24,8 @@ class Comparison:
     """Name of the domain that people have rated; None together with `target`: one domain."""
     target: str | None
     """Name of the domain that lists are made in."""
+    features: tuple[str, ...] | None = None
+    """Item metadata that features are made of; None: the usual ones."""
 
 
 @dataclass(frozen=True, eq=False)

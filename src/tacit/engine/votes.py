@@ -75,12 +75,12 @@ class Credits:
 
     @property
     def start_both(self) -> int:
-        """creditD + creditR - 1 of a voter at the start."""
+        """Sum of creditD and creditR of a voter at the start, less 1."""
         return 2 * self.diversity + 2 * self.radius_allowed
 
     @property
     def start_radius(self) -> int:
-        """creditR - 1 of a voter at the start."""
+        """Value of creditR of a voter at the start, less 1."""
         return 2 * self.radius_allowed
 
 
@@ -96,8 +96,13 @@ def no_credits(voters: int, *, diversity: int, radius: int) -> Credits:
 
 
 def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
-    """Give place `client` (0 to 63) of the block to a client for whom `electorate` (n,) counts,
-    with full credits."""
+    """Give a place of the block to a client, with full credits.
+
+    Args:
+        credit: The block.
+        client: Place from 0 to 63.
+        electorate: (n,) which voters count for the client.
+    """
     _put(credit.alive, client, electorate)
     for planes, start in (
         (credit.both, credit.start_both),

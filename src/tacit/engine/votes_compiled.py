@@ -406,9 +406,10 @@ def total_credit(credit: Credits) -> Counts:
 def charge_and_tally(
     last: Votes, diverse: Words, radius: Words, votes: Votes, credit: Credits, objects: int
 ) -> tuple[Counts, Counts]:
-    """Take one creditD from the last round's voters of the objects in `diverse` and one creditR
-    from those in `radius`; who has run out counts no more. Then `tally` with this round's votes,
-    and `total_credit`.
+    """Charge the last round's voters, then `tally` this round's votes, and `total_credit`.
+
+    Voters of the objects in `diverse` lose one creditD, those of the objects in `radius` one
+    creditR; who has run out counts no more.
 
     diverse, radius: (objects of the last round,), a bit per client. After a like of j `diverse` has
     all objects but j, after a dislike `radius` has j alone. No object costs both at once.
@@ -427,8 +428,10 @@ def charge_and_tally(
 
 
 def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:
-    """Small counters (objects * 64,) that begin with a cache line, what the fullest of an object
-    can hold (objects,), and wide counters (objects, 64)."""
+    """Make small counters, what the fullest of an object can hold, and wide counters.
+
+    Their shapes are (objects * 64,), which begins with a cache line, (objects,) and (objects, 64).
+    """
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
     begin = -room.ctypes.data % CLIENTS
     small = room[begin : begin + objects * CLIENTS]

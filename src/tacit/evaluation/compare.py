@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks.any_model import from_lists
 from tacit.auditing.attacks.any_model.adapters import adapt
-from tacit.auditing.attacks.any_model.game import membership
+from tacit.auditing.attacks.any_model.attributes import auc_of_lists
+from tacit.auditing.attacks.any_model.membership import attack_membership
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import ComparisonEntry
@@ -36,6 +36,7 @@ from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, 
 from tacit.evaluation.result import group_by
 from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, find_entry_points
+from tacit.recommenders.fits_in_process import comparison
 
 Context = tuple[Ratings, str | None, str | None]
 ATTACK = -1
@@ -179,7 +180,8 @@ def _judge_or_attack(context: Context, entry: ComparisonEntry, seed: int) -> dic
 def _judge(entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, Any]:
     """Compute the metrics of the lists of one split; of stars and groups where there are any."""
     recommender = _make_recommender(entry)
-    recommender.fit(trial.train)
+    with comparison():
+        recommender.fit(trial.train)
     shown = lists.lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     relevant = trial.relevant
     metrics = ranking_metrics(shown, relevant)
@@ -206,7 +208,7 @@ def _judge(entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int
 
 def _attack(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
     """Attack membership by lists; each metric is a mean with the ends of its interval."""
-    rows = membership(adapt(lambda: _make_recommender(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
+    rows = attack_membership(adapt(lambda: _make_recommender(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
@@ -223,7 +225,7 @@ def _attribute_auc(
     if len(values) != 2:
         return {}
     labels = (column[known].astype(str) == values[0]).astype(np.int64)
-    auc = from_lists(shown[known], labels, seed=seed)
+    auc = auc_of_lists(shown[known], labels, seed=seed)
     return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 
@@ -248,7 +250,8 @@ def _rmse(
         train, test = split.train, split.test
         people = np.unique(test.users).astype(np.int64)
         fitted = _make_recommender(entry)
-        fitted.fit(train)
+        with comparison():
+            fitted.fit(train)
     return rmse(*lists.stars_of(fitted, train, test, people))
 
 

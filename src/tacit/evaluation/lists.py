@@ -15,7 +15,7 @@ Kept         a contender's gain as a share of the rival's; below 0: worse than p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -31,6 +31,7 @@ from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
 from tacit.evaluation.runner import Progress, Runner
 from tacit.recommenders.base import Recommender
+from tacit.recommenders.fits_in_process import comparison
 from tacit.recommenders.model_files import model_kinds, model_reader
 
 SHARE = 0.2
@@ -41,6 +42,9 @@ LIST_LENGTH = 10
 """Length of a list."""
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
 """Penalties of the rival, of which the best on the test people counts."""
+
+_STREAM_OF_CONSENT = 3
+"""Second word of the seed by which consenting people are drawn."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -162,7 +166,8 @@ def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = Fal
         trial: The split.
         stars: Whether its predictions are stars, so that their error is computed.
     """
-    recommender.fit(trial.train)
+    with comparison():
+        recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     metrics = ranking_metrics(lists, trial.relevant)
     error = None
@@ -212,9 +217,14 @@ class Contender:
     """Further settings, of which the best on the test people counts."""
     stars: bool = False
     """Whether its predictions are stars."""
+    uses_consent: bool = False
+    """Whether it takes ids of people who agreed not to be protected, as `consented`."""
 
-    def variants(self) -> tuple[Recommender, ...]:
+    def variants(self, consented: Sequence[Any] = ()) -> tuple[Recommender, ...]:
         """Make an unfitted recommender for each of `several`.
+
+        Args:
+            consented: Ids of people who agreed not to be protected.
 
         Raises:
             ConfigError: No recommender has this name.
@@ -222,7 +232,10 @@ class Contender:
         kind = model_reader(self.model)
         if kind is None:
             raise ConfigError(f"No recommender '{self.model}'. Known: {', '.join(model_kinds())}.")
-        return tuple(kind(**{**self.settings, **each}) for each in self.several)
+        settings = dict(self.settings)
+        if self.uses_consent and len(consented):
+            settings["consented"] = consented
+        return tuple(kind(**{**settings, **each}) for each in self.several)
 
 
 POPULARITY = Contender("popularity", {"likes": True})
@@ -262,6 +275,7 @@ def evaluate_lists(
     target: str | None = None,
     seeds: Sequence[int] = range(LEAST_SEEDS),
     workers: int = 1,
+    consented_share: float = 0.0,
     progress: Progress | None = None,
 ) -> tuple[ListRow, ...]:
     """Judge popularity, the rival and the contenders on every split.
@@ -273,6 +287,8 @@ def evaluate_lists(
         target: Domain that lists are made in.
         seeds: Seeds of the splits; noise takes none.
         workers: Processes; 0 for all cores.
+        consented_share: Share of people, drawn by the seed, who agree not to be protected. Nobody
+            of them is judged, by any recommender.
         progress: Called with the number of steps done; each recommender on each split is one.
 
     Raises:
@@ -289,7 +305,8 @@ def evaluate_lists(
     others = [each for each in contenders if each.model not in (POPULARITY.model, rival.model)]
     judged = (POPULARITY, rival, *others)
     tasks = [(seed, contender) for contender in judged for seed in seeds]
-    with Runner((ratings, source, target), workers=workers) as runner:
+    experiment = (ratings, source, target, consented_share)
+    with Runner(experiment, workers=workers) as runner:
         by_task = iter(runner.run(_judge, tasks, progress or (lambda _: None)))
     by_contender = [_choose_best(list(islice(by_task, len(seeds)))) for _ in judged]
     popularity_ndcg = _mean_ndcg(by_contender[0])
@@ -301,11 +318,21 @@ def evaluate_lists(
 
 
 def _judge(
-    experiment: tuple[Ratings, str | None, str | None], seed: int, contender: Contender
+    experiment: tuple[Ratings, str | None, str | None, float], seed: int, contender: Contender
 ) -> list[ListFigures]:
-    ratings, source, target = experiment
+    ratings, source, target, consented_share = experiment
     trial = list_trial(ratings, source=source, target=target, seed=seed)
-    return [judge_lists(each, trial, stars=contender.stars) for each in contender.variants()]
+    consenting = draw_consenting(ratings, consented_share, seed)
+    if len(consenting):
+        trial = replace(trial, people=np.setdiff1d(trial.people, consenting))
+    variants = contender.variants(ratings.user_ids[consenting].tolist())
+    return [judge_lists(each, trial, stars=contender.stars) for each in variants]
+
+
+def draw_consenting(ratings: Ratings, share: float, seed: int) -> Ints:
+    """Draw the numbers of the people who agree not to be protected, sorted."""
+    order = np.random.default_rng((seed, _STREAM_OF_CONSENT)).permutation(ratings.n_users)
+    return np.sort(order[: round(share * ratings.n_users)])
 
 
 def _choose_best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:

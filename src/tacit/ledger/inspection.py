@@ -54,19 +54,32 @@ class Inspection:
     """All entries of the log, oldest first."""
 
 
+def _find_in_folder(folder: Path) -> Path:
+    """Find the ledger of a service's folder; ConfigError if it has none."""
+    file = folder / "budgets.db"
+    if not file.exists():
+        raise ConfigError(
+            f"{folder}: this folder has no ledger. Expected budgets.db, as a service has it; or "
+            "name the ledger's file, or its postgresql:// address as in tacit.toml."
+        )
+    return file
+
+
 def inspect_ledger(
     where: str | Path, *, second: str | Path | HeadStore | None = None
 ) -> Inspection:
     """Read all of a ledger, and compare it with the second place; changes neither.
 
     Args:
-        where: The path or the address.
+        where: The path or the address, or the folder of a service.
         second: The second place, as in `open_ledger`.
 
     Raises:
         ConfigError: There is no ledger.
         LedgerHeld: Something else than a service has the file.
     """
+    if Path(where).is_dir():
+        where = _find_in_folder(Path(where))
     engine, heads, path = connect_to(where, second, patience=30.0, owns=False)
     if path is not None and not path.exists():
         raise ConfigError("There is no ledger here. Check the path or the address.")

@@ -66,7 +66,7 @@ _NETWORK_FILE_SYSTEMS = frozenset(
     ]
 )
 _READER_SETTINGS = {"locking_mode": "exclusive", "foreign_keys": 1, "cell_size_check": 1}
-_OWNER_SETTINGS = {
+OWNER_SETTINGS = {
     **_READER_SETTINGS,  # the lock's mode before the journal's: then there is no shared memory
     "journal_mode": "wal",
     "synchronous": 2,  # each commit syncs the log
@@ -104,7 +104,7 @@ def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
     event.listen(
         made,
         "connect",
-        lambda raw, _: _take_file(raw, path, _OWNER_SETTINGS if owns else _READER_SETTINGS),
+        lambda raw, _: _take_file(raw, path, OWNER_SETTINGS if owns else _READER_SETTINGS),
     )
     event.listen(made, "begin", _begin)
     return made
@@ -244,7 +244,7 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
                     f"could lose spending (it says {found}). The ledger is not used."
                 )
         raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # now the lock is taken
-        if settings is _OWNER_SETTINGS:
+        if settings is OWNER_SETTINGS:
             raw.empty_log()
             raw.note_file(path)
             try:  # SQLite overlooks a folder that could not be synced, and with it the log's name

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.errors import ConfigError, DataError
-from tacit.recommenders.inputs import checked_ratings
 
 Ints = NDArray[np.int64]
 
@@ -28,6 +27,14 @@ class CatalogueChoices:
     """Item metadata that names domains."""
     features: Sequence[str] | None = None
     """Names of item metadata that tastes are made of; None: the usual ones; (): none."""
+    text: Sequence[str] = ()
+    """Names of item metadata with texts, of which dense features are made."""
+    vectors: str | None = None
+    """File of public vectors of items; None: there are none."""
+
+    @property
+    def has_dense_features(self) -> bool:
+        return bool(self.text) or self.vectors is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +101,7 @@ def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Colum
     Raises:
         DataError: the metadata is missing, or one of `names` is not in it.
     """
-    domains = catalogue.item_metadata.get(column)
+    domains = catalogue.public_metadata.get(column)
     if domains is None:
         raise DataError(
             f"the items have no '{column}'",
@@ -118,10 +125,9 @@ def checked_catalogue(ratings: RatingsSource) -> Ratings:
     """Items, metadata and scale of some ratings.
 
     Raises:
-        DataError: these are no ratings, or one is off the scale.
+        DataError: a rating is off the scale.
     """
     catalogue = catalogue_of(ratings)
-    checked_ratings(catalogue)
     if not catalogue.scale.holds(catalogue.values).all():
         raise DataError("a rating is off the scale", expected=str(catalogue.scale))
     return catalogue

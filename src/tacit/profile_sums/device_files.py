@@ -1,7 +1,7 @@
 """The file from which devices make lists; `tacit.designs.private.device` reads it.
 
-All of it was released or is public. Its numbers have 16 bits, so scores differ a little from those
-of the model.
+All of it was released or is public. Its numbers have 16 bits, those of the map of own likes 32, so
+scores differ a little from those of the model.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit import container
 from tacit.privacy import Guarantee
@@ -22,11 +23,13 @@ from tacit.profile_sums.sums.top_items import TopItemsModel
 from tacit.recommenders.headers import items_to_header
 
 _LARGEST_INT16 = 2**15 - 1
+_LARGEST_INT32 = 2**31 - 1
 
 
 def pack_device_file(fitted: FittedLists, card: Guarantee) -> bytes:
     """Pack what devices need to make lists, with the card of the model."""
-    numbers, units = _quantize(_float_arrays(fitted))
+    numbers, units = _quantize(_float_arrays(fitted), _LARGEST_INT16, "<i2")
+    exact_numbers, exact_units = _quantize(_exact_arrays(fitted), _LARGEST_INT32, "<i4")
     scale = fitted.scale
     header = {
         **items_to_header(fitted.item_ids, fitted.titles),
@@ -37,12 +40,13 @@ def pack_device_file(fitted: FittedLists, card: Guarantee) -> bytes:
         "message": MESSAGE,
         "version": VERSION,
         "mode": fitted.released.mode,
-        "units": units,
+        "units": units | exact_units,
         "low": fitted.settings.other_weight,
         "clip": fitted.settings.personal_clip,
         "beside": POPULARITY_WEIGHT_OF_TOP_ITEMS,
+        "named_features": _length_of_named_features(fitted),
     }
-    return container.pack(header, numbers | _place_arrays(fitted))
+    return container.pack(header, numbers | exact_numbers | _place_arrays(fitted))
 
 
 def _float_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
@@ -55,7 +59,30 @@ def _float_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
         arrays["mean"] = model.centre.mean
         arrays["directions"] = model.directions
         arrays["items"] = model.items
+        if fitted.dense_columns:
+            columns = model.features.shape[1] - fitted.dense_columns
+            arrays["dense"] = model.features[:, columns:].toarray()
+    if fitted.released.consented is not None:
+        arrays["consented"] = fitted.released.consented.data
     return arrays
+
+
+def _length_of_named_features(fitted: FittedLists) -> float:
+    """Length of an item's row of named features: 1 where there are no dense ones beside them."""
+    model = fitted.released.personal
+    if not isinstance(model, TasteModel) or not fitted.dense_columns:
+        return 1.0
+    columns = model.features.shape[1] - fitted.dense_columns
+    named = sparse.csr_array(model.features[:, :columns])
+    return float(np.sqrt((named**2).sum(axis=1).max(initial=0.0)))
+
+
+def _exact_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
+    """Give the map of own likes: a small matrix whose errors every item would share."""
+    model = fitted.released.personal
+    if not isinstance(model, TasteModel) or model.own_likes is None:
+        return {}
+    return {"own_likes": model.own_likes.matrix, "own_likes_mean": model.own_likes.mean}
 
 
 def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
@@ -64,14 +91,20 @@ def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
     if isinstance(model, TopItemsModel):
         arrays = {"context": model.context, "targets": model.targets}
     if isinstance(model, TasteModel):
-        arrays = {"offsets": model.features.indptr, "columns": model.features.indices}
+        columns = model.features.shape[1] - fitted.dense_columns
+        named = sparse.csr_array(model.features[:, :columns])
+        arrays = {"offsets": named.indptr, "columns": named.indices}
+    if fitted.released.consented is not None:
+        weights = fitted.released.consented
+        arrays["consented_offsets"] = weights.indptr
+        arrays["consented_columns"] = weights.indices
     return {name: places.astype("<i4") for name, places in arrays.items()}
 
 
 def _quantize(
-    arrays: dict[str, NDArray[np.float64]],
+    arrays: dict[str, NDArray[np.float64]], largest: int, dtype: str
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Round to whole numbers of 16 bits.
+    """Round to whole numbers of at most `largest`.
 
     Returns:
         The numbers, and their units: one for a vector, one for each column of a table.
@@ -79,8 +112,8 @@ def _quantize(
     numbers: dict[str, NDArray[Any]] = {}
     units: dict[str, Any] = {}
     for name, values in arrays.items():
-        unit = np.abs(values).max(axis=0, initial=0.0) / _LARGEST_INT16
+        unit = np.abs(values).max(axis=0, initial=0.0) / largest
         unit = np.where(unit > 0, unit, 1.0)
         units[name] = unit.tolist()
-        numbers[name] = np.round(values / unit).astype("<i2")
+        numbers[name] = np.round(values / unit).astype(dtype)
     return numbers, units

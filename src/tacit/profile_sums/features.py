@@ -45,6 +45,7 @@ class FeatureTables:
 
     @property
     def width(self) -> int:
+        """Number of features."""
         return int(self.context.shape[1])
 
 
@@ -88,13 +89,31 @@ def feature_columns(
     Raises:
         DataError: a value is NaN, or the items do not have a metadata of one of the names.
     """
+    cells = _name_features(catalogue, names)
+    if not any(cells):
+        return (), sparse.csr_array((catalogue.n_items, 0))
+    columns = _choose_columns(cells)
+    return columns, _matrix_of_columns(cells, columns)
+
+
+def rows_in_columns(
+    catalogue: Ratings, names: Sequence[str] | None, columns: Sequence[str]
+) -> sparse.csr_array:
+    """Make (items, f) rows in columns that were chosen before, as `feature_columns` makes them.
+
+    Features without a column are left out; an item without any has the column for that, or a row of
+    zeros where there is none.
+    """
+    return _matrix_of_columns(_name_features(catalogue, names), columns)
+
+
+def _name_features(catalogue: Ratings, names: Sequence[str] | None) -> Values:
+    """List each item's features, as NAME=VALUE."""
     cells: Values = [[] for _ in range(catalogue.n_items)]
     for name, values in item_features(catalogue, names).items():
         for cell, bands in zip(cells, _split_into_bands(name, values), strict=True):
             cell += [f"{name}={band}" for band in bands]
-    if not any(cells):
-        return (), sparse.csr_array((catalogue.n_items, 0))
-    return _matrix_of_columns(cells)
+    return cells
 
 
 def _split_into_bands(name: str, values: Values) -> Values:
@@ -133,21 +152,26 @@ def _parse_number(value: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _matrix_of_columns(cells: Values) -> tuple[tuple[str, ...], sparse.csr_array]:
+def _choose_columns(cells: Values) -> tuple[str, ...]:
     """Keep the most frequent columns, and one for items without any of them if there are some."""
     counts = Counter(value for cell in cells for value in cell)
     ranked = sorted(counts, key=lambda value: (-counts[value], value))
     names = ranked[:MOST_COLUMNS]
     if any(not set(cell) & set(names) for cell in cells):
         names = [*ranked[: MOST_COLUMNS - 1], UNKNOWN]
-    column_of = {value: column for column, value in enumerate(names)}
+    return tuple(names)
+
+
+def _matrix_of_columns(cells: Values, columns: Sequence[str]) -> sparse.csr_array:
+    """Make (items, columns) rows of L2 norm 1."""
+    column_of = {value: column for column, value in enumerate(columns)}
+    unknown = [column_of[UNKNOWN]] if UNKNOWN in column_of else []
     rows = []
     for cell in cells:
         row = sorted(column_of[value] for value in cell if value in column_of)
-        rows.append(row or [column_of[UNKNOWN]])
+        rows.append(row or unknown)
     lengths = np.array([len(row) for row in rows])
-    columns = np.concatenate(rows).astype(np.int32)
-    values = np.repeat(1 / np.sqrt(lengths), lengths)
+    entries = np.array([column for row in rows for column in row], dtype=np.int32)
+    values = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    shape = (len(rows), len(names))
-    return tuple(names), sparse.csr_array((values, columns, offsets), shape=shape)
+    return sparse.csr_array((values, entries, offsets), shape=(len(rows), len(columns)))

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.ratings import RatingScale
 from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.profile_sums.catalogue import CatalogueChoices
-from tacit.profile_sums.fits import fits_from_header, fits_to_header
+from tacit.profile_sums.events import noise_multipliers
+from tacit.profile_sums.fits import Fit, fits_from_header, fits_to_header
 from tacit.profile_sums.fitted_lists import FittedLists
+from tacit.profile_sums.own_likes import OwnLikesMap
+from tacit.profile_sums.plan_files import state_from_parts, state_to_parts
 from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.top_items import TopItemsModel
 from tacit.profile_sums.usefulness import Usefulness
+from tacit.recommenders.header_types import check_types, make_from_header
 from tacit.recommenders.headers import (
     ids_from_header,
     items_to_header,
+    names_from_header,
+    number_from_header,
     read_array,
     read_floats,
+    read_places,
+    scale_from_header,
     titles_from_header,
 )
-from tacit.recommenders.public_facts import PUBLIC_FACTS
+from tacit.recommenders.public_facts import CONDITIONS
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1
@@ -53,11 +60,17 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
         "mode": released.mode,
         "usefulness": asdict(released.usefulness),
         "deviation": released.deviation,
+        "dense_columns": fitted.dense_columns,
+        "consenting": fitted.consenting,
         **items_to_header(fitted.item_ids, fitted.titles),
     }
     arrays = _released_to_arrays(released)
     if fitted.stars is not None:
         arrays |= _stars_to_arrays(fitted.stars)
+    header["plan"] = None
+    if fitted.plan is not None:
+        header["plan"], plan_arrays = state_to_parts(fitted.plan)
+        arrays |= plan_arrays
     return header, arrays
 
 
@@ -70,7 +83,15 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
     if header["version"] != VERSION:
         raise ValueError("it was written by another version of this design")
     settings = settings_from_header(header["settings"])
-    fits, lifetime = fits_from_header(header["releases"], settings)
+    plan = None if header["plan"] is None else state_from_parts(header["plan"], arrays)
+
+    def expected_noises(fits: Sequence[Fit]) -> Sequence[float]:
+        """Multipliers of the last fit: by its place in the plan, or by the settings."""
+        if plan is None:
+            return noise_multipliers(settings)
+        return plan.plan.noises(plan.plan.count(fits))
+
+    fits, lifetime = fits_from_header(header["releases"], expected_noises)
     item_ids = ids_from_header(header["items"])
     context = header["context"]
     one_domain = context is None
@@ -81,7 +102,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         stars = _stars_from_arrays(arrays, len(item_ids), further_items)
     fitted = FittedLists(
         settings=settings,
-        choices=CatalogueChoices(**header["parameters"]),
+        choices=choices_from_header(header["parameters"]),
         fits=fits,
         lifetime=lifetime,
         released=_released_from_parts(header, arrays, len(context_ids), len(item_ids)),
@@ -89,11 +110,14 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         item_ids=item_ids,
         context_ids=context_ids,
         one_domain=one_domain,
-        scale=RatingScale(*header["scale"]),
-        feature_names=tuple(header["feature_names"]),
+        scale=scale_from_header(header["scale"]),
+        feature_names=names_from_header(header["feature_names"]),
         titles=titles_from_header(header),
+        dense_columns=int(header["dense_columns"]),
+        consenting=int(header["consenting"]),
+        plan=plan,
     )
-    if not set(fitted.assumed_public) <= set(PUBLIC_FACTS):
+    if not set(fitted.assumed_public) <= set(CONDITIONS):
         raise ValueError("it takes something unknown for public")
     if tuple(header["taken"]) != fitted.assumed_public:
         raise ValueError("what it takes for public is not what its fits do")
@@ -108,9 +132,11 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
 
 def settings_from_header(header: Mapping[str, Any]) -> Settings:
     """Read what `settings_to_header` wrote."""
+    check_types(Settings, {**header, "epsilon": 1.0})
     values = dict(header)
     values["shares"] = tuple(header["shares"])
-    values["epsilon"] = float(header["epsilon"])
+    if header["epsilon"] == "inf":
+        values["epsilon"] = math.inf
     return Settings(**values)
 
 
@@ -121,7 +147,15 @@ def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
         "target": _plain_names(choices.target),
         "domain": _plain_names(choices.domain),
         "features": _plain_names(choices.features),
+        "text": list(choices.text),
+        "vectors": choices.vectors,
     }
+
+
+def choices_from_header(header: Mapping[str, Any]) -> CatalogueChoices:
+    """Read what `choices_to_header` wrote."""
+    choices = make_from_header(CatalogueChoices, header)
+    return replace(choices, text=tuple(choices.text))
 
 
 def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
@@ -130,6 +164,11 @@ def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
 
 def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"means": released.means}
+    if released.consented is not None:
+        weights = released.consented
+        arrays["consented_offsets"] = weights.indptr.astype(np.int64)
+        arrays["consented_columns"] = weights.indices.astype(np.int32)
+        arrays["consented_values"] = weights.data
     model = released.personal
     if isinstance(model, TopItemsModel):
         arrays["context"] = model.context
@@ -141,6 +180,11 @@ def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
         arrays["directions"] = model.directions
         arrays["items"] = model.items
         arrays["deviation"] = np.array([model.deviation])
+        arrays["head"] = np.array([model.head])
+        arrays["count_weight"] = np.array([model.count_weight])
+        if model.own_likes is not None:
+            arrays["own_likes"] = model.own_likes.matrix
+            arrays["own_likes_mean"] = model.own_likes.mean
         arrays["feature_offsets"] = model.features.indptr.astype(np.int64)
         arrays["feature_columns"] = model.features.indices.astype(np.int32)
         arrays["feature_values"] = model.features.data
@@ -152,40 +196,69 @@ def _released_from_parts(
 ) -> ReleasedLists:
     """Read the release of so many context and target items."""
     means = read_floats(arrays, "means", targets)
-    usefulness = Usefulness(**header["usefulness"])
-    deviation, mode = float(header["deviation"]), header["mode"]
-    if not math.isfinite(deviation):
-        raise ValueError("the noise of its counts is not finite")
+    usefulness = make_from_header(Usefulness, header["usefulness"])
+    deviation, mode = number_from_header(header["deviation"]), header["mode"]
+    if usefulness.worthwhile != (mode != "popularity"):
+        raise ValueError("its mode is not what it says of its lists")
     if mode == "popularity":
         return ReleasedLists(means, deviation, None, usefulness)
     if mode == "top-items":
         top_items = _top_items_from_arrays(arrays, context, targets)
         return ReleasedLists(means, deviation, top_items, usefulness)
     if mode == "taste":
-        tastes = _tastes_from_arrays(arrays, context, targets)
-        return ReleasedLists(means, deviation, tastes, usefulness)
+        one_domain = header["context"] is None
+        tastes = _tastes_from_arrays(arrays, context, targets, one_domain=one_domain)
+        consented = _consented_from_arrays(arrays, targets) if one_domain else None
+        return ReleasedLists(means, deviation, tastes, usefulness, consented)
     raise ValueError(f"it has no mode '{mode}'")
 
 
 def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
-    rows = _places(arrays, "context", context)
-    columns = _places(arrays, "targets", targets)
+    rows = read_places(arrays, "context", context)
+    columns = read_places(arrays, "targets", targets)
     return TopItemsModel(rows, columns, read_floats(arrays, "weights", len(rows), len(columns)))
 
 
-def _tastes_from_arrays(arrays: Arrays, context: int, targets: int) -> TasteModel:
+def _tastes_from_arrays(
+    arrays: Arrays, context: int, targets: int, *, one_domain: bool
+) -> TasteModel:
     mean = read_floats(arrays, "mean", None)
     directions = read_floats(arrays, "directions", len(mean), None)
     items = read_floats(arrays, "items", targets, directions.shape[1])
     offsets = read_array(arrays, "feature_offsets", context + 1).astype(np.int64)
-    columns = _places(arrays, "feature_columns", len(mean)).astype(np.int32)
+    columns = read_places(arrays, "feature_columns", len(mean)).astype(np.int32)
     values = read_floats(arrays, "feature_values", len(columns))
     if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
         raise ValueError("the features do not fit the list of items")
     features = sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
-    deviation = float(read_floats(arrays, "deviation", 1)[0])
-    return TasteModel(features, centre, directions, items, deviation)
+    own_likes = None
+    if one_domain:
+        k = directions.shape[1]
+        matrix = read_floats(arrays, "own_likes", k, k)
+        own_likes = OwnLikesMap(matrix, read_floats(arrays, "own_likes_mean", k))
+    return TasteModel(
+        features=features,
+        centre=centre,
+        directions=directions,
+        items=items,
+        deviation=float(read_floats(arrays, "deviation", 1)[0]),
+        own_likes=own_likes,
+        head=int(read_array(arrays, "head", 1)[0]),
+        count_weight=float(read_floats(arrays, "count_weight", 1)[0]),
+    )
+
+
+def _consented_from_arrays(arrays: Arrays, items: int) -> sparse.csr_array | None:
+    """Read weights between items that consenting people gave; None where there are none."""
+    if "consented_offsets" not in arrays:
+        return None
+    offsets = read_array(arrays, "consented_offsets", items + 1).astype(np.int64)
+    columns = read_places(arrays, "consented_columns", items).astype(np.int32)
+    values = read_floats(arrays, "consented_values", len(columns))
+    if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
+        raise ValueError("the consenting people's weights do not fit the list of items")
+    return sparse.csr_array((values, columns, offsets), shape=(items, items))
 
 
 def _stars_to_arrays(stars: StarModel) -> dict[str, NDArray[Any]]:
@@ -208,11 +281,3 @@ def _stars_from_arrays(arrays: Arrays, targets: int, further_items: int) -> Star
     if (variances <= 0).any():
         raise ValueError("'star_variances' has numbers that are not above 0")
     return StarModel(mean, effects, read_floats(arrays, "star_loadings", items, None), variances)
-
-
-def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
-    places = read_array(arrays, name, None)
-    inside = not places.size or 0 <= places.min() <= places.max() < below
-    if places.dtype.kind != "i" or not inside:
-        raise ValueError(f"'{name}' does not fit the list of items")
-    return places.astype(np.int64)

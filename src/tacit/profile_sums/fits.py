@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from tacit.accounting import GDPAccountant
+from tacit.data.stored_ratings import RatingsSource
 from tacit.profile_sums.events import combined_noise, compose_noises, noise_multipliers
 from tacit.profile_sums.settings import Settings
+from tacit.recommenders.fits_in_process import FitCounter
 
 MICRO_RHO = 10**6
 """Steps of a ledger in one unit of rho."""
@@ -34,12 +36,20 @@ class Fit:
     """What it read off the ratings and took for public: names of `public_facts`."""
     failed: bool = field(default=False, compare=False)
     """Whether it stopped after its first sum, and so released nothing."""
+    plan: str = field(default="", compare=False)
+    """Name of the plan that it is of; empty: of none."""
 
     @classmethod
     def with_random_name(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
         """Name a fit that is about to be made."""
-        noises = tuple(noise_multipliers(settings))
-        return cls(secrets.token_hex(8), noises, tuple(assumed_public))
+        return cls.of_noises(noise_multipliers(settings), assumed_public)
+
+    @classmethod
+    def of_noises(
+        cls, noises: Sequence[float], assumed_public: Sequence[str] = (), plan: str = ""
+    ) -> Fit:
+        """Name a fit with these noise multipliers that is about to be made."""
+        return cls(secrets.token_hex(8), tuple(noises), tuple(assumed_public), plan=plan)
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> Fit:
@@ -47,12 +57,13 @@ class Fit:
         name, noises, assumed_public = row[:3]
         multipliers = tuple(float(noise) for noise in noises)
         facts = tuple(str(fact) for fact in assumed_public)
-        return cls(str(name), multipliers, facts, failed=row[3:] == [True])
+        failed, plan = row[3:] if len(row) > 3 else (False, "")
+        return cls(str(name), multipliers, facts, failed=bool(failed), plan=str(plan))
 
     def to_row(self) -> list[Any]:
-        """JSON values; a fourth one only where the fit failed."""
+        """JSON values; two more only where the fit failed or is of a plan."""
         row: list[Any] = [self.name, list(self.noises), list(self.assumed_public)]
-        return [*row, True] if self.failed else row
+        return [*row, self.failed, self.plan] if self.failed or self.plan else row
 
     @property
     def rho(self) -> Fraction:
@@ -62,8 +73,29 @@ class Fit:
 
     @property
     def steps(self) -> int:
-        """rho in millionths, rounded up: what a ledger charges."""
+        """Rho in millionths, rounded up: what a ledger charges."""
         return math.ceil(self.rho * MICRO_RHO)
+
+
+FITS_IN_PROCESS: FitCounter[Fit] = FitCounter()
+"""Fits that this process has made, of all designs that are made of these sums."""
+
+
+def count_fit(
+    ratings: RatingsSource,
+    new_fit: Fit,
+    others: Sequence[Fit] = (),
+    check: Callable[[tuple[Fit, ...]], None] | None = None,
+) -> tuple[Fit, ...]:
+    """Count a fit before its first draw, as `FitCounter.add` does.
+
+    A fit without noise is on its own card alone, which says that nobody is protected.
+    """
+    if all(new_fit.noises):
+        return FITS_IN_PROCESS.add(ratings, new_fit, others, check)
+    if check is not None:
+        check(tuple(others))
+    return (*others, new_fit)
 
 
 def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
@@ -86,18 +118,22 @@ def fits_to_header(fits: Sequence[Fit], lifetime: float | None) -> dict[str, Any
 
 
 def fits_from_header(
-    header: Mapping[str, Any], settings: Settings
+    header: Mapping[str, Any], expected_noises: Callable[[Sequence[Fit]], Sequence[float]]
 ) -> tuple[tuple[Fit, ...], float | None]:
-    """Read what `fits_to_header` wrote, of a model that was fitted with these settings.
+    """Read what `fits_to_header` wrote.
+
+    Args:
+        header: JSON values.
+        expected_noises: From all fits to the noise multipliers that the last one has to have.
 
     Raises:
-        ValueError: the fits make no sense, or the last one has other noise than the settings.
+        ValueError: the fits make no sense, or the last one has other noise than expected.
     """
     lifetime = header["lifetime"]
     fits = tuple(Fit.from_row(row) for row in header["fits"])
     if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
         raise ValueError("its list of fits is empty or has negative noise")
-    expected = combined_noise(noise_multipliers(settings))
+    expected = combined_noise(expected_noises(fits))
     if not math.isclose(combined_noise(fits[-1].noises), expected, rel_tol=1e-5):
-        raise ValueError("its last fit has other noise than its settings")
+        raise ValueError("its last fit has other noise than its settings or its plan")
     return fits, None if lifetime is None else float(lifetime)

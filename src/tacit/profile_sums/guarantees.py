@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
@@ -26,18 +27,58 @@ def card_before_fit(settings: Settings) -> Guarantee:
     return card_of_fits((Fit.with_random_name(settings),), settings.delta)
 
 
-def card_of_fits(fits: Sequence[Fit], delta: float, *, usefulness: str = "") -> Guarantee:
-    """Card of the last of some fits, and of all before it.
+def card_of_fits(
+    fits: Sequence[Fit],
+    delta: float,
+    *,
+    usefulness: str = "",
+    planned: Sequence[Fit] = (),
+    consenting: int = 0,
+) -> Guarantee:
+    """Card of the last of some fits, of all before it, and of all that its plan still has.
 
     Args:
         fits: All fits of these people.
         delta: Probability that the bound of epsilon fails.
         usefulness: What was released about how useful lists are, in words; none of the claim.
+        planned: Fits that are still to come in the last fit's plan.
+        consenting: Number of people who agreed not to be protected and were learned from.
     """
     has_noise = all(noise > 0 for fit in fits for noise in fit.noises)
+    if not has_noise and all(fits[-1].noises):
+        return card_after_fit_without_noise()
     if not has_noise:
         return card_without_noise()
-    return _card_with_noise(fits, delta, usefulness)
+    card = _card_with_noise(fits, delta, usefulness, planned)
+    return card if not consenting else _add_consenting(card, consenting)
+
+
+def _add_consenting(card: Guarantee, people: int) -> Guarantee:
+    """State the two groups: those who are protected, and those who agreed not to be."""
+    return replace(
+        card,
+        sentence=(
+            f"For everybody who never agreed to give it up: {card.sentence} {people} people agreed "
+            "not to be protected: they have no claim, and their likes can be read out of the model "
+            "file."
+        ),
+        protects=f"{card.protects}, of everybody who never agreed not to be protected",
+        basis=Basis.CONDITIONAL,
+        assumptions=(
+            *card.assumptions,
+            (
+                "who agreed was fixed without other people's rows: by their own data, public "
+                "values, releases and their own lists"
+            ),
+        ),
+        not_covered=(
+            *card.not_covered,
+            (
+                f"the {people} people who agreed not to be protected; one who withdraws is left "
+                "out of the next file, and files already given out stay out"
+            ),
+        ),
+    )
 
 
 def card_without_noise() -> Guarantee:
@@ -59,15 +100,35 @@ def card_without_noise() -> Guarantee:
     )
 
 
-def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guarantee:
+def card_after_fit_without_noise() -> Guarantee:
+    """Card of a fit with noise, where one of the fits before it had none."""
+    return replace(
+        card_without_noise(),
+        sentence=(
+            "Nobody is protected: an earlier fit of these people, counted here, had no noise. Fit "
+            "a new object where that one was never published."
+        ),
+    )
+
+
+def _card_with_noise(
+    fits: Sequence[Fit], delta: float, usefulness: str, planned: Sequence[Fit]
+) -> Guarantee:
     assumed_public = list_assumed_public(fits)
-    epsilon = total_epsilon(fits, delta)
+    epsilon = total_epsilon((*fits, *planned), delta)
     sentence = (
         f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
         "for each person's whole profile, in all domains together."
     )
     counted_fits = "one fit"
-    if len(fits) > 1:
+    if fits[-1].plan:
+        made = sum(fit.plan == fits[-1].plan for fit in fits)
+        counted_fits = f"all {made + len(planned)} fits of the plan"
+        before = len(fits) - made
+        if before:
+            counted_fits += f", and {before} before it"
+        sentence += f" That is {counted_fits}, from the first day; {made} of them are made."
+    elif len(fits) > 1:
         counted_fits = f"all {len(fits)} fits"
         last_epsilon = total_epsilon(fits[-1:], delta)
         sentence += (

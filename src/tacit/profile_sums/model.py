@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,13 +19,13 @@ from tacit.profile_sums import guarantees
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.device_files import pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
-from tacit.profile_sums.fits import Fit
-from tacit.profile_sums.fitted_lists import FittedLists, fit_lists, prepare_fit
+from tacit.profile_sums.fits import Fit, count_fit
+from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, fit_lists, prepare_fit
 from tacit.profile_sums.people import read_history
 from tacit.profile_sums.release import ReleasedLists, describe_release
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.scoring import (
-    Reason,
+    Reasons,
     largest_reasons,
     personal_scores,
     score_items,
@@ -33,6 +34,7 @@ from tacit.profile_sums.scoring import (
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode, Settings
 from tacit.recommenders import base, inputs
 from tacit.recommenders.base import Floats, History, Recommendations
+from tacit.recommenders.public_facts import UNKNOWN_SPENDING
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
@@ -49,7 +51,7 @@ class PrivateLists(base.ItemRecommender):
         domain: Name of the item metadata that names domains.
         features: Names of public item metadata that tastes are made of; None: genres, tags,
             categories, year, price where there are any; (): none.
-        mode: "auto": by the noisy number of people; "taste"; "top-items".
+        mode: "auto": by the noisy counts; "taste"; "top-items".
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
         stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
 
@@ -105,18 +107,46 @@ class PrivateLists(base.ItemRecommender):
     def fit(self, ratings: RatingsSource, y: None = None) -> Self:
         """Learn from everybody.
 
+        Earlier fits of this object, and of equal ratings in this process, are on the card.
+
         Args:
-            ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
+            ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
+                data frame is read as `tacit.ratings_from` reads it.
             y: Not used, as scikit-learn has it.
 
         Raises:
             DataError: the ratings or the catalogue cannot be used.
             ConfigError: the parameters do not fit them.
         """
-        prepared = prepare_fit(ratings, self.settings, self.choices)
+        ratings = inputs.as_ratings_source(ratings)
+        own = self.fitted_.fits if hasattr(self, "fitted_") else ()
+        return self.fit_part(ratings, ratings, own)
+
+    def fit_part(self, part: RatingsSource, ratings: RatingsSource, earlier: Sequence[Fit]) -> Self:
+        """Learn from a part of some ratings; the fit counts as one of all of them.
+
+        Args:
+            part: What is learned from.
+            ratings: What it is a part of.
+            earlier: Fits of these people that are on the card, too.
+
+        Raises:
+            DataError: the ratings or the catalogue cannot be used.
+            ConfigError: the parameters do not fit them.
+        """
+        prepared = prepare_fit(part, self.settings, self.choices)
+        prepared = self._state_spending(prepared, is_first=not earlier)
         new_fit = Fit.with_random_name(prepared.settings, prepared.assumed_public)
-        self._hold(fit_lists(prepared, (new_fit,), None), prepared.catalogue)
+        fits = count_fit(ratings, new_fit, earlier)
+        self._hold(fit_lists(prepared, fits, None), prepared.catalogue)
         return self
+
+    def _state_spending(self, prepared: PreparedFit, *, is_first: bool) -> PreparedFit:
+        """Add to a clone's first fit that nothing is known of earlier ones."""
+        if not (self.is_clone and is_first):
+            return prepared
+        conditions = (*prepared.assumed_public, UNKNOWN_SPENDING)
+        return replace(prepared, assumed_public=conditions)
 
     def _hold(self, fitted: FittedLists, people: Ratings | None) -> None:
         """Take over what a fit left. people: the ratings that were fitted to."""
@@ -203,7 +233,7 @@ class PrivateLists(base.ItemRecommender):
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
-    ) -> tuple[Reason, ...]:
+    ) -> Reasons:
         """Explain an item's score by own items and by features of them, largest first.
 
         Made from the release and the person's own rows: it spends nothing. Empty where everybody
@@ -225,10 +255,10 @@ class PrivateLists(base.ItemRecommender):
             raise DataError("no such item among those that lists are made of", found=item)
         parts = split_score(profile, ids.index(item), self.released_, self.settings_)
         own_ids = self.context_ids_[parts.items].tolist()
-        return (
-            *largest_reasons("item", own_ids, parts.added_by_item, n),
-            *largest_reasons("feature", self.fitted_.feature_names, parts.added_by_feature, n),
-        )
+        of_items = largest_reasons("item", own_ids, parts.added_by_item, n)
+        names = self.fitted_.named_features
+        of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
+        return Reasons((*of_items, *of_features))
 
     def device_file(self) -> bytes:
         """Pack what devices need to make lists: all of it is released or public.
@@ -240,9 +270,14 @@ class PrivateLists(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        usefulness = self.summary()
-        fits, delta = self.fitted_.fits, self.settings_.delta
-        card = guarantees.card_of_fits(fits, delta, usefulness=usefulness)
+        usefulness, fitted = self.summary(), self.fitted_
+        card = guarantees.card_of_fits(
+            fitted.fits,
+            self.settings_.delta,
+            usefulness=usefulness,
+            planned=fitted.planned_fits,
+            consenting=fitted.consenting,
+        )
         return (card,)
 
     def summary(self) -> str:

@@ -117,6 +117,38 @@ def read_people(
     return read(ratings)
 
 
+def renumber_items(people: People, context: Ints, targets: Ints) -> People:
+    """Give the items of profiles other places, in memory or where the rows are stored.
+
+    Args:
+        people: Everybody's profile.
+        context: (context items,) new place of each, ascending.
+        targets: (target items,) likewise.
+    """
+    renumber = partial(_renumber_block, context=context, targets=targets)
+    if isinstance(people, StoredProfiles):
+        return StoredProfiles(
+            people.ratings, _ReadRenumbered(people.read, renumber), people.one_domain
+        )
+    return renumber(people)
+
+
+def _renumber_block(block: Profiles, context: Ints, targets: Ints) -> Profiles:
+    items = context[block.items].astype(np.int32)
+    return block._replace(items=items, likes=targets[block.likes].astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class _ReadRenumbered:
+    """Reads the profiles of a block and renumbers their items."""
+
+    read: Callable[[Ratings], Profiles]
+    renumber: Callable[[Profiles], Profiles]
+
+    def __call__(self, block: Ratings) -> Profiles:
+        return self.renumber(self.read(block))
+
+
 def total_over_ratings(
     ratings: RatingsSource, add: Callable[[Ratings], NDArray[Any]]
 ) -> NDArray[Any]:
@@ -154,7 +186,8 @@ def read_history(
     Raises:
         DataError: a rating is off the scale, or the ids are of another type than the model's.
     """
-    if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
+    is_frame = hasattr(history, "columns")
+    if is_frame or isinstance(history, str | Mapping) or not isinstance(history, Iterable):
         return checked_history(history, ids, scale)
     likes = checked_ids(history, "history")
     check_id_type(likes, ids)

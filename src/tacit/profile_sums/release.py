@@ -12,6 +12,7 @@ Assumptions  catalogue, metadata, rating scale and settings are public.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,26 +24,41 @@ from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.errors import ConfigError
 from tacit.profile_sums.events import LIST_SUMS, combined_noise, noise_multipliers
 from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.own_likes import OwnLikesMap, fit_own_likes
 from tacit.profile_sums.people import People
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums.counts import Counts, profile_centre, release_counts
-from tacit.profile_sums.sums.item_tastes import release_item_tastes
+from tacit.profile_sums.sums.counts import (
+    Counts,
+    CountTable,
+    make_counts,
+    profile_centre,
+    release_count_table,
+)
+from tacit.profile_sums.sums.item_tastes import (
+    ItemTable,
+    choose_query,
+    make_item_tastes,
+    release_item_table,
+)
 from tacit.profile_sums.sums.moment import release_whitening
+from tacit.profile_sums.sums.popular_counts import (
+    PopularTable,
+    merge_popular_counts,
+    release_popular_counts,
+)
 from tacit.profile_sums.sums.products import release_directions
 from tacit.profile_sums.sums.top_items import TopItemsModel, head_size, release_top_items
 from tacit.profile_sums.usefulness import (
+    LEAST_POPULAR,
     Usefulness,
-    list_gain,
     people_needed,
     popular_above_noise,
 )
 
 Floats = NDArray[np.float64]
-PersonalMode = Literal["taste", "top-items"]
+Ints = NDArray[np.int64]
 ReleasedMode = Literal["taste", "top-items", "popularity"]
 
-FEWEST_FOR_TASTES = 300.0
-"""Effective population below which top items serve better than tastes."""
 MOST_FOR_TASTES_ACROSS = 4300.0
 """Effective population above which, across domains, top items serve better than tastes."""
 
@@ -61,6 +77,43 @@ class TasteModel:
     """(target items, k) B, the tastes of each item's likers."""
     deviation: float
     """Standard deviation of the noise in an entry of B before shrinking."""
+    own_likes: OwnLikesMap | None
+    """What likes add to a person's taste; None across domains."""
+    head: int
+    """Number of items that sum 3 asked about."""
+    count_weight: float
+    """Norm of one person's counts in sum 3; 0 without noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class TasteSums:
+    """The releases of sums 2a, 2b and 3, and the map that they are measured with."""
+
+    centre: ProfileCentre
+    """What profiles are measured from, by sum 1."""
+    directions: Floats
+    """(f, k) V, by sums 2a and 2b."""
+    table: ItemTable
+    """Sum 3."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedSums:
+    """The sums of lists as they were released; all else is made from them."""
+
+    count_table: CountTable
+    """Sum 1 as it was drawn."""
+    counts: Counts
+    """Sum 1 as shares of people."""
+    later: TasteSums | PopularTable | TopItemsModel | None
+    """What the later sums asked; None for too few people: then nothing."""
+    usefulness: Usefulness
+    """What sum 1 says about lists."""
+
+    @property
+    def one_domain(self) -> bool:
+        """Whether context and target items are the same."""
+        return self.count_table.context_items == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,26 +123,26 @@ class ReleasedLists:
     means: Floats
     """(target items,) released shares of likes: popularity."""
     deviation: float
-    """Standard deviation of their noise."""
+    """Standard deviation of the noise in the shares of sum 1."""
     personal: TasteModel | TopItemsModel | None
     """What personal lists are scored with; None where only popularity was released."""
     usefulness: Usefulness
     """What the release says about its own lists."""
+    consented: sparse.csr_array | None = None
+    """(items, items) what a like of one item adds to another, by people who agreed not to be
+    protected; of tastes in one domain alone."""
 
     @property
     def mode(self) -> ReleasedMode:
+        """Mode of the release: popularity, taste or top-items."""
         if self.personal is None:
             return "popularity"
         return "taste" if isinstance(self.personal, TasteModel) else "top-items"
 
     @property
     def serves_lists(self) -> bool:
-        """Whether lists are personal; otherwise everybody gets private popularity.
-
-        Top items are served whatever is expected: they beat the popularity of the same release
-        also where exact popularity is out of reach.
-        """
-        return self.mode == "top-items" or (self.mode == "taste" and self.usefulness.worthwhile)
+        """Whether lists are personal; otherwise everybody gets private popularity."""
+        return self.personal is not None
 
 
 def release_lists(
@@ -99,7 +152,7 @@ def release_lists(
     features: FeatureTables | None,
     settings: Settings,
 ) -> ReleasedLists:
-    """Release the sums of lists, one after the other.
+    """Release the sums of lists, one after the other, and make lists from them.
 
     Args:
         people: Everybody's profile.
@@ -109,38 +162,75 @@ def release_lists(
         settings: Choices of the fit.
     """
     noises = noise_multipliers(settings)[:LIST_SUMS]
+    sums = release_sums(people, context_items, target_items, features, settings, noises)
+    return make_lists(sums, features, settings)
+
+
+def release_sums(
+    people: People,
+    context_items: int,
+    target_items: int,
+    features: FeatureTables | None,
+    settings: Settings,
+    noises: Sequence[float],
+    *,
+    top_items_for_many: bool = True,
+) -> ReleasedSums:
+    """Release the sums of lists as `release_lists`.
+
+    Args:
+        people: As for `release_lists`, like the next four.
+        context_items: See there.
+        target_items: See there.
+        features: See there.
+        settings: See there.
+        noises: Multipliers of all four sums.
+        top_items_for_many: Whether top items replace tastes for very many people across domains.
+    """
     sigma = combined_noise(noises)
-    counts = release_counts(people, context_items, target_items, noises[0], settings)
-    effective = counts.people / sigma if sigma else None
-    mode = choose_mode(
-        effective,
-        has_features=features is not None,
-        one_domain=people.one_domain,
-        settings=settings,
-    )
-    needed = people_needed(target_items, sigma, one_domain=people.one_domain)
-    usefulness = Usefulness(counts.people, effective, needed)
-    if counts.too_few:
-        return ReleasedLists(counts.means, counts.deviation, None, usefulness)
-    if mode == "top-items" or features is None:
-        size = head_size(effective, one_domain=people.one_domain)
-        top_items = release_top_items(people, counts, size, noises[1:])
-        return ReleasedLists(counts.means, counts.deviation, top_items, usefulness)
-    tastes = _release_tastes(people, counts, features, noises, settings)
-    if effective is not None:
+    count_table = release_count_table(people, context_items, target_items, noises[0], settings)
+    counts = make_counts(count_table, settings)
+    effective, popular = None, None
+    if sigma:
+        effective = counts.people / sigma
         popular = popular_above_noise(counts.targets, counts.deviation)
-        gain = list_gain(counts.means, tastes.items)
-        usefulness = replace(usefulness, popular=popular, gain=gain)
-    return ReleasedLists(counts.means, counts.deviation, tastes, usefulness)
+    mode: ReleasedMode = "popularity"
+    if not counts.too_few:
+        mode = choose_mode(
+            effective if top_items_for_many else None,
+            popular,
+            has_features=features is not None,
+            one_domain=people.one_domain,
+            settings=settings,
+        )
+    later: TasteSums | PopularTable | TopItemsModel | None
+    if counts.too_few:
+        later = None
+    elif mode == "popularity":
+        later = release_popular_counts(people, counts, noises[1:], settings)
+    elif mode == "top-items" or features is None:
+        size = head_size(effective, one_domain=people.one_domain)
+        later = release_top_items(people, counts, size, noises[1:])
+    else:
+        later = _release_tastes(people, counts, effective, features, noises, settings)
+    usefulness = Usefulness(
+        people=counts.people,
+        effective=effective,
+        needed=people_needed(target_items, sigma, one_domain=people.one_domain),
+        popular=popular,
+        worthwhile=mode != "popularity",
+    )
+    return ReleasedSums(count_table, counts, later, usefulness)
 
 
 def _release_tastes(
     people: People,
     counts: Counts,
+    effective: float | None,
     features: FeatureTables,
-    noises: list[float],
+    noises: Sequence[float],
     settings: Settings,
-) -> TasteModel:
+) -> TasteSums:
     """Release sums 2a, 2b and 3. noises: of all four sums."""
     _, moment_noise, product_noise, item_noise = noises
     centre = profile_centre(counts, features, settings)
@@ -148,21 +238,94 @@ def _release_tastes(
     directions = release_directions(
         people, centre, features, counts, whitening, product_noise, settings
     )
-    items, deviation = release_item_tastes(
-        people, centre, features, counts, directions, item_noise, settings
+    query = choose_query(counts, effective, directions.shape[1], settings)
+    table = release_item_table(people, centre, features, directions, query, item_noise, settings)
+    return TasteSums(centre, directions, table)
+
+
+def make_lists(
+    sums: ReleasedSums, features: FeatureTables | None, settings: Settings
+) -> ReleasedLists:
+    """Make everything that lists are scored with from the released sums: post-processing."""
+    counts, later = sums.counts, sums.later
+    means: Floats = counts.means
+    personal: TasteModel | TopItemsModel | None = None
+    if isinstance(later, PopularTable):
+        means = merge_popular_counts(counts, later)
+    if isinstance(later, TopItemsModel):
+        personal = later
+    if isinstance(later, TasteSums):
+        assert features is not None  # sums of tastes were asked with them
+        means, personal = _make_tastes(
+            counts, later, features, settings, one_domain=sums.one_domain
+        )
+    return ReleasedLists(means, counts.deviation, personal, sums.usefulness)
+
+
+def keep_items(released: ReleasedLists, context: Ints, targets: Ints) -> ReleasedLists:
+    """Keep some of the items, in a release of tastes or popularity.
+
+    Args:
+        released: The release.
+        context: (kept context items,) their numbers.
+        targets: (kept target items,) likewise.
+    """
+    model = released.personal
+    assert not isinstance(model, TopItemsModel)  # no plan has them
+    if model is not None:
+        centre = model.centre._replace(damping=model.centre.damping[context])
+        features = sparse.csr_array(model.features[context])
+        model = replace(model, features=features, centre=centre, items=model.items[targets])
+    return replace(released, means=released.means[targets], personal=model)
+
+
+def _make_tastes(
+    counts: Counts,
+    sums: TasteSums,
+    features: FeatureTables,
+    settings: Settings,
+    *,
+    one_domain: bool,
+) -> tuple[Floats, TasteModel]:
+    """Make (target items,) shares for serving, and what personal lists are scored with."""
+    query = sums.table.query
+    items = make_item_tastes(sums.table, counts, features.targets, settings)
+    own_likes = fit_own_likes(items.shares, items.tastes) if one_domain else None
+    model = TasteModel(
+        features=features.context,
+        centre=sums.centre,
+        directions=sums.directions,
+        items=items.tastes,
+        deviation=items.deviation,
+        own_likes=own_likes,
+        head=len(query.items),
+        count_weight=query.count_weight,
     )
-    return TasteModel(features.context, centre, directions, items, deviation)
+    return items.means, model
+
+
+def check_mode(settings: Settings, *, has_features: bool) -> None:
+    """Raise ConfigError for mode 'taste' without features."""
+    if settings.mode == "taste" and not has_features:
+        raise ConfigError("mode 'taste' needs item metadata of two features or more.")
 
 
 def choose_mode(
-    effective: float | None, *, has_features: bool, one_domain: bool, settings: Settings
-) -> PersonalMode:
-    """Choose what the later sums ask, by the noisy number of people alone.
+    effective: float | None,
+    popular: float | None,
+    *,
+    has_features: bool,
+    one_domain: bool,
+    settings: Settings,
+) -> ReleasedMode:
+    """Choose what the later sums ask, by the release of sum 1 alone.
 
-    Every mode has the same noise multipliers.
+    Every mode has the same noise multipliers. Where popular items do not stand above the noise,
+    tastes would not either, and the later sums ask for counts again.
 
     Args:
         effective: Effective population; None without noise.
+        popular: How far popular items stand above the noise; None without noise.
         has_features: Whether there are public features.
         one_domain: Whether context and target items are the same.
         settings: Choices of the fit.
@@ -170,17 +333,14 @@ def choose_mode(
     Raises:
         ConfigError: mode 'taste' without features.
     """
-    if settings.mode == "taste" and not has_features:
-        raise ConfigError("mode 'taste' needs item metadata of two features or more.")
+    check_mode(settings, has_features=has_features)
     if settings.mode != "auto":
         return settings.mode
+    if popular is not None and popular < LEAST_POPULAR:
+        return "popularity"
     if not has_features:
         return "top-items"
-    if effective is None:
-        return "taste"
-    if effective < FEWEST_FOR_TASTES:
-        return "top-items"
-    if not one_domain and effective > MOST_FOR_TASTES_ACROSS:
+    if effective is not None and not one_domain and effective > MOST_FOR_TASTES_ACROSS:
         return "top-items"
     return "taste"
 
@@ -194,11 +354,10 @@ def describe_release(released: ReleasedLists) -> str:
         f"Effective population {usefulness.effective:,.0f} (about {usefulness.people:,.0f} people "
         f"divided by the noise multiplier). Mode: {released.mode}."
     )
-    if usefulness.worthwhile:
+    if usefulness.worthwhile and released.serves_lists:
         return f"{summary} Personal lists are expected to beat popularity."
     missing = f" About {usefulness.missing:,} more people are needed." if usefulness.missing else ""
-    if released.serves_lists:
-        served = "They are served still: they beat the popularity that this release knows."
-    else:
-        served = "Everybody gets the same list of popular items, made privately."
-    return f"{summary} Personal lists are not expected to beat exact popularity.{missing} {served}"
+    return (
+        f"{summary} Personal lists are not expected to beat popularity.{missing} Everybody gets "
+        "the same list of popular items, made privately."
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.moment import people_tastes
 from tacit.profile_sums.sums.top_items import TopItemsModel, unit_rows
+from tacit.recommenders.base import Tabular
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,6 +40,18 @@ class Reason:
     """What it adds to the item's score."""
 
 
+class Reasons(tuple[Reason, ...], Tabular):
+    """Reasons of one entry of a list, the largest first of each kind."""
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns kind, name (as text) and score, for a data frame."""
+        return {
+            "kind": [reason.kind for reason in self],
+            "name": [str(reason.name) for reason in self],
+            "score": [reason.score for reason in self],
+        }
+
+
 def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
     """(people, target items) scores that lists are ranked by."""
     if not released.serves_lists:
@@ -51,13 +64,23 @@ def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -
 def personal_scores(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
     """(people, target items) what each person's own rows add to popularity.
 
-    Tastes: cut(z V) B'. Top items: unit row W. 0 where only popularity was released.
+    Tastes, with x the unit row of likes and E what consenting people gave, if any:
+    (cut(z V) + (x B - b_0) K) B' + x E; across domains the first term alone. Top items: unit row W.
+    0 where only popularity was released.
     """
     model = released.personal
     if isinstance(model, TasteModel):
         features = people_tastes(people, model.centre, model.features, everybody=True)
         tastes = features @ model.directions
-        return (tastes * _cut_factor(tastes, settings)) @ model.items.T
+        tastes = tastes * _cut_factor(tastes, settings)
+        if model.own_likes is not None:
+            all_items = np.arange(len(model.items))
+            unit_likes = unit_rows(people, all_items, likes=True)
+            tastes = tastes + model.own_likes.add_to_taste(unit_likes, model.items)
+        added: Floats = tastes @ model.items.T
+        if released.consented is not None:
+            added += unit_rows(people, np.arange(len(model.items)), likes=True) @ released.consented
+        return added
     scores = np.zeros((len(people.offsets) - 1, len(released.means)))
     if isinstance(model, TopItemsModel):
         rows = unit_rows(people, model.context, likes=people.one_domain)
@@ -105,7 +128,13 @@ def split_score(
     if isinstance(model, TopItemsModel):
         return _split_by_top_items(person, item, model)
     assert isinstance(model, TasteModel)
-    return _split_by_tastes(person, item, model, settings)
+    parts = _split_by_tastes(person, item, model, settings)
+    if released.consented is None or not person.liked.any():
+        return parts
+    by_likes = released.consented[:, [item]].toarray()[person.items, 0] * person.liked
+    return replace(
+        parts, added_by_item=parts.added_by_item + by_likes / math.sqrt(person.liked.sum())
+    )
 
 
 def _split_by_top_items(person: Profiles, item: int, model: TopItemsModel) -> ScoreParts:
@@ -119,7 +148,11 @@ def _split_by_top_items(person: Profiles, item: int, model: TopItemsModel) -> Sc
 def _split_by_tastes(
     person: Profiles, item: int, model: TasteModel, settings: Settings
 ) -> ScoreParts:
-    """Split by own items, and by those features that the person has more of than most."""
+    """Split by own items, and by those features that the person has more of than most.
+
+    An own item adds its part of the person's taste, and if it is liked, what its released tastes
+    add beside that.
+    """
     pull = model.directions @ model.items[item]
     weights = np.where(person.liked, 1.0, person.other_weight) * model.centre.damping[person.items]
     weights = weights / weights.sum()
@@ -127,9 +160,13 @@ def _split_by_tastes(
     surplus = weights @ differences
     tastes = surplus[None] @ model.directions
     cut = _cut_factor(tastes, settings)[0]
+    added_by_item = (differences @ pull) * weights * cut
+    if model.own_likes is not None and person.liked.any():
+        by_likes = model.items[person.items] @ model.own_likes.matrix @ model.items[item]
+        added_by_item = added_by_item + by_likes * person.liked / math.sqrt(person.liked.sum())
     return ScoreParts(
         items=person.items,
-        added_by_item=(differences @ pull) * weights * cut,
+        added_by_item=added_by_item,
         added_by_feature=np.where(surplus > 0, surplus * pull, 0) * cut,
     )
 

@@ -29,7 +29,7 @@ class Settings:
     delta: float = DEFAULT_DELTA
     """Probability that the bound of epsilon fails."""
     mode: Mode = "auto"
-    """'auto' decides from the noisy number of people; 'taste'; 'top-items'."""
+    """'auto' decides from the noisy counts; 'taste'; 'top-items'."""
     like_at: float | None = None
     """Least rating that is a like; None: 70 % of the way up the scale."""
     stars: bool = False
@@ -48,8 +48,8 @@ class Settings:
     """Norm of one person's row in sum 2a."""
     feature_clip: float = 1.0
     """Norm of one person's table in sum 2b, divided by sqrt(number of features)."""
-    item_clip: float = 0.7
-    """Norm of one person's table in sum 3, divided by sqrt(number of directions)."""
+    item_clip: float = 0.6
+    """Norm of one person's tastes in sum 3, divided by sqrt(number of directions)."""
     mean_row: float = 0.3
     """Weight of a person's tastes themselves, in the last row of sum 3."""
     directions: int = 12
@@ -93,6 +93,7 @@ class Settings:
 
     @property
     def is_private(self) -> bool:
+        """Whether epsilon is finite."""
         return math.isfinite(self.epsilon)
 
 

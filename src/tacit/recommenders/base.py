@@ -37,8 +37,28 @@ class Recommendation:
     """From 1."""
 
 
+class Tabular:
+    """Something with columns, which become a data frame."""
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name, for a data frame."""
+        raise NotImplementedError
+
+    def to_polars(self) -> Any:
+        """Make a polars data frame of the columns."""
+        from tacit.data.tabular import to_frame  # it needs polars
+
+        return to_frame(self.to_dict(), "polars")
+
+    def to_pandas(self) -> Any:
+        """Make a pandas data frame of the columns; ConfigError if pandas is not installed."""
+        from tacit.data.tabular import to_frame  # it needs polars
+
+        return to_frame(self.to_dict(), "pandas")
+
+
 @dataclass(frozen=True)
-class Recommendations:
+class Recommendations(Tabular):
     """A list for one person, best first."""
 
     rows: tuple[Recommendation, ...]
@@ -56,6 +76,7 @@ class Recommendations:
 
     @property
     def item_ids(self) -> list[Any]:
+        """Ids of the listed items, best first."""
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -128,6 +149,15 @@ class Parameters:
 
     So they are read and set by name here, and nowhere else.
     """
+
+    is_clone: bool = False
+    """Whether scikit-learn's `clone` made this object: then nobody knows of fits before it."""
+
+    def __sklearn_clone__(self) -> Self:
+        """Make an object of the same parameters, not fitted, whose cards say that it is a clone."""
+        clone = type(self)(**self.get_params())
+        clone.is_clone = True
+        return clone
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.ratings import Column, Ratings
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.tables.names import is_named
 
 Arrays = Mapping[str, NDArray[Any]]
 Titles = Mapping[Any, str]
@@ -16,10 +18,12 @@ Titles = Mapping[Any, str]
 
 
 def titles_of(ratings: Ratings) -> Titles:
-    """Titles from item metadata, of the items that have one."""
-    column = ratings.item_metadata.get("title")
-    if column is None:
+    """Titles from public item metadata, of the items that have one."""
+    metadata = ratings.public_metadata
+    names = [name for name in metadata if is_named("title", name)]
+    if not names:
         return {}
+    column = metadata["title" if "title" in names else names[0]]
     pairs = zip(ratings.item_ids.tolist(), column.tolist(), strict=True)
     return {item: str(title) for item, title in pairs if title is not None}
 
@@ -31,18 +35,65 @@ def items_to_header(ids: Column, titles: Titles) -> dict[str, Any]:
 
 
 def titles_from_header(header: Mapping[str, Any]) -> Titles:
-    """Read the titles that `items_to_header` wrote."""
-    pairs = zip(header["items"], header["titles"] or (), strict=False)
+    """Read the titles that `items_to_header` wrote; ValueError for others."""
+    titles = header["titles"]
+    if titles is None:
+        return {}
+    if not (isinstance(titles, list) and len(titles) == len(header["items"])):
+        raise ValueError("its titles are not one for each item")
+    if not all(title is None or isinstance(title, str) for title in titles):
+        raise ValueError("a title is no text")
+    pairs = zip(header["items"], titles, strict=True)
     return {item: title for item, title in pairs if title is not None}
 
 
 def ids_from_header(values: list[Any]) -> Column:
-    """Read the column of ids that `items_to_header` wrote."""
-    if values and all(isinstance(value, int) for value in values):
-        return np.array(values, dtype=np.int64)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
+    """Read the column of ids that `items_to_header` wrote.
+
+    Raises:
+        ValueError: they are not all whole numbers, or all texts, ascending, none twice.
+    """
+    if not isinstance(values, list):
+        raise ValueError("its ids are no list")
+    column: Column = np.empty(len(values), dtype=object)
+    if values and all(type(value) is int for value in values):
+        column = np.array(values, dtype=np.int64)
+    elif all(type(value) is str for value in values):
+        column[:] = values
+    else:
+        raise ValueError("its ids are neither all whole numbers nor all texts")
+    if (column[1:] <= column[:-1]).any():
+        raise ValueError("its ids do not ascend")
     return column
+
+
+def scale_from_header(values: Any) -> RatingScale:
+    """Read the scale of stars; ValueError for what is not three numbers, DataError for no scale."""
+    is_list = isinstance(values, list) and len(values) == 3
+    if not (is_list and all(type(value) in (int, float) for value in values)):
+        raise ValueError("its scale is not three numbers")
+    return RatingScale(*values)
+
+
+def names_from_header(values: Any) -> tuple[str, ...]:
+    """Read a list of names; ValueError for anything else."""
+    if not (isinstance(values, list) and all(isinstance(value, str) for value in values)):
+        raise ValueError("it has something else where names belong")
+    return tuple(values)
+
+
+def number_from_header(value: Any) -> float:
+    """Read a finite number; ValueError for anything else, a truth value as well."""
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError("it has something else where a number belongs")
+    return float(value)
+
+
+def count_from_header(value: Any, *, least: int = 0) -> int:
+    """Read a whole number of `least` or more; ValueError for anything else."""
+    if type(value) is not int or value < least:
+        raise ValueError("it has something else where a whole number belongs")
+    return value
 
 
 def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
@@ -64,9 +115,30 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
     return array
 
 
-def read_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
-    """Read one array of finite float64 numbers, as `read_array` does; ValueError for others."""
+def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
+    """Read an array of places from 0 to below `below`; ValueError for others."""
+    places = read_array(arrays, name, None)
+    is_inside = not places.size or 0 <= places.min() <= places.max() < below
+    if places.dtype.kind != "i" or not is_inside:
+        raise ValueError(f"'{name}' does not fit the list of items")
+    return places.astype(np.int64, copy=False)
+
+
+def read_floats(
+    arrays: Arrays, name: str, *shape: int | None, most: float = 1e100
+) -> NDArray[np.float64]:
+    """Read one array of finite float64 numbers, as `read_array` does.
+
+    Args:
+        arrays: All arrays of the file.
+        name: Name of the array.
+        *shape: Its extents; None: any.
+        most: Largest size of a number, so that products of numbers stay finite.
+
+    Raises:
+        ValueError: it has another shape or type, or a number that is no number or too large.
+    """
     array = read_array(arrays, name, *shape)
-    if array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"'{name}' does not hold finite numbers alone")
+    if array.dtype != np.float64 or not (np.abs(array) <= most).all():
+        raise ValueError(f"'{name}' does not hold finite numbers of a usable size alone")
     return array

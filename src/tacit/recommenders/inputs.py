@@ -9,20 +9,41 @@ from typing import Any
 import numpy as np
 
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored_ratings import RatingsSource, StoredRatings
 from tacit.errors import ConfigError, DataError
 
 _HISTORY_EXAMPLE = "{item id: stars}, such as {7: 4.0}"
 
 
-def checked_ratings(ratings: object) -> None:
-    """Raise DataError unless a model can be fitted to this."""
-    if not isinstance(ratings, Ratings):
-        raise DataError(
-            "a model is fitted to ratings",
-            found=type(ratings).__name__,
-            expected="tacit.Ratings",
-            fix="Make them:  tacit.ratings_from(frame)  or  tacit.load(PATH).",
-        )
+def as_ratings(ratings: object) -> Ratings:
+    """Give ratings themselves; make them of a data frame or another table, as `ratings_from` does.
+
+    Raises:
+        DataError: A model cannot be fitted to this, or its columns leave a doubt.
+    """
+    if isinstance(ratings, Ratings):
+        return ratings
+    if _is_table(ratings):
+        from tacit.data.tabular import ratings_from  # it needs polars
+
+        return ratings_from(ratings)
+    raise DataError(
+        "a model is fitted to ratings",
+        found=type(ratings).__name__,
+        expected="tacit.Ratings, or a data frame of them",
+        fix="Make them:  tacit.ratings_from(frame)  or  tacit.load(PATH).",
+    )
+
+
+def as_ratings_source(ratings: object) -> RatingsSource:
+    """Give ratings, stored ones too; make them of a table, as `as_ratings` does."""
+    return ratings if isinstance(ratings, StoredRatings) else as_ratings(ratings)
+
+
+def _is_table(value: object) -> bool:
+    """Tell whether something may be a data frame, a matrix, columns by name, or rows."""
+    is_rows = isinstance(value, list | np.ndarray) or (isinstance(value, Mapping) and bool(value))
+    return is_rows or hasattr(value, "columns") or hasattr(value, "tocoo")
 
 
 def checked_n(n: object) -> int:
@@ -72,16 +93,20 @@ def checked_history(
     """Check one person's own ratings.
 
     Args:
-        history: Item id to stars.
+        history: Item id to stars, or a data frame of items and stars.
         ids: Ids of the model's items, whose type those of the history have; None: any type.
         scale: On which the stars lie; None: any finite numbers.
 
     Returns:
-        The history, unchanged.
+        Item id to stars.
 
     Raises:
         DataError: it is no such history.
     """
+    if not isinstance(history, Mapping) and hasattr(history, "columns"):
+        from tacit.data.tabular import history_from  # it needs polars
+
+        history = history_from(history)
     if not isinstance(history, Mapping):
         found = type(history).__name__
         raise DataError("a history maps items to stars", found=found, expected=_HISTORY_EXAMPLE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit import container
 from tacit.design import design, model_class, names
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 
 
 def load_model(path: str | Path) -> Any:
@@ -23,7 +23,7 @@ def load_model(path: str | Path) -> Any:
         raise ModelFileError(f"{path}: holds a recommender this tacit does not know ({kind!r}).")
     try:
         return reader.from_parts(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
+    except UNUSABLE_CONTENT as error:
         problem = f"{path}: its content cannot be used ({error}). Fit it again."
         raise ModelFileError(problem) from None
 

@@ -111,9 +111,14 @@ def _body_too_large(most_bytes: int) -> Problem:
 def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:
     """The value of a body by its media type."""
     content_type = headers.get(b"content-type", b"").decode("latin-1")
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type, _, parameters = content_type.lower().partition(";")
+    media_type = media_type.strip()
     if media_type not in MEDIA_TYPES:
         raise Problem(415, f"Content is one of: {', '.join(MEDIA_TYPES)}.")
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset" and value.strip().strip('"') != "utf-8":
+            raise Problem(415, "Text is read as UTF-8; send no charset, or charset=utf-8.")
     if media_type == OCTETS:
         return body
     try:

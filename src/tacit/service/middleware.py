@@ -71,6 +71,7 @@ class Middleware:
         self._log = log
         self._documented_names = documented_names
         self.settings = service.settings
+        self._known_hosts = self.settings.known_hosts
         self._rate_limits = RateLimits(self.settings.per_second, self.settings.burst)
         self.places = asyncio.Semaphore(self.settings.threads)
         """One place for each operation that may run at a time."""
@@ -121,6 +122,8 @@ class Middleware:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """Admit a request, read it, and run its operation."""
+        if self._known_hosts is not None and _read_host(scope) not in self._known_hosts:
+            raise Problem(400, "No service of this name is here: see `hosts` in tacit.toml.")
         caller = self._admit(scope)
         octets, value = await read_body(scope, receive, self.settings.most_body)
         operation = find_operation(self._operations, scope)
@@ -201,6 +204,17 @@ def _all_headers(response: Response, request_id: str) -> list[tuple[bytes, bytes
     headers += [header for header in _RAW_HEADERS if header[0] not in present]
     headers.append((b"x-request-id", request_id.encode()))
     return headers
+
+
+def _read_host(scope: Scope) -> str | None:
+    """The name in the header Host, without its port; None where it is not there once."""
+    sent: list[bytes] = [value for name, value in scope["headers"] if name == b"host"]
+    if len(sent) != 1:
+        return None
+    host = sent[0].decode("latin-1").lower()
+    if host.startswith("["):  # an IPv6 address
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
 
 
 def _read_key(scope: Scope) -> str | None:

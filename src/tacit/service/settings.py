@@ -56,6 +56,13 @@ class Settings:
         refused="none for PostgreSQL",
     )
     host: str = setting("where to listen", "127.0.0.1", refused="an address of another machine")
+    hosts: str | None = setting(
+        "names of this service in the header `Host`, without ports, divided by commas; `*` is any. "
+        "A request for another name gets 400, so that no foreign web page reaches the service "
+        "through a name that it points here",
+        None,
+        default_text="`localhost` and its addresses; any with `behind_tls` or another `host`",
+    )
     port: int = setting(
         "where to listen; 0 takes any that is free",
         8000,
@@ -165,6 +172,16 @@ class Settings:
     def ledger_file(self) -> Path | None:
         """The ledger's file, which one process owns; None where it is in a server."""
         return parse_address(self.ledger)[1]
+
+    @property
+    def known_hosts(self) -> frozenset[str] | None:
+        """Names that requests may be for, in small letters; None: any."""
+        if self.hosts is not None:
+            names = {name.strip().lower() for name in self.hosts.split(",")}
+            return None if "*" in names else frozenset(names - {""})
+        if self.behind_tls or self.host not in LOOPBACK:
+            return None
+        return frozenset({*LOOPBACK, self.host})
 
     @property
     def keys(self) -> Path:

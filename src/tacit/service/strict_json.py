@@ -25,6 +25,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TOO_DEEP = f"JSON is at most {MOST_LEVELS} levels deep"
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
 """Unicode categories: control, format, surrogate, unassigned, private use."""
+_JOINERS = "\u200c\u200d"
+"""Zero-width signs that words of Persian and many emoji need."""
 
 
 class RefusedContent(ValueError):
@@ -78,7 +80,8 @@ def check_text(text: str) -> None:
         return
     if not unicodedata.is_normalized("NFC", text):
         raise RefusedContent("texts are in Unicode's composed form (NFC)")
-    if any(unicodedata.category(character) in _REFUSED_CATEGORIES for character in text):
+    shown = (character for character in text if character not in _JOINERS)
+    if any(unicodedata.category(character) in _REFUSED_CATEGORIES for character in shown):
         raise RefusedContent("texts hold no control characters")
 
 

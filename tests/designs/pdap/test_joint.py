@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pdap_answers import Answering, answer_range
 
 from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.features import GRAINS
@@ -19,6 +18,7 @@ from tacit.designs.pdap.waiting_visits import VISITS_REMEMBERED
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
+from tests.support.pdap_answers import Answering, answer_range
 
 HERE = np.array([0.5, 0.5])
 

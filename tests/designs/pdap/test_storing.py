@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pdap_answers import Answering, answer_range
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
@@ -15,6 +14,7 @@ from tacit.designs.pdap.serve.state import VendorState
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
+from tests.support.pdap_answers import Answering, answer_range
 
 
 def vendor(*, hosting=True, epoch=50, remembers=10, source=None, **changed):

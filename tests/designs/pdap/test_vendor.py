@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from pdap_answers import Answering
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
@@ -17,6 +16,7 @@ from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError
+from tests.support.pdap_answers import Answering
 
 HERE = np.array([0.2, 0.7])
 REQUEST = bytes(16)

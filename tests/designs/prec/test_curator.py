@@ -269,7 +269,7 @@ def test_an_open_gate_follows_the_votes() -> None:
         server.open_round([0, 1], columns(np.zeros(1500, dtype=int)))
         server.feedback("ann", server.recommend("ann") == 0)
     away = sum(entry.candidate == 1 for entry in server.transcript("ann").entries)
-    assert not server.stopped("ann")
+    assert not server.has_stopped("ann")
     assert away <= 6  # 0.3 are expected; false alarm 2e-7
 
 
@@ -283,7 +283,7 @@ def test_the_gate_speaks_before_votes_are_used(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(OutputDistribution, "draw", never)
     server.recommend("ann")
-    assert server.stopped("ann")
+    assert server.has_stopped("ann")
 
 
 def test_gates_count_credit_in_whole_voters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.container import unpack
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.clients import failure, smallest_slack
+from tacit.designs.prec.gate import failure_chance, smallest_slack
 from tacit.randomness import secure
 
 
@@ -29,7 +29,7 @@ def test_failure_is_the_sum_over_the_noise(epsilon: float, slack: int) -> None:
         laplace(drawn, scale) * above[min(2 * far - 1, slack + 2 + drawn + far)]
         for drawn in range(-far + slack + 2, far - slack - 2)
     )
-    assert failure(epsilon, slack) == pytest.approx(total, rel=1e-9)
+    assert failure_chance(epsilon, slack) == pytest.approx(total, rel=1e-9)
 
 
 @given(st.floats(0.05, 20), st.floats(1e-12, 0.4))
@@ -37,8 +37,8 @@ def test_failure_is_the_sum_over_the_noise(epsilon: float, slack: int) -> None:
 def test_slack_is_the_smallest(epsilon: float, delta: float) -> None:
     """One less would fail too often."""
     slack = smallest_slack(epsilon, delta)
-    assert failure(epsilon, slack) <= delta
-    assert slack == 0 or failure(epsilon, slack - 1) > delta
+    assert failure_chance(epsilon, slack) <= delta
+    assert slack == 0 or failure_chance(epsilon, slack - 1) > delta
 
 
 def test_discrete_slack_is_close_to_the_continuous_one() -> None:

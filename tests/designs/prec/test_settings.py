@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.designs.prec import PRecSettings
-from tacit.designs.prec.clients import failure
+from tacit.designs.prec.gate import failure_chance
 from tacit.designs.prec.planner import floor_epsilon
 from tacit.errors import ConfigError
 
@@ -72,7 +72,7 @@ def test_parts_add_up_to_what_was_asked(wanted: PRecSettings) -> None:
     assert wanted.epsilon is not None
     assert clients * plan.epsilon <= wanted.epsilon
     assert clients * plan.epsilon > wanted.epsilon * (1 - 1e-9)
-    assert clients * failure(plan.gate, plan.slack) <= wanted.delta
+    assert clients * failure_chance(plan.gate, plan.slack) <= wanted.delta
     assert plan.peers >= wanted.fewest_peers
 
 

@@ -132,7 +132,7 @@ def test_a_long_taste_is_cut_to_the_norm(world: Ratings) -> None:
     lists = replace(lists, clip=1e-3)
     assert isinstance(lists.found, Tastes)
     rows = np.array(lists.found.items)
-    moved = np.array(lists.scores({2: 5.0})) - lists.scores({})
+    moved = np.array(lists.scores({2: 1.0})) - lists.scores({})
     taste, *_ = np.linalg.lstsq(rows, moved, rcond=None)
     assert np.linalg.norm(taste) == pytest.approx(1e-3 * math.sqrt(rows.shape[1]), rel=1e-3)
 
@@ -197,6 +197,7 @@ HEADER = {
     "low": 0.5,
     "clip": 100,
     "beside": 3.0,
+    "named_features": 1,
 }
 TASTE = {
     "mode": "taste",
@@ -243,6 +244,20 @@ def test_tastes_by_hand(history: Any, clip: float, taste: Any) -> None:
     assert lists.scores(history) == pytest.approx([1 + 2 * one + other, 2 + 3 * other])
 
 
+def test_own_likes_by_hand() -> None:
+    """Two likes: their tastes over sqrt(2) less the average ones, mapped, beside features of 0."""
+    arrays = TASTE_ARRAYS | {"offsets": [0, 0, 0], "columns": [], "damping": [1, 1]}
+    arrays |= {"mean": [0, 0, 0], "own_likes": [[1, 0], [2, 1]], "own_likes_mean": [2, 4]}
+    units = TASTE["units"] | {"own_likes": [1, 0.5], "own_likes_mean": 0.25}
+    header = TASTE | {"context": None, "units": units}
+    lists = DeviceLists.decode(packed(header, arrays))
+    one, other = 2 / math.sqrt(2) - 0.5, 4 / math.sqrt(2) - 1  # items (2, 1) and (0, 3)
+    taste = one + 2 * other, 0.5 * other
+    expected = [1 + 2 * taste[0] + taste[1], 2 + 3 * taste[1]]
+    assert lists.scores({"p": 5.0, "q": 4.0}) == pytest.approx(expected)
+    assert lists.scores({"p": 1.0}) == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("history", "scores"),
     [
@@ -268,6 +283,29 @@ def test_likes_alone_count_within_one_domain(history: Any, scores: Any) -> None:
     lists = DeviceLists.decode(packed(TOP | {"context": None}, TOP_ARRAYS | {"context": [0, 1]}))
     assert lists.joint
     assert lists.scores(history) == pytest.approx(scores)
+
+
+def test_dense_features_and_consenting_people_by_hand() -> None:
+    """Named rows have the length .5, a dense feature comes last; likes add weights of others."""
+    arrays = TASTE_ARRAYS | {"offsets": [0, 1, 1], "columns": [0], "damping": [2, 2]}
+    arrays |= {"mean": [0, 0, 0], "own_likes": [[0, 0], [0, 0]], "own_likes_mean": [0, 0]}
+    arrays |= {"dense": [[4], [8]], "consented": [6, 2], "consented_offsets": [0, 1, 2]}
+    arrays |= {"consented_columns": [1, 0]}
+    units = TASTE["units"] | {"own_likes": [1, 1], "own_likes_mean": 1, "dense": [0.25]}
+    header = TASTE | {
+        "context": None,
+        "units": units | {"consented": 0.5},
+        "named_features": 0.5,
+    }
+    lists = DeviceLists.decode(packed(header, arrays))
+    shares = (0.25, 1.5)  # of p and q: .5 and 0 of the first feature, 1 and 2 of the last
+    taste = shares[0] + 2 * shares[1], shares[1]
+    length = math.sqrt(2)
+    expected = [
+        1 + 2 * taste[0] + taste[1] + 1 / length,
+        2 + 3 * taste[1] + 3 / length,
+    ]
+    assert lists.scores({"p": 5.0, "q": 4.0}) == pytest.approx(expected)
 
 
 def test_lists_have_ten_entries_by_default(world: Ratings) -> None:

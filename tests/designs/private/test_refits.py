@@ -17,6 +17,7 @@ from tacit.ledger import BudgetExhausted, Cap, CapChanged, Charge, Cost, Holder,
 from tacit.profile_sums.fits import Fit, total_epsilon
 from tacit.profile_sums.release import release_lists
 from tacit.recommenders.baselines import PrivatePopularity
+from tacit.recommenders.fits_in_process import comparison
 
 
 @pytest.fixture
@@ -337,7 +338,9 @@ def test_a_chain_has_the_conditions_of_all_its_fits(world, tmp_path):
     for previous in (first, path):
         second = Private(0.5, previous=previous).fit(replace(world, scale_given=True))
         assert "scale detected" in second.guarantees()[0].sentence
-    assert "scale" not in Private(0.5).fit(replace(world, scale_given=True)).fitted_.assumed_public
+    with comparison():
+        alone = Private(0.5).fit(replace(world, scale_given=True))
+    assert "scale" not in alone.fitted_.assumed_public
 
 
 def test_a_fitted_object_counts_what_came_before_it_and_its_own_fits(world):
@@ -392,11 +395,12 @@ def test_pickles_hold_no_person(two_domains):
 def test_a_card_states_what_the_fit_spent(two_domains, tmp_path):
     """Parameters that are set afterwards change neither the card nor the file."""
     source, target = sorted(set(two_domains.item_metadata["domain"].tolist()))[:2]
-    models = (
-        XMap(source=source, target=target, epsilon=2.0).fit(two_domains),
-        PrivatePopularity(epsilon=2.0).fit(two_domains),
-        Private(2.0).fit(two_domains),
-    )
+    with comparison():
+        models = (
+            XMap(source=source, target=target, epsilon=2.0).fit(two_domains),
+            PrivatePopularity(epsilon=2.0).fit(two_domains),
+            Private(2.0).fit(two_domains),
+        )
     for model in models:
         model.set_params(epsilon=0.1, delta=1e-3)
         model.save(tmp_path / "m.tacit")

@@ -12,13 +12,13 @@ from scipy.sparse import csr_array
 
 from tacit.designs.sketches.clustering import (
     confidence,
-    embedding,
     kmeans,
     kmeans_line,
     pair_clusters,
     publish,
     score_clusters,
     spectral_coclusters,
+    spectral_embedding,
 )
 from tacit.designs.sketches.counting import ItemCounts, PairCounts
 from tacit.errors import ConfigError, DataError
@@ -115,9 +115,9 @@ def test_clusters_of_pairs_are_found(clusters):
 def test_embeddings_of_many_items_agree(monkeypatch):
     """The sparse eigensolver and the dense one give the same rows, up to sign."""
     counts, _ = pair_world(2, size=30)
-    dense = embedding(counts.matrix(), 2)
+    dense = spectral_embedding(counts.matrix(), 2)
     monkeypatch.setattr("tacit.designs.sketches.clustering._DENSE", 10)
-    sparse = embedding(counts.matrix(), 2)
+    sparse = spectral_embedding(counts.matrix(), 2)
     assert np.allclose(np.abs(sparse), np.abs(dense), atol=1e-6)
 
 
@@ -125,7 +125,7 @@ def test_the_diagonal_is_filled_in():
     """Without noise the eigenvectors are those of the blocks, although the diagonal is missing."""
     true = np.repeat([0, 1], [10, 20])
     blocks = np.array([[9.0, 2.0], [2.0, 5.0]])[true[:, None], true[None, :]]
-    rows = embedding(blocks - np.diag(np.diag(blocks)), 2)
+    rows = spectral_embedding(blocks - np.diag(np.diag(blocks)), 2)
     for label in (0, 1):
         own = rows[true == label]
         assert np.abs(own - own[0]).max() < 1e-6

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tacit.designs.sketches import device as device_module
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.device import Device, Limits, Refused, explain, new_secret
+from tacit.designs.sketches.device import Device, Limits, RefusalError, explain, new_secret
 from tacit.designs.sketches.messages import UNITS, Clusters, catalogue_digest
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
@@ -121,7 +121,7 @@ def test_identical_rated_pair(campaign):
         seen[report.pair] = report.bits
     assert seen[20, 21] == seen[3, 17] == seen[17, 39] == 1
     assert seen[3, 20] == seen[17, 21] == 0
-    with pytest.raises(Refused, match="which shows them"):
+    with pytest.raises(RefusalError, match="which shows them"):
         Device(SECRET, {}, Limits()).report(made, ITEMS, history)
 
 
@@ -146,7 +146,7 @@ def test_rated_pairs_end_whatever_they_cost(campaign):
     device = Device(SECRET, {}, Limits(rated_pairs=True))
     sent = [device.report(made, ITEMS, HISTORY) for made in asked[:3]]
     for made in asked[3:]:
-        with pytest.raises(Refused, match="named 3 pairs"):
+        with pytest.raises(RefusalError, match="named 3 pairs"):
             device.report(made, ITEMS, HISTORY)
     assert device.report(asked[0], ITEMS, HISTORY) == sent[0]
     assert device.report(campaign(), ITEMS, HISTORY).pair is None
@@ -159,13 +159,13 @@ def test_rated_pairs_are_counted_in_the_memory(campaign):
     Device(SECRET, memory, limits).report(campaign(), ITEMS, HISTORY)
     Device(SECRET, memory, limits).report(campaign(method="pairwise-rated"), ITEMS, HISTORY)
     other = campaign(method="pairwise-rated", seed=bytes(16))
-    with pytest.raises(Refused, match="at most 1 in all"):
+    with pytest.raises(RefusalError, match="at most 1 in all"):
         Device(SECRET, memory, limits).report(other, ITEMS, HISTORY)
 
 
 def test_rated_pair_needs_two(campaign):
     """Somebody with one rated item has no pair to name."""
-    with pytest.raises(Refused, match="two"):
+    with pytest.raises(RefusalError, match="two"):
         Device(SECRET, {}, ANY).report(campaign(method="pairwise-rated"), ITEMS, {3: 5.0})
 
 
@@ -216,7 +216,7 @@ def test_campaigns_at_the_same_moment_share_the_lifetime(campaign):
     def ask(seed):
         try:
             device.report(campaign(seed=bytes([seed] * 16)), ITEMS, HISTORY)
-        except Refused:
+        except RefusalError:
             refused.append(seed)
 
     threads = [threading.Thread(target=ask, args=(seed,)) for seed in (1, 2)]
@@ -232,7 +232,7 @@ def test_a_list_that_names_an_item_twice_is_refused(campaign, unit):
     """One rating would lie in several sets, and change more bits than epsilon is shared among."""
     twice = [0] * 20 + list(range(20, 40))
     made = replace(campaign(unit=unit), catalogue=catalogue_digest(twice))
-    with pytest.raises(Refused, match="twice"):
+    with pytest.raises(RefusalError, match="twice"):
         Device(SECRET, {}, ANY).report(made, twice, HISTORY)
 
 
@@ -282,7 +282,7 @@ def test_noise_of_a_changed_bit_is_fresh(campaign):
 def test_too_much_is_refused(campaign, limits, wanted, message):
     """Whatever a campaign says, the owner's limits hold, and nothing is remembered or sent."""
     memory = {}
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(RefusalError, match=message):
         Device(SECRET, memory, limits).report(campaign(**wanted), ITEMS, HISTORY)
     assert memory == {}
 
@@ -319,7 +319,7 @@ def test_a_limit_is_reached_and_no_more(epsilon):
     limits = Limits(epsilon=epsilon, lifetime=epsilon)
     assert Device(SECRET, {}, limits).report(made, ITEMS, HISTORY).campaign == made.id
     above = replace(made, epsilon=made.epsilon + 1)
-    with pytest.raises(Refused, match="at most"):
+    with pytest.raises(RefusalError, match="at most"):
         Device(SECRET, {}, limits).report(above, ITEMS, HISTORY)
 
 
@@ -327,7 +327,7 @@ def test_an_endless_limit(campaign):
     """inf allows whatever has noise."""
     limits = Limits(epsilon=math.inf, lifetime=math.inf)
     assert Device(SECRET, {}, limits).report(campaign(epsilon=30), ITEMS, HISTORY)
-    with pytest.raises(Refused, match="without noise"):
+    with pytest.raises(RefusalError, match="without noise"):
         Device(SECRET, {}, limits).report(campaign(epsilon=math.inf), ITEMS, HISTORY)
 
 
@@ -341,7 +341,7 @@ def test_a_lifetime_ends(campaign):
     device = Device(SECRET, {}, Limits(epsilon=1.0, lifetime=2.0))
     for n in range(2):
         device.report(campaign(seed=bytes([n]) * 16), ITEMS, HISTORY)
-    with pytest.raises(Refused, match="in all"):
+    with pytest.raises(RefusalError, match="in all"):
         device.report(campaign(seed=bytes([2]) * 16), ITEMS, HISTORY)
     assert device.report(campaign(seed=bytes([1]) * 16), ITEMS, HISTORY).bits in (0, 1)
 
@@ -349,7 +349,7 @@ def test_a_lifetime_ends(campaign):
 @pytest.mark.parametrize("catalogue", [ITEMS[:-1], ITEMS[::-1], [str(item) for item in ITEMS]])
 def test_another_catalogue_is_refused(campaign, catalogue):
     """Numbers that would mean other items are not answered."""
-    with pytest.raises(Refused, match="another list"):
+    with pytest.raises(RefusalError, match="another list"):
         Device(SECRET, {}, ANY).report(campaign(), catalogue, HISTORY)
 
 
@@ -479,21 +479,21 @@ def test_a_device_gives_one_nat_four_times_by_itself(campaign):
     """The default limits: 1 nat in a campaign, 4 in all, not a millionth more."""
     device = Device(SECRET, {})
     with pytest.raises(
-        Refused, match=r"asks for epsilon 1\.000001; this device gives at most 1 in"
+        RefusalError, match=r"asks for epsilon 1\.000001; this device gives at most 1 in"
     ):
         device.report(campaign(epsilon=1.000001), ITEMS, HISTORY)
     for n in range(4):
         device.report(campaign(seed=bytes([n] * 16)), ITEMS, HISTORY)
-    with pytest.raises(Refused, match=r"adds up to 4\.000001; this device gives 4 in all"):
+    with pytest.raises(RefusalError, match=r"adds up to 4\.000001; this device gives 4 in all"):
         device.report(campaign(epsilon=1e-6), ITEMS, HISTORY)
 
 
 def test_limits_of_nothing(campaign):
     """0 is a limit: no campaign and no pair passes it."""
-    with pytest.raises(Refused, match="at most 0"):
+    with pytest.raises(RefusalError, match="at most 0"):
         Device(SECRET, {}, Limits(epsilon=0, lifetime=0)).report(campaign(), ITEMS, HISTORY)
     pairs_of_none = Limits(rated_pairs=True, most_rated_pairs=0)
-    with pytest.raises(Refused, match="named 0 pairs"):
+    with pytest.raises(RefusalError, match="named 0 pairs"):
         Device(SECRET, {}, pairs_of_none).report(campaign(method="pairwise-rated"), ITEMS, HISTORY)
 
 

@@ -111,7 +111,9 @@ def test_the_bound_holds(campaign, fakes, chosen):
     clean.fold(honest(made, people, 7), now=0)
     data = honest(made, people, 7)[: 22 * (people - count)]
     dirty.fold(data + crafted(made, count, 8, chosen), now=0)
-    moved = item_counts(dirty).normalised[TARGET] - item_counts(clean).normalised[TARGET]
+    moved = (
+        item_counts(dirty).normalised_scores[TARGET] - item_counts(clean).normalised_scores[TARGET]
+    )
     noise = 5 * np.sqrt(0.5 / (people * made.set_size / made.modulus))
     allowed = bound.chosen if chosen else bound.assigned
     assert moved <= allowed + noise

@@ -89,4 +89,4 @@ def test_wheels_are_fair(campaign):
 def test_below_skips_what_would_favour():
     """Words at or above the largest multiple of the bound are not used."""
     limit = 2**64 - 2**64 % 10
-    assert sensing.below(iter([limit, 2**64 - 1, limit - 1]), 10) == 9
+    assert sensing.draw_below(iter([limit, 2**64 - 1, limit - 1]), 10) == 9

@@ -96,7 +96,7 @@ def test_a_device_is_understood(campaign):
     """What the shipped device sends is accepted."""
     made = campaign(questions=3, rated=8)
     report = Device(bytes(32), {}, Limits(epsilon=5)).report(made, range(40), {3: 5.0})
-    assert Server(made).fold(report.encode(), now=NOW).accepted == 1
+    assert Server(made).fold(report.encode(), now=NOW).accepted_count == 1
 
 
 def bad(made):
@@ -134,7 +134,7 @@ def test_late_reports_are_refused(campaign):
     made = campaign(closes=NOW)
     server = Server(made)
     first, second = (report.encode() for report in reports(made, 2))
-    assert server.fold(first, now=NOW).accepted == 1
+    assert server.fold(first, now=NOW).accepted_count == 1
     assert server.fold(second, now=NOW + 1).counts["late"] == 1
 
 
@@ -174,7 +174,7 @@ def test_one_strange_message_spoils_no_other(campaign):
     alone.fold(good[0] + good[2] + good[3], now=NOW)
     assert np.array_equal(server.totals, alone.totals)
     assert server.rejected["malformed"] == receipt.counts["malformed"] == 4
-    assert Server(made).fold_each([], now=NOW).accepted == 0
+    assert Server(made).fold_each([], now=NOW).accepted_count == 0
 
 
 def test_duplicates_within_a_batch(campaign):
@@ -252,7 +252,7 @@ def test_a_killed_run_resumes(campaign, tmp_path):
     first.fold(wire(sent[150:300]), now=NOW)  # lost
     resumed = Server.load(tmp_path / "counts")
     receipt = resumed.fold(wire(sent[100:]), now=NOW)
-    assert (receipt.accepted, receipt.counts["duplicate"]) == (250, 50)
+    assert (receipt.accepted_count, receipt.counts["duplicate"]) == (250, 50)
     assert np.array_equal(resumed.totals, alone.totals)
     assert np.array_equal(resumed.ones, alone.ones)
 
@@ -276,7 +276,7 @@ def test_an_interrupted_batch_spoils_no_checkpoint(campaign, tmp_path, monkeypat
     monkeypatch.undo()
     assert (tmp_path / "counts").read_bytes() == before
     again = Server.load(tmp_path / "counts")
-    assert again.fold(wire(reports(made, 5, seed=1)), now=NOW).accepted == 5
+    assert again.fold(wire(reports(made, 5, seed=1)), now=NOW).accepted_count == 5
 
 
 def test_a_checkpoint_waits_for_a_batch(campaign, tmp_path, monkeypatch):
@@ -325,7 +325,7 @@ def test_without_tickets_nothing_grows(campaign, tmp_path):
     assert np.array_equal(usual.totals, constant.totals)
     assert constant.nbytes == before < usual.nbytes
     constant.save(tmp_path / "counts")
-    assert Server.load(tmp_path / "counts").fold(data[:22], now=NOW).accepted == 1
+    assert Server.load(tmp_path / "counts").fold(data[:22], now=NOW).accepted_count == 1
 
 
 @pytest.mark.parametrize("wrong", ["kind", "campaign", "totals", "tickets", "shards"])
@@ -473,7 +473,7 @@ def test_scores_are_shares(campaign):
     server = Server(made)
     server.fold(Report(made.id, 9, 1).encode(), now=NOW)
     counts = item_counts(server)
-    assert counts.normalised.tolist() == [1.0] * 40
+    assert counts.normalised_scores.tolist() == [1.0] * 40
 
 
 @settings(max_examples=30)

@@ -113,13 +113,13 @@ ARGS = (WORLD.people, WORLD.items, WORLD.likes)
 def test_both_liked():
     """bhat of the two-by-two example, by hand."""
     expected = [[0.45, 0.21], [0.21, 0.34]]
-    assert np.allclose(theory.both_liked(WORLD.people, WORLD.likes), expected)
+    assert np.allclose(theory.pair_liked_chances(WORLD.people, WORLD.likes), expected)
 
 
 def test_both_alike():
     """Identical preference in the two-by-two example, by hand: both liked or both disliked."""
     expected = [[0.70, 0.32], [0.32, 0.68]]
-    assert np.allclose(theory.both_alike(WORLD.people, WORLD.likes), expected)
+    assert np.allclose(theory.pair_alike_chances(WORLD.people, WORLD.likes), expected)
 
 
 def spectrum(likes, people=None, items=None, eps=1.0, c=1.0):
@@ -127,7 +127,7 @@ def spectrum(likes, people=None, items=None, eps=1.0, c=1.0):
     likes = np.array(likes)
     people = np.full(len(likes), 1 / len(likes)) if people is None else np.array(people)
     items = np.full(likes.shape[1], 1 / likes.shape[1]) if items is None else np.array(items)
-    chances = theory.pair_chances(eps, c, theory.both_liked(people, likes))
+    chances = theory.pair_chances(eps, c, theory.pair_liked_chances(people, likes))
     return theory.pair_spectrum(chances, items)
 
 
@@ -173,7 +173,7 @@ def test_eigenvectors_have_the_papers_norm():
     beta, likes = np.array([0.2, 0.8]), np.array([[0.9, 0.2], [0.3, 0.8]])
     found = spectrum(likes, people=[0.7, 0.3], items=beta)
     assert beta @ found.rows**2 == pytest.approx(np.ones(2))
-    liked = theory.both_liked(np.array([0.7, 0.3]), likes)
+    liked = theory.pair_liked_chances(np.array([0.7, 0.3]), likes)
     matrix = theory.pair_chances(1.0, 1.0, liked) * beta
     assert np.allclose(matrix @ found.rows, found.rows * found.eigenvalues)
     assert abs(found.eigenvalues[0]) > abs(found.eigenvalues[1])
@@ -266,7 +266,7 @@ def test_label_information_of_a_large_epsilon():
 def test_both_rated(N, w):  # noqa: N803
     """The share of all sets of w items that hold items 0 and 1, counted."""
     sets = [{0, 1} <= {*chosen} for chosen in itertools.combinations(range(N), w)]
-    assert theory.both_rated(N, w) == pytest.approx(np.mean(sets))
+    assert theory.pair_rated_chance(N, w) == pytest.approx(np.mean(sets))
 
 
 def test_people_for_pairs_by_hand():
@@ -277,8 +277,8 @@ def test_people_for_pairs_by_hand():
     .325 and the product 3/16 (.325^2 - .25^2).
     """
     halves, shares, apart = np.full(2, 0.5), np.array([0.25, 0.75]), np.eye(2)
-    liked = theory.both_liked(halves, apart)
-    chances = theory.pair_chances(math.log(3), theory.both_rated(5, 3), liked)
+    liked = theory.pair_liked_chances(halves, apart)
+    chances = theory.pair_chances(math.log(3), theory.pair_rated_chance(5, 3), liked)
     assert np.allclose(chances, [[0.325, 0.25], [0.25, 0.325]])
     users = theory.pairwise_users(5, chances, shares, 0.1)
     product = 3 / 16 * (0.325**2 - 0.25**2)

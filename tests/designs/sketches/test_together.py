@@ -26,7 +26,7 @@ def test_a_campaign_from_question_to_list(tmp_path):
         device = sk.Device(n.to_bytes(32, "big"), {}, LIMITS)
         sent = device.report(campaign, ITEMS, history).encode()
         again = device.report(campaign, ITEMS, history).encode()
-        assert server.fold(sent, now=0).accepted == 1
+        assert server.fold(sent, now=0).accepted_count == 1
         assert server.fold(again, now=0).counts["duplicate"] == 1
     server.save(tmp_path / "counts")
     found = sk.score_clusters(sk.item_counts(sk.Server.load(tmp_path / "counts")), 2)

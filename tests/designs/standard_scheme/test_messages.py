@@ -85,12 +85,12 @@ def test_release_says_nothing_more():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_earlier_version_is_refused_in_a_sentence(kind):
-    """A message of version 1 is named as such, and both programs' owners know what to do."""
+def test_another_version_is_refused_in_a_sentence(kind):
+    """A message of another version is named as such, and both programs' owners know what to do."""
     with pytest.raises(MessageError) as refused:
-        KINDS[kind].decode(spelled({"version": 1, "message": kind, "ratings": []}))
+        KINDS[kind].decode(spelled({"version": 3, "message": kind, "ratings": []}))
     assert str(refused.value) == (
-        "this message is of version 1; this program reads version 2: update the older side"
+        "this message is of version 3; this program reads version 2: update the older side"
     )
 
 

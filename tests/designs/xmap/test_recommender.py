@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tacit.designs.xmap.baseliner import make_baseline
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.published import PersonRatings, TargetModel
+from tacit.designs.xmap.published_variant import PersonRatings, TargetModel
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     find_item_neighbours,

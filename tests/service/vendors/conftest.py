@@ -103,7 +103,7 @@ def _opened(folders: tuple[Path, Path], keys: tuple[dict[str, str], dict[str, st
         log = io.StringIO()
         service = open_service(Settings(place, per_second=1e6, burst=10**6, answer_within=300))
         app = create_app(service, log=EventLog(log))
-        client = TestClient(app, raise_server_exceptions=False)
+        client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
         ones.append(One(name, service, app, client, known, log))
     for one, two in (ones, ones[::-1]):
         one.wire = Wire(two.app)

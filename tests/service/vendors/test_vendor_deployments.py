@@ -29,7 +29,7 @@ def twin(pair, tmp_path):
         shutil.copy2(tmp_path / NAMES[1] / name, folder / name)
     new_vendor_key(folder / "vendor.pem")
     service = open_service(Settings(folder, answer_within=300))
-    with TestClient(create_app(service)) as client:
+    with TestClient(create_app(service), base_url="http://localhost") as client:
         yield client, service
 
 
@@ -115,7 +115,7 @@ def test_the_longest_names_are_served(tmp_path):
     (tmp_path / "tacit.toml").write_text("\n".join([f'tenant = "{LONG}"', *sections]))
     service = open_service(Settings(tmp_path, answer_within=300))
     headers = {"authorization": f"Bearer {service.keys.person_key('p' * 64)}"}
-    with TestClient(create_app(service)) as client:
+    with TestClient(create_app(service), base_url="http://localhost") as client:
         for number, name in enumerate(names):
             place, key = f"/api/vendors/{name}/visits", {"idempotency-key": f"visit-00{number}"}
             shown = client.post(place, json={"context": RAW}, headers=headers | key)

@@ -276,7 +276,7 @@ def test_visits_that_wait_for_a_neighbour_leave_others_their_place(pair):
         await asyncio.to_thread(held.wait)
 
     pair.home.wire.answers = slow
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://localhost") as client:
         calls = app.state.service.deployment.find_all(ServedVendor)[pair.home.name].reach.calls
         calls.transports[pair.other.name] = pair.home.wire
         one = replace(pair.home, app=app, client=client, service=app.state.service)

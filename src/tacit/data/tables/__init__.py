@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tacit.data.tables.names import Role, normalize_header, usual_names
 from tacit.errors import DataError
@@ -70,32 +70,58 @@ def missing(role: Role, headers: Sequence[str], asked: str | None, path: object)
 _from_one = partial(itertools.count, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How the rows of a text file are written, each in a line of its own."""
+
+    encoding: str
+    """Name of the encoding, such as utf-8."""
+    delimiter: str
+    """Between two cells."""
+    quote: str
+    """Around a cell."""
+    lines_above: int
+    """Lines above the first row."""
+    packed: bool
+    """Whether the file is packed with gzip, zstd, xz, bz2 or zip."""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
-    """path    where it is from, None if from memory
-    frame   whole rows; of text all columns are strings, stripped, null where empty
-    lines   of each row: the line of a text file, or else the record from 1
-    torn    what is wrong with each row that is not in `frame`, without its path
-    header  whether its columns have names of their own
-    """
+    """Rows of a file or of memory, before they are cleaned."""
 
     path: object
+    """Where it is from, None if from memory."""
     frame: pl.DataFrame
+    """Whole rows; of text all columns are strings, stripped, null where empty."""
     lines: Callable[[], Iterable[int]] = _from_one
+    """Gives the line of a text file of each row, or else its record from 1."""
     torn: tuple[DataError, ...] = ()
+    """What is wrong with each row that is not in `frame`, without its path."""
     text: bool = False
+    """Whether all cells are text."""
     header: bool = True
+    """Whether its columns have names of their own."""
+    kind: Literal["text", "json lines", "typed columns"] | None = None
+    """Kind of file, if a row of it stands for itself."""
+    form: TextForm | None = None
+    """How text is written, if its kind is text."""
+    where: tuple[str, ...] = ()
+    """Conditions by which rows were kept."""
+    guesses: tuple[str, ...] = ()
+    """Names of what was found in the rows in order to open it: they are keys of `PUBLIC_FACTS`."""
 
     def line(self, row: int) -> int:
-        """Of a row numbered from 0."""
+        """Give the line or record of a row, numbered from 0."""
         return next(itertools.islice(self.lines(), row, None))
 
-    def whole(self) -> Table:
-        """This table; DataError if a row is torn."""
+    def require_whole(self) -> Table:
+        """Give this table; DataError if a row is torn."""
         for error in self.torn:
             raise error.with_place(path=self.path)
         return self
 
     @property
     def headers(self) -> list[str]:
+        """Names of the columns."""
         return self.frame.columns

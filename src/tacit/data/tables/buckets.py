@@ -31,7 +31,7 @@ from tacit.data.stored_ratings import (
     StoredRatings,
     columns_among,
 )
-from tacit.data.tables.cleaning import parts_of
+from tacit.data.tables.cells import parts_of
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError, OutputError
@@ -63,7 +63,7 @@ class Buckets(StoredRatings):
             _numbers_in(frame["item"], items),
             frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
             frame["time"].to_numpy() if "time" in frame.columns else None,
-        ).to_block(len(items), ordered=True)
+        ).to_block(len(items))
         np.savez(place.with_suffix(".npz"), **vars(block))
         shutil.rmtree(place)
         return len(block.items)
@@ -104,7 +104,7 @@ def open_parquet(
     place = os.environ.get("TMPDIR") or None  # Python takes another if it is not there
     with tempfile.TemporaryDirectory(prefix="tacit-", dir=place) as home:
         try:
-            made = Buckets(Path(home), _parted(Path(home), files, named[0], public, memory))
+            made = Buckets(Path(home), _fill_buckets(Path(home), files, named[0], public, memory))
         except OSError as error:
             if error.filename is not None:
                 raise
@@ -138,7 +138,7 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _parted(
+def _fill_buckets(
     home: Path, files: list[Path], used: Mapping[Role, str], public: PublicInputs, memory: int
 ) -> Ratings:
     """Read the files once: everybody's rows go to their buckets, in their order. The catalogue."""
@@ -168,9 +168,9 @@ def _parted(
                 "the ids of some files are integers, and of others text", path=files[0].parent
             )
         if public.catalogue is None:
-            items = _with(items, chunk["item"])
+            items = _add_values(items, chunk["item"])
         if "rating" in used and public.scale is None and len(stars) <= MOST_VALUES:
-            stars = _with(stars, chunk["rating"])
+            stars = _add_values(stars, chunk["rating"])
         parts = chunk.with_columns(bucket=pl.col("user").hash(7) % count)
         for (bucket,), rows in parts.partition_by("bucket", as_dict=True).items():
             place = home / str(bucket)
@@ -179,7 +179,7 @@ def _parted(
     return public.make_catalogue(items.to_list, stars.to_numpy() if "rating" in used else None)
 
 
-def _with(seen: pl.Series, column: pl.Series) -> pl.Series:
+def _add_values(seen: pl.Series, column: pl.Series) -> pl.Series:
     """Different values of both."""
     return seen.append(column.unique()).unique() if len(seen) else column.unique()
 
@@ -212,7 +212,7 @@ def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
 
 
 def _numbers_in(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
-    """Where each id stands in the catalogue, compared as they are written; -1: nowhere."""
+    """Number each id by its place in the catalogue, compared as they are written; -1: nowhere."""
     known = pl.Series(ids.tolist())
     if known.dtype == pl.String or items.dtype == pl.String:
         known, items = known.cast(pl.String), items.cast(pl.String)

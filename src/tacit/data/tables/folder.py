@@ -2,7 +2,8 @@
 
 data.json            what the rest is, and what of it is public
 ratings.parquet      user_id, item_id, rating and timestamp where known; of events events.parquet
-catalogue.parquet    item_id and all that is known of each item
+catalogue.parquet    item_id and all that is known of each item, but for text of rows
+texts_of_rows.parquet   item_id and text that stood beside the ratings, where there is any
 users.parquet        user_id and attributes, where there are any
 
 A catalogue or scale read off private ratings is not public, and the folder says so: claims of
@@ -26,14 +27,15 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables.reading import table_of
+from tacit.data.tables.ratings_tables import match_columns, table_of
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
 
 PathLike = str | Path
 _ENDINGS = (".csv", ".tsv", ".parquet")
 FILE, FORMAT, KIND = "data.json", 1, "tacit data"
-_CATALOGUE = "catalogue.parquet"
+_CATALOGUE, _TEXTS = "catalogue.parquet", "texts_of_rows.parquet"
 
 
 def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
@@ -62,8 +64,8 @@ def write_users(ratings: Ratings, path: PathLike) -> None:
 
 
 def write_items(ratings: Ratings, path: PathLike) -> None:
-    """Write item_id and all item metadata."""
-    write_columns({"item_id": ratings.item_ids, **ratings.item_metadata}, path)
+    """Write item_id and item metadata, without text of rows."""
+    write_columns({"item_id": ratings.item_ids, **ratings.public_metadata}, path)
 
 
 def check_ending(path: Path) -> None:
@@ -94,7 +96,7 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
 
 
 def _note(path: Path) -> dict[str, Any] | None:
-    """What a folder says of itself; None if `write_folder` did not write it."""
+    """Read what a folder says of itself; None if `write_folder` did not write it."""
     try:
         note = json.loads((path / FILE).read_text("utf-8"))
     except (OSError, ValueError):
@@ -115,10 +117,13 @@ def check_folder(path: Path) -> None:
         raise OutputError(f"{path}: the folder {path.parent} does not exist. Make it first.")
 
 
-def write_folder(ratings: Ratings, path: Path) -> None:
+def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = None) -> None:
     """Write the folder whole or not at all; one that was written before is replaced.
 
-    What is public is what the ratings say: `catalogue_given` and the like.
+    Args:
+        ratings: They say themselves what is public: `catalogue_given` and the like.
+        path: The folder.
+        written: How their file is written; None if it cannot be read row by row.
     """
     check_folder(path)
     part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
@@ -126,15 +131,25 @@ def write_folder(ratings: Ratings, path: Path) -> None:
     public = {
         "catalogue": ratings.catalogue_given,
         "scale": ratings.scale_given,
-        "dates": ratings.dates_given,
         "filter": not ratings.filtered,
     }
     scale = str(ratings.scale)
-    note = {"kind": KIND, "format": FORMAT, "table": table, "scale": scale, "public": public}
+    note = {
+        "kind": KIND,
+        "format": FORMAT,
+        "table": table,
+        "scale": scale,
+        "public": public,
+        "guesses": list(ratings.guesses),
+        READING: None if written is None else written.to_json(),
+    }
     try:
         part.mkdir()
         write_ratings(ratings, part / f"{table}.parquet", domains=False)
         write_items(ratings, part / _CATALOGUE)
+        if ratings.row_texts:
+            texts = {name: ratings.item_metadata[name] for name in ratings.row_texts}
+            write_columns({"item_id": ratings.item_ids, **texts}, part / _TEXTS)
         if ratings.user_attributes:
             write_users(ratings, part / "users.parquet")
         (part / FILE).write_text(json.dumps(note, indent=2) + "\n", "utf-8")
@@ -180,12 +195,18 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
     made = replace(
         made,
         scale_given=scale is not None or bool(public["scale"]),
-        dates_given=bool(public.get("dates", True)),
+        guesses=tuple(map(str, note["guesses"])),
         filtered=not public.get("filter", True),
     )
-    if not public["catalogue"]:
-        return made
-    return on_catalogue(made, metadata.pop(DOMAIN, dict.fromkeys(ids)), metadata=metadata)
+    if public["catalogue"]:
+        guesses = made.guesses  # which it had when it was written, on this catalogue
+        domains = metadata.pop(DOMAIN, dict.fromkeys(ids))
+        made = replace(on_catalogue(made, domains, metadata=metadata), guesses=guesses)
+    if (path / _TEXTS).exists():
+        texts = match_columns(path / _TEXTS, "item", "item_id", made)
+        columns = {**made.item_metadata, **texts}
+        made = replace(made, item_metadata=columns, row_texts=tuple(texts))
+    return made
 
 
 def _ids(column: pl.Series) -> Any:

@@ -17,7 +17,7 @@ import polars as pl
 
 from tacit.data.tables import Table
 from tacit.data.tables.names import Role, is_compound_of
-from tacit.data.tables.text import text_table, unpacked
+from tacit.data.tables.text import read_unpacked, text_table
 from tacit.errors import DataError, MissingExtra
 
 _PAIR: tuple[Role, ...] = ("user", "item")
@@ -70,18 +70,20 @@ def open_table(
         kind = "Parquet" if head.startswith(PARQUET) else "Arrow"
         try:
             if kind == "Parquet":
-                opened = Table(path, pl.read_parquet(path, glob=False))
+                frame = pl.read_parquet(path, glob=False)
             else:
-                opened = Table(path, pl.read_ipc(io.BytesIO(path.read_bytes())))
+                frame = pl.read_ipc(io.BytesIO(path.read_bytes()))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(f"the {kind} file cannot be read ({error})", path=path) from None
+        opened = Table(path, frame, kind="typed columns")
     else:
-        raw = unpacked(path)
+        raw, packed = read_unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
             return text_table(
                 path,
                 raw,
                 encoding=encoding,
+                packed=packed,
                 delimiter=delimiter,
                 headers=headers,
                 header=header,
@@ -99,7 +101,7 @@ def _json(path: Path, raw: bytes) -> Table:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError("the JSON lines are not UTF-8 text", path=path) from None
-    whole = _parsed(text)
+    whole = _parse_json(text)
     if isinstance(whole, dict) and (nested := _people_of(whole)) is not None:
         return Table(path, frame_of(nested))
     if text.lstrip().startswith("["):
@@ -116,7 +118,7 @@ def _json(path: Path, raw: bytes) -> Table:
         )
     else:
         lines = enumerate(io.StringIO(text), 1)
-        entries = {at: _parsed(line) for at, line in lines if line.strip()}
+        entries = {at: _parse_json(line) for at, line in lines if line.strip()}
     rows = {line: entry for line, entry in entries.items() if isinstance(entry, dict)}
     torn = [
         DataError("the row is no JSON object", row=line, expected="one object a line")
@@ -127,7 +129,15 @@ def _json(path: Path, raw: bytes) -> Table:
         raise torn[0].with_place(path=path)
     names = dict.fromkeys(name for entry in rows.values() for name in entry)
     columns = {name: [entry.get(name) for entry in rows.values()] for name in names}
-    return Table(path, frame_of(columns), lambda: rows, tuple(torn))
+    one_a_line = not text.lstrip().startswith("[")
+    return Table(
+        path,
+        frame_of(columns),
+        lambda: rows,
+        tuple(torn),
+        kind="json lines" if one_a_line else None,
+        guesses=("ids",),
+    )
 
 
 def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
@@ -146,7 +156,7 @@ def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
     return columns
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -161,7 +171,9 @@ def _sqlite(path: Path, table: str | None) -> pl.DataFrame:
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
                 "AND name NOT LIKE 'sqlite_%'"
             ).fetchall()
-            return _queried(path, connection, table, {name: _quoted(name) for (name,) in rows})
+            return _query_table(
+                path, connection, table, {name: _quote_name(name) for (name,) in rows}
+            )
     except sqlite3.Error as error:
         raise DataError(f"the SQLite file cannot be read ({error})", path=path) from None
 
@@ -177,9 +189,9 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
                 "SELECT table_schema, table_name FROM information_schema.tables"
             ).fetchall()
             names = [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
-            quoted = [".".join(map(_quoted, row)) for row in rows]
+            quoted = [".".join(map(_quote_name, row)) for row in rows]
             places = dict(zip(names, quoted, strict=True))
-            return _queried(path, connection, table, places)
+            return _query_table(path, connection, table, places)
     except duckdb.Error:
         raise DataError(
             "the DuckDB file cannot be read",
@@ -188,7 +200,7 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
         ) from None
 
 
-def _queried(
+def _query_table(
     path: Path, connection: Any, table: str | None, places: dict[str, str]
 ) -> pl.DataFrame:
     """The named table, or the only one that holds people and items. places: name to quoted name."""
@@ -221,7 +233,7 @@ def _queried(
     )
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -232,7 +244,10 @@ def frame_of(columns: dict[str, Any]) -> pl.DataFrame:
 
 def _series(name: str, values: Any) -> pl.Series:
     try:
-        return pl.Series(name, values)
+        series = pl.Series(name, values)
+        if series.dtype != pl.Object:  # such as UUIDs
+            return series
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        texts = [None if value is None else str(value) for value in values]
-        return pl.Series(name, texts, pl.String)
+        pass
+    texts = [None if value is None else str(value) for value in values]
+    return pl.Series(name, texts, pl.String)

@@ -23,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Table
+from tacit.data.tables import Table, TextForm
 from tacit.data.tables.forms import (
     has_blocks,
     is_comment,
@@ -47,8 +47,9 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": ".zst",
 }
 """First bytes of packed files."""
-_ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n])')
+ESCAPED_QUOTE = re.compile(r'\\"(?![,;\t|\r\n]|$)')
 """A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
+_ESCAPED_QUOTE_BYTES = re.compile(rb'\\"(?![,;\t|\r\n])')
 _FEWEST_ALIKE = 0.6
 """Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
@@ -77,12 +78,21 @@ class Dialect:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
 
 
-def unpacked(path: Path) -> bytes:
-    """Read the bytes of a file; gzip, zstd, xz, bz2 and zip are undone, whatever it is called."""
+def read_unpacked(path: Path) -> tuple[bytes, bool]:
+    """Read the bytes of a file; gzip, zstd, xz, bz2 and zip are undone, whatever it is called.
+
+    Returns:
+        The bytes, and whether they were packed.
+    """
     raw = path.read_bytes()
     kind = next((kind for start, kind in _PACKED.items() if raw.startswith(start)), None)
     if kind is None:
-        return raw
+        return raw, False
+    return unpack(raw, kind, path), True
+
+
+def unpack(raw: bytes, kind: str, path: Path) -> bytes:
+    """Undo one kind of packing; DataError if the bytes are damaged."""
     try:
         if kind == ".gz":
             return gzip.decompress(raw)
@@ -129,22 +139,28 @@ def _only_member(raw: bytes, path: Path) -> bytes:
         return archive.read(names[0])
 
 
-def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) -> Table:
+def text_table(
+    path: Path, raw: bytes, *, encoding: str | None, packed: bool = False, **given: Any
+) -> Table:
     """Read a text table.
 
     Args:
         path: Where it is from, for messages.
         raw: Its bytes, unpacked.
+        packed: Whether the file is packed.
         encoding: Name of its encoding; None: looked for.
         given: What `_dialect` takes.
     """
     refuse_what_is_no_table(raw, path)
-    data = _utf8(raw, path, encoding)
+    guesses = [name for name in ("delimiter", "header") if given[name] is None]
+    if given["headers"] is not None and "header" in guesses:
+        guesses.remove("header")
+    data, used_encoding = _utf8(raw, path, encoding)
     block_lines: list[int] | None = None
     if given["headers"] is None and given["delimiter"] is None and has_blocks(data):
         data, block_lines = unfold_blocks(data)
         given["headers"] = _block_headers(data)
-    data = _ESCAPED_QUOTE.sub(b'""', data) if b'"' in data else data
+    data = _ESCAPED_QUOTE_BYTES.sub(b'""', data) if b'"' in data else data
     dialect = _dialect(path, data, **given)
 
     def lines() -> Iterator[int]:
@@ -162,7 +178,21 @@ def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) ->
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
     has_names = dialect.has_names or block_lines is not None
-    return Table(path, frame, lines, torn, text=True, header=has_names)
+    form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.header_line, packed)
+    if encoding is None:
+        guesses.insert(0, "encoding")
+    stands_alone = block_lines is None and b"\n" in raw
+    return Table(
+        path,
+        frame,
+        lines,
+        torn,
+        text=True,
+        header=has_names,
+        kind="text" if stands_alone else None,
+        form=form if stands_alone else None,
+        guesses=(*guesses, "rows"),
+    )
 
 
 def _block_headers(data: bytes) -> tuple[str, ...]:
@@ -172,8 +202,12 @@ def _block_headers(data: bytes) -> tuple[str, ...]:
     return names[:width] + tuple(str(at) for at in range(5, width + 1))
 
 
-def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
-    """The text in UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252."""
+def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
+    """Decode to UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252.
+
+    Returns:
+        The text in UTF-8, and the encoding that it had.
+    """
     if encoding is None:
         encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         if encoding == "utf-8" and b"\0" in raw[:65536]:
@@ -194,7 +228,9 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
             fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",
         ) from None
     raw = raw.removeprefix(b"\xef\xbb\xbf")
-    return raw if b"\n" in raw else raw.replace(b"\r", b"\n")  # line ends of old Macs
+    if b"\n" not in raw:
+        raw = raw.replace(b"\r", b"\n")  # line ends of old Macs
+    return raw, encoding
 
 
 def _dialect(
@@ -219,7 +255,7 @@ def _dialect(
     wanted = {normalize_header(name) for name in asked if name and not name.isdecimal()}
     wanted |= names_that_make_a_header()
     if delimiter is not None:
-        chosen = _checked(delimiter, path)
+        chosen = _check_delimiter(delimiter, path)
     else:
         chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, wanted))
         if not _merit(texts, chosen, wanted)[1] and _merit(texts, " ", wanted)[1]:
@@ -231,7 +267,7 @@ def _dialect(
             break
         above = sample.pop(0)[0]
         del texts[0], widths[0]
-    quote = "'" if _quoted(texts, chosen) else '"'
+    quote = "'" if _has_quoted_cells(texts, chosen) else '"'
     first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
@@ -324,12 +360,14 @@ def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Dat
     """Row by row: those of the right width, and the others."""
     records = [(line, cells, dialect.fits(cells)) for line, cells in _records(data, dialect)]
     rows = [cells for _, cells, fits in records if fits]
-    torn = [_torn(line, cells, dialect.headers) for line, cells, fits in records if not fits]
+    torn = [
+        _torn_row_error(line, cells, dialect.headers) for line, cells, fits in records if not fits
+    ]
     frame = pl.DataFrame(rows, dict.fromkeys(dialect.headers, pl.String), orient="row")
     return frame.with_columns(pl.all().replace("", None)), tuple(torn)
 
 
-def _torn(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
+def _torn_row_error(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
     if isinstance(cells, str):
         return DataError(f"the row cannot be read ({cells})", row=line)
     found, expected = f"{len(cells)} cells", f"{len(headers)}: " + ", ".join(headers)
@@ -387,14 +425,14 @@ def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, flo
     return named, times / len(lines) if usual > 1 else 0, usual
 
 
-def _quoted(lines: list[str], delimiter: str) -> bool:
+def _has_quoted_cells(lines: list[str], delimiter: str) -> bool:
     """Whether cells stand between single quotes: in most lines more than one does."""
     cells = [[cell.strip() for cell in _split(line, delimiter)] for line in lines]
     wrapped = [sum(len(c) > 1 and c[0] == c[-1] == "'" for c in line) > 1 for line in cells]
     return sum(wrapped) > len(lines) / 2
 
 
-def _checked(delimiter: str, path: Path) -> str:
+def _check_delimiter(delimiter: str, path: Path) -> str:
     chosen = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
     if chosen != "::" and (len(chosen) != 1 or chosen in '"\r\n' or ord(chosen) > 127):
         raise DataError(

@@ -17,6 +17,8 @@ import polars as pl
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
+TimeForm = Literal["usual", "yyyymmdd", "spreadsheet days"]
+"""Numbers: seconds or smaller by the size of each; dates in digits; days since 1900."""
 _WHICH = (
     "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...), or leave "
     "times out with --no-time"
@@ -92,11 +94,19 @@ _MONTHS = {
 }
 
 
-def ordered(column: pl.Series, dates: Dates | None) -> bool:
+def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
     """Whether an order of day and month, seen in some cells, says how others are read."""
     if dates is not None or column.dtype != pl.String:
         return False
     return bool(column.str.strip_chars().str.contains(_YEAR_LAST).any())
+
+
+def order_of_dates(column: pl.Series) -> Dates:
+    """Find whether the day or the month comes first, by the whole column, which was read so."""
+    if not depends_on_order(column, None):
+        return "dayfirst"
+    texts = column.drop_nulls().str.strip_chars().unique().to_list()
+    return "dayfirst" if _day_first(texts, None) else "monthfirst"
 
 
 def is_date(text: str) -> bool:
@@ -104,36 +114,66 @@ def is_date(text: str) -> bool:
     return _moment(text, True) is not None or _moment(text, False) is not None
 
 
-def seconds(column: pl.Series, dates: Dates | None = None, *, digits: bool = False) -> pl.Series:
-    """Int64 seconds, null where a cell holds no time. column: numbers, dates or text.
+def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
+    """Find how the numbers of a column are times.
 
-    digits: numbers that are all written YYYYMMDD are dates, and not seconds of the year 1970.
-    DataError where no cell says whether the day or the month comes first, or cells disagree.
+    Args:
+        column: Numbers, dates or text.
+        guessing: Whether they may be anything but seconds and smaller.
+    """
+    if not guessing or isinstance(column.dtype, pl.Datetime) or column.dtype == pl.Date:
+        return "usual"
+    some = column.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+    if len(some) == 0:
+        return "usual"
+    if bool(some.is_between(19_000_101, 21_001_231).all()):
+        days = some.cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+        if not days.null_count():
+            return "yyyymmdd"
+    if bool(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).all()):
+        return "spreadsheet days"
+    return "usual"
+
+
+def seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm) -> pl.Series:
+    """Read times as whole seconds since 1970.
+
+    Args:
+        column: Numbers, dates or text.
+        dates: Whether the day or the month comes first; None: decided over the column.
+        form: How numbers are times.
+
+    Returns:
+        Int64, null where a cell holds no time.
+
+    Raises:
+        DataError: No cell says whether the day or the month comes first, or cells disagree.
     """
     kind = column.dtype
     if kind == pl.Date or isinstance(kind, pl.Datetime):
         return column.dt.epoch("s").cast(pl.Int64)
     if kind.is_numeric():
-        return _of_numbers(column, digits)
+        return _of_numbers(column, form)
     texts = column.cast(pl.String).str.strip_chars()
-    whole, real = (texts.cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
-    numbers = real if real.null_count() < whole.null_count() else whole
-    written = numbers.is_null() & texts.is_not_null()
-    moments = _of_numbers(numbers, digits)
+    # Each cell by itself: a decimal in one must not make others lose their last digits.
+    whole = texts.cast(pl.Int64, strict=False)
+    real = texts.cast(pl.Float64, strict=False)
+    moments = _of_numbers(whole, form).zip_with(whole.is_not_null(), _of_numbers(real, form))
+    written = real.is_null() & texts.is_not_null()
     return moments.scatter(written.arg_true(), _of_texts(texts.filter(written), dates))
 
 
-def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
+def _of_numbers(column: pl.Series, form: TimeForm) -> pl.Series:
     if column.dtype.is_float():
         column = column.set(~column.is_finite(), None).round(6)
-    some = column.drop_nulls()
-    if digits and len(some) and bool(some.is_between(19_000_101, 21_001_231).all()):
-        dates = column.cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
-        if dates.null_count() == column.null_count():
-            return dates.dt.epoch("s").cast(pl.Int64)
-    serials = some.is_between(_FIRST_SERIAL, _LAST_SERIAL)
-    if digits and len(some) and bool(serials.all()):
-        return ((column - _EPOCH_SERIAL) * 86_400).round().cast(pl.Int64)
+    if form == "yyyymmdd":
+        digits = column.cast(pl.Int64, strict=False).cast(pl.String)
+        days = digits.str.to_date("%Y%m%d", strict=False)
+        return days.dt.epoch("s").cast(pl.Int64)
+    if form == "spreadsheet days":
+        inside = column.is_between(_FIRST_SERIAL, _LAST_SERIAL).fill_null(value=False)
+        days = column.set(~inside, None).cast(pl.Float64)
+        return ((days - _EPOCH_SERIAL) * 86_400).round().cast(pl.Int64)
     # Each by its own size: one person's times must not change how those of others are read.
     for _ in range(3):
         large = (column.abs() > LAST_SECOND).fill_null(value=False)
@@ -157,7 +197,7 @@ def _of_texts(texts: pl.Series, dates: Dates | None) -> pl.Series:
 
 
 def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
-    """Which of the two small numbers is the day, by the whole column."""
+    """Tell whether the first of the two small numbers is the day, by the whole column."""
     matches = [match for text in texts if (match := _FORMS[1].match(text))]
     if dates is not None or not matches:
         return dates != "monthfirst"
@@ -175,7 +215,7 @@ def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     raise DataError(what, expected="a day above 12 in at least one row", fix=f"{_WHICH}.")
 
 
-def _rearranged(text: str) -> str:
+def _move_year(text: str) -> str:
     """Write the year before the clock, and a zone by its difference to UTC."""
     late_year = _YEAR_AFTER_CLOCK.match(text)
     if late_year is not None:
@@ -186,7 +226,7 @@ def _rearranged(text: str) -> str:
 
 def _moment(text: str, day_first: bool) -> int | None:
     """Seconds of one date; None if it is none."""
-    text = _rearranged(text)
+    text = _move_year(text)
     match = next((found for form in _FORMS if (found := form.match(text))), None)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Which rows of a table count: conditions such as `Status!=Storno` or `event in view|buy`."""
+"""Rows of a table that count: conditions such as `Status!=Storno` or `event in view|buy`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from tacit.errors import ConfigError, DataError
 _CONDITION = re.compile(r"^\s*(.+?)\s*(!=|<=|>=|=|<|>|\s+in\s+)\s*(.*?)\s*$")
 
 
-def keep_rows(table: Table, conditions: Sequence[str]) -> Table:
+def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = False) -> Table:
     """Keep the rows that fulfil all conditions.
 
     Args:
         table: Whole rows.
         conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. Values
             compare as text, and as numbers with < and >. An empty cell fulfils only !=.
+        may_be_empty: Whether no row may be left.
 
     Raises:
         ConfigError: A condition is written in another way.
         DataError: The table has no such column, or no row is left.
     """
+    if not conditions:
+        return table
     kept = pl.Series([True] * len(table.frame), dtype=pl.Boolean)
     for condition in conditions:
-        kept &= _fulfilled(table, condition)
-    if conditions and not kept.any():
+        kept &= _find_rows(table, condition)
+    if not (may_be_empty or kept.any()):
         raise DataError(
             "no row fulfils the conditions", path=table.path, found="; ".join(conditions)
         )
@@ -39,7 +42,13 @@ def keep_rows(table: Table, conditions: Sequence[str]) -> Table:
         table,
         frame=table.frame.filter(kept),
         lines=lambda: itertools.compress(table.lines(), mask),
+        where=(*table.where, *conditions),
     )
+
+
+def names_in(conditions: Sequence[str]) -> list[str]:
+    """List the columns of conditions."""
+    return [_parts(condition)[0] for condition in conditions]
 
 
 def has_columns_of(table: Table, conditions: Sequence[str]) -> bool:
@@ -56,7 +65,7 @@ def _parts(condition: str) -> tuple[str, str, str]:
     return match[1], match[2].strip(), match[3]
 
 
-def _fulfilled(table: Table, condition: str) -> pl.Series:
+def _find_rows(table: Table, condition: str) -> pl.Series:
     name, sign, value = _parts(condition)
     if name not in table.headers:
         raise DataError(
@@ -74,11 +83,11 @@ def _fulfilled(table: Table, condition: str) -> pl.Series:
     elif sign == "in":
         found = texts.is_in([each.strip() for each in value.split("|")])
     else:
-        found = _compared(texts.cast(pl.Float64, strict=False), sign, value, condition)
+        found = _compare_numbers(texts.cast(pl.Float64, strict=False), sign, value, condition)
     return found.fill_null(value=False)
 
 
-def _compared(numbers: pl.Series, sign: str, value: str, condition: str) -> pl.Series:
+def _compare_numbers(numbers: pl.Series, sign: str, value: str, condition: str) -> pl.Series:
     try:
         bound = float(value)
     except ValueError:

@@ -42,16 +42,25 @@ def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
     )
 
 
-def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
+def joint(
+    setting: JointSetting, *, visits_per_person: int | None = None, fits: int = 1
+) -> Guarantee:
     """Make the card of the sound learner.
 
     Args:
         setting: of the learner.
         visits_per_person: how many are learned at most; None: nothing limits them.
+        fits: how many times a log was learned from the start, each of which may hold the visit.
     """
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
-    epsilon = PureAccountant().add(setting.noise.event).epsilon()
+    accountant = PureAccountant()
+    for _ in range(fits):
+        accountant.add(setting.noise.event)
+    epsilon = accountant.epsilon()
+    together = ""
+    if fits > 1:
+        together = f" That is {fits} fits together, all of which may have learned the visit."
     lifetime = "a visit is in one release, however long the learner runs"
     limited: tuple[str, ...] = ()
     if visits_per_person is None:
@@ -66,6 +75,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         sentence=(
             f"What all others are shown is {epsilon:g}-differentially private for each "
             "visit, learned or not learned: for its context, the arm and the reward together."
+            f"{together}"
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
         adjacency=_LEARNED,

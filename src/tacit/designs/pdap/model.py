@@ -62,6 +62,7 @@ class PDap:
         self.epsilon, self.dimension, self.horizon = epsilon, dimension, horizon
         self._numbers = {arm: number for number, arm in enumerate(arms)}
         self._policy: Joint | None = None
+        self._fits = 0
         self._setting = JointSetting(
             videos=len(arms), neighbours=0, dimension=dimension, horizon=horizon, epsilon=epsilon
         )
@@ -86,6 +87,9 @@ class PDap:
     ) -> PDap:
         """Start anew, with nothing or with a log of another policy, which is released at once.
 
+        A visit of an earlier `fit` may be in this log, too, so the card adds all fits up that
+        had a log. A new object counts from its own first fit.
+
         Args:
             decisions: (n,) arms that were shown.
             rewards: (n,) in [0, 1].
@@ -102,6 +106,7 @@ class PDap:
         numbers = {arm: number for number, arm in enumerate(self._numbers)}
         log = self._check_log(decisions, rewards, contexts)
         self._policy, self._numbers = policy, numbers
+        self._fits += len(decisions) > 0
         self._learn_log(policy, *log)
         if policy.arrivals:
             policy.epochs.end_now()
@@ -184,8 +189,8 @@ class PDap:
         del self._numbers[arm]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The card of the learner, for one visit."""
-        return (guarantees.joint(self._setting),)
+        """The card of the learner, for one visit in every fit of this object."""
+        return (guarantees.joint(self._setting, fits=max(self._fits, 1)),)
 
     def _check_log(
         self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike

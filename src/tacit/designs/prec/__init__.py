@@ -8,7 +8,7 @@ T, m, n, P, D, R            PRecSettings                           settings.py
 phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py
 p-REC_sim, p-REC            PRec, Curator                          model.py, curator.py
 creditD, creditR, weight    Block                                  round.py
-promise of P peers          Gate (sound), assumed (published)      clients.py
+promise of P peers          gate (sound), assumed (published)      gate.py, clients.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
 Deviations, each with its proof in the docs: the sound variant keeps the number of survivors above a

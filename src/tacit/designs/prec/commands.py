@@ -1,4 +1,4 @@
-"""What `tacit plan prec` and `tacit replay prec` ask, do and show."""
+"""Commands `tacit plan prec` and `tacit replay prec`: options, work, output."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ TOGETHER = "Clients whom epsilon is for, all of them together."
 
 @dataclass(frozen=True)
 class PlanSettings:
+    """Options of `tacit plan prec`."""
+
     objects: int = option("Objects to choose from in a round, at most.")
     rounds: int = option("Rounds, each with one recommendation.")
     peers: int = option("Voters to hide among: assumed, or enforced by a gate.")
@@ -101,9 +103,9 @@ def plan(settings: PlanSettings, run: Run) -> Result:
             ("nobody below", planned["loss_lower_bound"]),
         ],
     )
-    shown: list[Table | str] = [losses, disliked, advice(planned)]
+    shown: list[Table | str] = [losses, disliked, advice_sentences(planned)]
     if settings.loss is not None:
-        shown += [bounds_table(planned), loss_advice(planned)]
+        shown += [bounds_table(planned), loss_sentences(planned)]
     if settings.report is not None:
         curve = planner.loss_curve(**settings.sizes, mode=mode)
         planned["curve"] = [asdict(point) for point in curve]
@@ -113,9 +115,11 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     return Result(planned, shown, "docs/prec-theory.md  says how these numbers are found.")
 
 
-def advice(planned: Mapping[str, Any]) -> str:
-    """In a few sentences: what is revealed, the assumption, and how many voters it takes."""
-    proven, peers, voters = planned["epsilon_proven"], planned["peers"], planned["voters"]
+def advice_sentences(planned: Mapping[str, Any]) -> str:
+    """Say what is revealed, under which assumption, and how many voters it takes."""
+    proven = planned["epsilon_proven"]
+    peers = planned["peers"]
+    voters = planned["voters"]
     credits_of = "the credits of " if planned["diversity"] + planned["radius"] else ""
     text = (
         f"A gate that keeps {credits_of}{peers:,} voters in play limits what "
@@ -124,10 +128,12 @@ def advice(planned: Mapping[str, Any]) -> str:
         f"is {proven['promise']:.3f} nats if {peers:,} voters agree with the client throughout, "
         "which cannot be checked; otherwise there is no limit."
     )
-    if (needed := planned.get("peers_needed")) is None:
+    needed = planned.get("peers_needed")
+    if needed is None:
         return text
     text += f" For epsilon {needed['epsilon']:g} "
-    if (floor := needed["floor"]) is None:
+    floor = needed["floor"]
+    if floor is None:
         return f"{text}not even all {voters:,} voters are enough."
     known = f"a gate has to keep {floor:,}, exactly"
     if needed["exact_floor"] is None:
@@ -136,8 +142,9 @@ def advice(planned: Mapping[str, Any]) -> str:
 
 
 def bounds_table(planned: Mapping[str, Any]) -> Table:
-    """What p-REC is proven to have at a loss, and what nobody can go below."""
-    epsilon, mode = planned["epsilon"], planned["mode"]
+    """Tabulate what p-REC is proven to have at a loss, and what nobody can go below."""
+    epsilon = planned["epsilon"]
+    mode = planned["mode"]
     upper = "not proven for so small a loss" if epsilon is None else epsilon
     name = "p-REC, at most" if mode is None else f"p-REC, at most ({mode})"
     rows = [(name, upper)]
@@ -145,9 +152,10 @@ def bounds_table(planned: Mapping[str, Any]) -> Table:
     return Table("", (f"epsilon at {planned['loss']:g} disliked recommendations", "nats"), rows)
 
 
-def loss_advice(planned: Mapping[str, Any]) -> str:
-    """In words: what a loss costs, which bound decides, and that there is little trade-off."""
-    loss, epsilon = planned["loss"], planned["epsilon"]
+def loss_sentences(planned: Mapping[str, Any]) -> str:
+    """Say what a loss costs, which bound decides, and that there is little trade-off."""
+    loss = planned["loss"]
+    epsilon = planned["epsilon"]
     if planned["impossible"]:
         return (
             f"No algorithm, private or not, keeps to {loss:g} disliked recommendations: at least "
@@ -234,6 +242,8 @@ def write_curve(
 
 @dataclass(frozen=True)
 class ReplaySettings:
+    """Options of `tacit replay prec`."""
+
     votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
     voters: int = option("A public bound on how many voters there can be.", least=1)
     likes: Path | None = option(
@@ -275,15 +285,25 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     from tacit.randomness import secure
 
     recorded = read_votes(settings.votes)
-    wanted = _likes(recorded, settings)
-    names = ("voters", "peers", "diversity", "radius", "variant", "epsilon", "delta")
-    asked: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    if settings.epsilon is None and settings.peers is None and settings.variant != "published":
-        asked["epsilon"] = 1.0
-    asked["clients"] = max(settings.together, len(wanted))
-    asked["clients_together"] = settings.together
-    made = PRecSettings(len(recorded.rounds), max(2, recorded.objects), **asked)
-    server = PRec(made, randomness=secure())
+    wanted = _read_likes(recorded, settings)
+    epsilon = settings.epsilon
+    if epsilon is None and settings.peers is None and settings.variant != "published":
+        epsilon = 1.0
+    variant: Any = settings.variant
+    run_settings = PRecSettings(
+        len(recorded.rounds),
+        max(2, recorded.objects),
+        settings.voters,
+        peers=settings.peers,
+        diversity=settings.diversity,
+        radius=settings.radius,
+        variant=variant,
+        epsilon=epsilon,
+        delta=settings.delta,
+        clients_together=settings.together,
+        clients=max(settings.together, len(wanted)),
+    )
+    server = PRec(run_settings, randomness=secure())
     with run.progress("Replaying", len(recorded.rounds)) as advance:
         for number, opened in enumerate(recorded.rounds):
             server.open_round(opened.candidates, (opened.voters, opened.chosen))
@@ -291,27 +311,32 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
                 if number in rounds:
                     server.feedback(client, server.recommend(client) in rounds[number])
             advance(1)
-    return _shown(server, recorded, wanted)
+    return _show_replay(server, recorded, wanted)
 
 
-def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
+def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
+    """Read what clients like, or follow one voter."""
     from tacit.data.votes import read_likes
 
     if settings.likes is not None:
         return read_likes(settings.likes, recorded)
-    followed = {
-        number: frozenset(each.chosen[each.voters.astype(str) == settings.follow].tolist())
-        for number, each in enumerate(recorded.rounds)
-    }
+    followed = {}
+    for number, recorded_round in enumerate(recorded.rounds):
+        is_followed = recorded_round.voters.astype(str) == settings.follow
+        followed[number] = frozenset(recorded_round.chosen[is_followed].tolist())
     if not any(followed.values()):
         raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
     return {"client": followed}
 
 
-def _shown(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
-    plan, guarantees = server.plan, server.guarantees()
-    clients = [_client(server, client, recorded) for client in wanted]
-    planned = plan and {name: getattr(plan, name) for name in ("peers", "threshold", "basis")}
+def _show_replay(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
+    """Write down what each client was recommended, with the plan and the cards."""
+    plan = server.plan
+    guarantees = server.guarantees()
+    clients = [_describe_client(server, client, recorded) for client in wanted]
+    planned = None
+    if plan is not None:
+        planned = {"peers": plan.peers, "threshold": plan.threshold, "basis": plan.basis}
     data = {
         "settings": server.settings.to_header(),
         "candidates_listed": recorded.listed,
@@ -320,11 +345,11 @@ def _shown(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
         "guarantees": [card.to_dict() for card in guarantees],
     }
     columns = {
-        "client": lambda one: str(one["client"]),
-        "recommendations": lambda one: one["asked"],
-        "disliked": lambda one: one["loss"],
-        "gate shut in round": lambda one: (
-            "never" if one["gate_closed"] is None else str(one["gate_closed"])
+        "client": lambda client: str(client["client"]),
+        "recommendations": lambda client: client["asked"],
+        "disliked": lambda client: client["loss"],
+        "gate shut in round": lambda client: (
+            "never" if client["gate_closed"] is None else str(client["gate_closed"])
         ),
     }
     shown: list[Table | str] = [Table.from_rows("", columns, clients), guarantees[0].sentence]
@@ -336,8 +361,10 @@ def _shown(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
     return Result(data, shown, "--json  has every recommendation.")
 
 
-def _client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:
-    names: list[Any] = [None, *(each.name for each in recorded.rounds)]  # rounds count from 1
+def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:
+    """Describe one client's run as JSON."""
+    names: list[Any] = [None]  # rounds count from 1
+    names += [recorded_round.name for recorded_round in recorded.rounds]
     seen = server.transcript(client)
     return {
         "client": client,

@@ -36,15 +36,24 @@ from tacit.randomness import Source
 class Curator(MechanismRun):
     """One run at the platform: votes come in, and each client is given one object per round.
 
-    randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
-    is always the system's. number: of the run, below 2^64, else drawn; only abstainers' votes
-    follow from it. candidates: of the open round. One run exists once: it cannot be copied, a
-    forked process is refused, and after `save` only the file goes on.
+    One run exists once: it cannot be copied, a forked process is refused, and after `save` only the
+    file goes on. `candidates` are those of the open round.
     """
 
     def __init__(
         self, settings: PRecSettings, *, randomness: Source, number: int | None = None
     ) -> None:
+        """Set up a run before its first round.
+
+        Args:
+            settings: Of the run.
+            randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The
+                gate's noise is always the system's.
+            number: Of the run, below 2^64, else drawn; only abstainers' votes follow from it.
+
+        Raises:
+            ConfigError: One of them is of another kind.
+        """
         super().__init__()
         if not isinstance(settings, PRecSettings):
             raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
@@ -55,7 +64,7 @@ class Curator(MechanismRun):
             raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
         self.source = randomness
-        self.plan = settings.plan if settings.gated else None
+        self.plan = settings.plan if settings.has_gate else None
         self.number = int(randomness.words(1)[0]) if number is None else number
         self.round = 0
         self._law = settings.law
@@ -71,58 +80,74 @@ class Curator(MechanismRun):
 
     @property
     def clients(self) -> tuple[Id, ...]:
-        """Whose runs have begun and not ended, in that order."""
+        """Clients whose runs have begun and not ended, in that order."""
         return tuple(self._runs)
 
     @property
-    def begun(self) -> int:
+    def runs_begun(self) -> int:
         """How many runs have begun, ended ones among them."""
         return len(self._runs) + len(self._left)
 
     def join_voters(self, voters: Any) -> None:
-        """They count from the next round on, for clients who join then or later."""
-        with self._alone():
+        """Register voters; their votes count from the next round, for clients who join then."""
+        with self._take_turn():
             self._voters.join(voters)
 
     def leave_voters(self, voters: Any) -> None:
-        """They count for nobody from the next round on. Who comes back is a new voter."""
-        with self._alone():
+        """Sign voters off; they count for nobody from the next round.
+
+        A voter who comes back is a new one.
+        """
+        with self._take_turn():
             self._voters.leave(voters)
 
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
         """Close the round that is open and open the next.
 
-        candidates: their ids, at least one and at most `objects`. votes: voter id to candidate id,
-        or two aligned columns (voters, candidates). A voter who never joined joins now; a voter
-        who is left out abstains and is given a vote, by a rule that looks at nobody's.
+        Args:
+            candidates: Their ids, at least one and at most `objects`.
+            votes: Voter id to candidate id, or two aligned columns (voters, candidates). A voter
+                who never joined joins now; a voter who is left out abstains and is given a vote, by
+                a rule that looks at nobody's.
+
+        Raises:
+            DataError: A candidate or a voter is named twice, or a vote is for no candidate.
         """
-        with self._alone():
+        with self._take_turn():
             index = candidate_index(candidates, self.settings.objects)
             voters, places = read_votes(votes, index)
-            rows, cast = self._voters.admit(voters), places
+            rows = self._voters.admit(voters)
+            cast = places
             if not isinstance(rows, slice):
-                cast = self._voters.default(self.number, self.round + 1, len(index.ids))
+                cast = self._voters.default_votes(self.number, self.round + 1, len(index.ids))
                 cast[rows] = places
             self._advance(tuple(index.ids.tolist()), cast)
 
     def join(self, client: Any) -> None:
-        """Begin a client's run: the plan's epsilon for one more view of the same votes. Their
-        electorate, fixed for good, are the voters of the round that is open, or of the first."""
-        with self._alone():
+        """Begin a client's run: the plan's epsilon for one more view of the same votes.
+
+        Their electorate, fixed for good, are the voters of the round that is open, or of the first.
+        """
+        with self._take_turn():
             self._join(plain_id(client))
 
     def leave(self, client: Any) -> None:
         """End a client's run. Nothing is refunded, and the same id cannot begin another."""
-        with self._alone():
+        with self._take_turn():
             name = plain_id(client)
-            run = self._known(name)
+            run = self._find_run(name)
             self._free.append((run.block, run.place))
             self._left.add(name)
             del self._runs[name]
 
     def recommend(self, client: Any) -> Id:
-        """The client's candidate of this round. Asked again, the same; a new client joins first."""
-        with self._alone():
+        """Recommend one candidate of this round; asked again, the same. A new client joins first.
+
+        Raises:
+            ConfigError: No round is open.
+            PrivacyError: The client has had all recommendations, or was replayed, or has left.
+        """
+        with self._take_turn():
             name = plain_id(client)
             self._check_open()
             run = self._run_of(name)
@@ -131,7 +156,7 @@ class Curator(MechanismRun):
                     f"Client {name!r} was replayed, and another gate would cost its epsilon again. "
                     "Serve them from the file of their run: PRec.load(path)."
                 )
-            given = run.given(self.round)
+            given = run.entry_of(self.round)
             if given is None:
                 if len(run.entries) >= self.settings.rounds:
                     raise PrivacyError(
@@ -143,13 +168,19 @@ class Curator(MechanismRun):
             return given.candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
-        """What the client says of this round's recommendation, once. Who says nothing until the
-        next round opens is taken to have disliked it."""
-        with self._alone():
+        """Take the client's answer to this round's recommendation, once.
+
+        A client who says nothing until the next round opens is taken to have disliked it.
+
+        Raises:
+            ConfigError: No round is open, nothing was recommended, or it was answered already.
+            DataError: `liked` is neither True nor False.
+        """
+        with self._take_turn():
             name = plain_id(client)
             self._check_open()
-            run = self._known(name)
-            given = run.given(self.round)
+            run = self._find_run(name)
+            given = run.entry_of(self.round)
             if not isinstance(liked, bool | np.bool_):
                 raise DataError("feedback is True or False", found=liked)
             if given is None:
@@ -164,43 +195,49 @@ class Curator(MechanismRun):
             run.entries[-1] = Entry(self.round, given.candidate, bool(liked))
 
     def transcript(self, client: Any) -> Transcript:
-        return self._known(plain_id(client)).transcript
+        """Return the client's view so far."""
+        return self._find_run(plain_id(client)).transcript
 
-    def stopped(self, client: Any) -> bool:
-        """Whether the client's gate is shut, so that they are served uniformly; this is public."""
-        return self._known(plain_id(client)).stopped is not None
+    def has_stopped(self, client: Any) -> bool:
+        """Say whether the client's gate is shut, so that they are served uniformly.
+
+        This is public.
+        """
+        return self._find_run(plain_id(client)).stopped is not None
 
     # For audits: what the recommendations depend on. Never to be released
     def counts(self, client: Any) -> Counts:
-        """(candidates,) votes that count for a client in this round."""
-        return self._tallies(self._known(plain_id(client)))[0]
+        """Count the votes that count for a client in this round: (candidates,)."""
+        return self._tallies(self._find_run(plain_id(client)))[0]
 
     def credit_left(self, client: Any) -> int:
-        """Total credit of the voters who count for a client; their number where D = R = 0."""
-        return self._tallies(self._known(plain_id(client)))[1]
+        """Sum the credit of the voters who count for a client; their number where D = R = 0."""
+        return self._tallies(self._find_run(plain_id(client)))[1]
 
     def survivors(self, client: Any) -> set[Id]:
-        """The voters who count for a client in this round."""
-        run = self._known(plain_id(client))
-        counting = self._electorate if run.joined is None else run.block.counting(run.place)
+        """Name the voters who count for a client in this round."""
+        run = self._find_run(plain_id(client))
+        counting = self._electorate
+        if run.joined is not None:
+            counting = run.block.counting_voters(run.place)
         return set(self._voters.ids[: len(counting)][counting].tolist())
 
     def votes(self) -> dict[Id, Id]:
-        """By voter, what counts as their vote in the open round, also where they abstain."""
+        """Look up what counts as each voter's vote in the open round, also where they abstain."""
         ids = self._voters.ids[: len(self._votes)][self._electorate]
-        cast = self._votes[self._electorate]
-        return dict(zip(ids.tolist(), (self.candidates[at] for at in cast), strict=True))
+        chosen = [self.candidates[place] for place in self._votes[self._electorate]]
+        return dict(zip(ids.tolist(), chosen, strict=True))
 
     def put_in(self, client: Any, entry: Entry, *, has_stopped: bool) -> None:
         """Record what another curator of this run recommended in the open round.
 
         Args:
-            client: who joined; they are served no recommendation here from now on.
-            entry: of the open round, without an answer.
-            has_stopped: whether the client's gate was shut by then.
+            client: Has joined; they are served no recommendation here from now on.
+            entry: Of the open round, without an answer.
+            has_stopped: Whether the client's gate was shut by then.
         """
-        with self._alone():
-            run = self._known(plain_id(client))
+        with self._take_turn():
+            run = self._find_run(plain_id(client))
             run.replayed = True
             if has_stopped:
                 run.stopped = run.stopped or self.round
@@ -221,7 +258,7 @@ class Curator(MechanismRun):
             plan=self._gate_numbers(),
             number=self.number,
             round=self.round,
-            begun=self.begun,
+            begun=self.runs_begun,
             candidates=self.candidates,
             clients=clients,
             left=frozenset(self._left),
@@ -236,7 +273,7 @@ class Curator(MechanismRun):
         """Go on from a state of this run.
 
         Raises:
-            ValueError: the state is of another division of epsilon, or counts other runs.
+            ValueError: The state is of another division of epsilon, or counts other runs.
         """
         is_same = state.plan == self._gate_numbers()
         require(is_same, "its gates were drawn for another division of epsilon than this version's")
@@ -256,8 +293,8 @@ class Curator(MechanismRun):
                     self._free.append((block, place))
         are_distinct = len(taken) == len(self._runs) and not self._left & set(self._runs)
         require(are_distinct, "its clients are not distinct")
-        most = self.begun if self.settings.clients is None else self.settings.clients
-        is_counted = state.begun == self.begun <= most
+        most = self.runs_begun if self.settings.clients is None else self.settings.clients
+        is_counted = state.begun == self.runs_begun <= most
         require(is_counted, "it counts another number of runs than it holds")
 
     def _restored_run(self, saved: ClientState) -> Run:
@@ -281,13 +318,17 @@ class Curator(MechanismRun):
         )
 
     def _gate_numbers(self) -> tuple[float, ...] | None:
-        """What the gates are drawn for; with another threshold or epsilon they promise nothing."""
+        """Return what the gates are drawn for; with other numbers they promise nothing."""
         plan = self.plan
         return None if plan is None else (plan.peers, plan.slack, plan.gate)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One call at a time, in the process that began the run, until it is handed over."""
+    def _take_turn(self) -> Iterator[None]:
+        """Let one call at a time work, in the process that began the run.
+
+        Raises:
+            PrivacyError: The run was handed over.
+        """
         self._check_process()
         with self._lock:
             if self._handed_over:
@@ -308,7 +349,7 @@ class Curator(MechanismRun):
                 f"Client {name!r} has left. Beginning anew would be a second view of the same "
                 "votes, which costs what the first did. To vote again, use another id."
             )
-        if self.settings.clients is not None and self.begun >= self.settings.clients:
+        if self.settings.clients is not None and self.runs_begun >= self.settings.clients:
             raise PrivacyError(
                 f"The settings' number of clients is {self.settings.clients}, and so many runs "
                 "have begun; another would cost more than is promised for them together."
@@ -317,7 +358,9 @@ class Curator(MechanismRun):
             sizes = {"diversity": self.settings.diversity, "radius": self.settings.radius}
             self._blocks.append(Block(len(self._votes), **sizes))
             self._free = [(self._blocks[-1], place) for place in reversed(range(CLIENTS))]
-        self._runs[name] = run = Run(*self._free.pop(), self._gate())
+        block, place = self._free.pop()
+        run = Run(block, place, self._gate())
+        self._runs[name] = run
         if self.round:
             self._enrol(run)
         return run
@@ -329,7 +372,7 @@ class Curator(MechanismRun):
         run.block.enrol(run.place, self._electorate)
         run.joined = self.round
 
-    def _known(self, name: Id) -> Run:
+    def _find_run(self, name: Id) -> Run:
         if name not in self._runs:
             raise ConfigError(f"No client {name!r} has joined.")
         return self._runs[name]
@@ -339,7 +382,10 @@ class Curator(MechanismRun):
             raise ConfigError("No round is open: call open_round(candidates, votes) first.")
 
     def _choose(self, run: Run) -> int:
-        """The order matters: nothing that depends on votes happens before the gate has spoken."""
+        """Choose a candidate's place.
+
+        The order matters: nothing that depends on votes happens before the gate has spoken.
+        """
         if run.stopped is None:
             counts, credit = self._tallies(run)
             if run.passes(self.round, credit // self.settings.credit):
@@ -349,30 +395,37 @@ class Curator(MechanismRun):
         return place
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:
-        """Votes that count for the client by candidate, and the credit that is left."""
+        """Count the client's votes by candidate, and the credit that is left."""
         self._check_open()
         return run.block.counts(run.place, self._votes, len(self.candidates))
 
-    def _charged(self, run: Run) -> tuple[int, bool] | None:
-        """Place and liking of what is charged for: silence is a dislike, a shut gate free."""
-        given = run.given(self.round)
+    def _charged_answer(self, run: Run) -> tuple[int, bool] | None:
+        """Return place and liking of what is charged for; None where nothing is.
+
+        Silence is a dislike; what a shut gate gave is free.
+        """
+        given = run.entry_of(self.round)
         if run.stopped is not None or given is None:
             return None
         return self.candidates.index(given.candidate), bool(given.liked)
 
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
+        """Charge for the answers of the round that closes, and open the next."""
         present = self._voters.present.copy()
         gone = self._electorate & ~present[: len(self._electorate)]
         new = len(present) - len(self._votes)
         last = np.append(self._votes, np.zeros(new, dtype=np.uint16))
         answers: dict[Block, dict[int, tuple[int, bool]]] = {block: {} for block in self._blocks}
         for run in self._runs.values():
-            if (charged := self._charged(run)) is not None:
-                answers[run.block][run.place] = charged
+            answer = self._charged_answer(run)
+            if answer is not None:
+                answers[run.block][run.place] = answer
         for block, answered in answers.items():
-            block.fit(len(present), present if gone.any() else None)
+            block.make_room(len(present), present if gone.any() else None)
             block.advance(last, len(self.candidates), votes, len(candidates), answered)
-        self._votes, self.candidates, self._electorate = votes, candidates, present
+        self._votes = votes
+        self.candidates = candidates
+        self._electorate = present
         self.round += 1
         for run in self._runs.values():
             if run.joined is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.design import Design, ServedSection, option
@@ -12,6 +12,8 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
+    """Options of `tacit guarantee prec`."""
+
     epsilon: float | None = option("Epsilon for what --clients clients see.", default=None)
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     objects: int = option("Objects of a round.", default=2, least=2)
@@ -25,7 +27,11 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Of a run with these settings; ConfigError unless epsilon or peers are given."""
+    """Return the cards of a run with these settings.
+
+    Raises:
+        ConfigError: Neither epsilon nor peers are given.
+    """
     from tacit.designs.prec import PRecSettings
     from tacit.designs.prec import cards as cards_of
 
@@ -33,12 +39,12 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         raise ConfigError(
             "What prec promises depends on its epsilon: add --epsilon, such as 1, or --peers."
         )
-    asked: dict[str, Any] = dict(vars(settings))
-    return cards_of(PRecSettings(clients_together=asked.pop("clients"), **asked))
+    choices = asdict(settings)
+    return cards_of(PRecSettings(clients_together=choices.pop("clients"), **choices))
 
 
 def contenders(*_: Any) -> str:
-    """Why `tacit compare` leaves it out."""
+    """Say why `tacit compare` leaves it out."""
     return "it learns from votes in rounds, not from ratings: tacit simulate prec"
 
 
@@ -51,11 +57,11 @@ DESIGN = Design(
     cards,
     "tacit plan prec --help  says how many voters it takes.",
     {
-        "audit": "audit:audit",
+        "audit": "audit.audits:audit",
         "plan": "commands:PLAN",
         "replay": "commands:REPLAY",
-        "simulate": "experiment:SIMULATE",
-        "tour": "experiment:tour",
+        "simulate": "experiment.commands:SIMULATE",
+        "tour": "experiment.tour:tour",
         "compare": "design:contenders",
         "reproduce": "paper_results:PAPER_RESULTS",
     },

@@ -19,7 +19,7 @@ from tacit.designs.prec.clients import Entry, Transcript
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Column, Id, candidate_index, column, plain_id
 from tacit.engine.votes import CLIENTS, Credits, Votes, no_credits
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
@@ -31,55 +31,52 @@ Bits = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ClientState:
-    """One client's run.
-
-    block, place: where the credits of its voters are.
-    drawn: the gate's noisy threshold; None without a gate.
-    is_replayed: whether another curator's recommendations were put in.
-    transcript: what the client was given and said.
-    passed: the last round that the gate let pass.
-    """
+    """One client's run."""
 
     block: int
+    """Number of the block with the credits of its voters."""
     place: int
+    """Place in the block."""
     drawn: int | None
+    """The gate's noisy threshold; None without a gate."""
     is_replayed: bool
+    """Whether another curator's recommendations were put in."""
     transcript: Transcript
+    """What the client was given and said."""
     passed: int
+    """The last round that the gate let pass."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunState:
-    """Everything that a run's curator knows, between two rounds or within one.
-
-    settings: of the run.
-    plan: what the gates were drawn for, peers, slack and epsilon; None without gates.
-    number: of the run, from which abstainers' votes follow.
-    round: the open round, from 1; 0 before the first.
-    begun: how many clients' runs have begun.
-    candidates: of the open round.
-    clients: by id, in the order in which they joined.
-    left: ids of clients who left.
-    voters: (rows,) ids, nameless for voters who left.
-    present: (rows,) which voters have not left.
-    votes: (rows,) place of each vote in the open round.
-    electorate: (rows,) whose votes count in the open round.
-    blocks: credits of voters, for up to CLIENTS clients each.
-    """
+    """Everything that a run's curator knows, between two rounds or within one."""
 
     settings: PRecSettings
+    """Settings of the run."""
     plan: tuple[float, ...] | None
+    """Peers, slack and epsilon that the gates were drawn for; None without gates."""
     number: int
+    """Number of the run, from which abstainers' votes follow."""
     round: int
+    """The open round, from 1; 0 before the first."""
     begun: int
+    """How many clients' runs have begun."""
     candidates: tuple[Id, ...]
+    """Candidates of the open round."""
     clients: Mapping[Id, ClientState]
+    """Clients by id, in the order in which they joined."""
     left: frozenset[Id]
+    """Ids of clients who left."""
     voters: Column
+    """(rows,) ids, nameless for voters who left."""
     present: Bits
+    """(rows,) which voters have not left."""
     votes: Votes
+    """(rows,) place of each vote in the open round."""
     electorate: Bits
+    """(rows,) whose votes count in the open round."""
     blocks: tuple[Credits, ...]
+    """Credits of voters, for up to CLIENTS clients each."""
 
 
 def pack_state(state: RunState) -> bytes:
@@ -115,18 +112,18 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
     """Read a state from what `container` read at a path.
 
     Raises:
-        ModelFileError: it is no run, or its parts do not fit each other.
+        ModelFileError: It is no run, or its parts do not fit each other.
     """
     header, arrays = content
     if header.get("recommender") != KIND:
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
     try:
         return _read_parts(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
-        raise incomplete(path, error) from None
+    except UNUSABLE_CONTENT as error:
+        raise incomplete_run_error(path, error) from None
 
 
-def incomplete(path: str | Path, error: Exception) -> ModelFileError:
+def incomplete_run_error(path: str | Path, error: Exception) -> ModelFileError:
     """Make the error for a file whose content is no whole run."""
     return ModelFileError(
         f"{path}: its content is incomplete ({error}). Take another copy of the file."
@@ -134,13 +131,17 @@ def incomplete(path: str | Path, error: Exception) -> ModelFileError:
 
 
 def require(fits: Any, otherwise: str) -> None:
-    """ValueError, saying what is wrong, unless something fits."""
+    """Check that something fits.
+
+    Raises:
+        ValueError: It does not; `otherwise` says what is wrong.
+    """
     if not fits:
         raise ValueError(otherwise)
 
 
 def _client_values(client: ClientState) -> list[Any]:
-    """JSON values, the gate's secret among them."""
+    """Write a client as JSON values, the gate's secret among them."""
     seen = client.transcript
     rows = [[entry.round, entry.candidate, entry.liked] for entry in seen.entries]
     transcript = [seen.joined, rows, seen.stopped]
@@ -149,7 +150,7 @@ def _client_values(client: ClientState) -> list[Any]:
 
 
 def _planes(credit: Credits) -> tuple[NDArray[np.uint64], ...]:
-    """The arrays of a block's credits, in the order of PLANES."""
+    """List the arrays of a block's credits, in the order of PLANES."""
     return credit.alive, credit.both, credit.radius
 
 
@@ -216,7 +217,7 @@ def _read_client(
     require(passed <= open_round, "a gate has let pass in a round that was not opened")
     for number in (joined, stopped):
         _whole_number(1 if number is None else number, least=1)
-    if settings.gated:
+    if settings.has_gate:
         _whole_number(drawn, least=None)
     entries = []
     for number, candidate, liked in rows:
@@ -236,7 +237,11 @@ def _check_entries(
     joined: int | None,
     stopped: int | None,
 ) -> None:
-    """ValueError unless these recommendations can have been given in this order."""
+    """Check that recommendations can have been given in this order.
+
+    Raises:
+        ValueError: They cannot.
+    """
     rounds = [entry.round for entry in entries]
     answers = {type(entry.liked) for entry in entries}
     require(answers <= {bool, type(None)}, "a client likes, dislikes or is silent")

@@ -1,4 +1,4 @@
-"""What a p-REC run guarantees to voters, against whom, and on what evidence."""
+"""Cards of a p-REC run: its guarantee to voters, against whom, and on what evidence."""
 
 from __future__ import annotations
 
@@ -43,40 +43,51 @@ _NOTHING = Guarantee(
 
 
 def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
-    """private: whether draws come from the system's generator."""
+    """Return the cards of a run with these settings.
+
+    Args:
+        settings: Of the run.
+        private: Whether draws come from the system's generator.
+    """
     if not private:
         return (replace(_NOTHING, name="p-REC with a replayed seed"),)
     if settings.noiseless:
         return (_NOTHING,)
     if settings.variant == "published":
-        return (_published(settings),)
+        return (_card_of_published(settings),)
     views = {settings.clients_together: "several clients together"}
     if settings.clients is not None:
         views[settings.clients] = "all clients together"
     views[1] = "one client"
-    return tuple(
-        _sound(settings, clients, view)
-        for clients, view in sorted(views.items())
-        if clients * settings.plan.delta < 1
-    )
+    cards_of_views = []
+    for clients, view in sorted(views.items()):
+        if clients * settings.plan.delta < 1:
+            cards_of_views.append(_card_of_sound(settings, clients, view))
+    return tuple(cards_of_views)
 
 
-def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
-    plan, exact = settings.plan, settings.plan.basis == "exact"
-    epsilon, delta = (float_above(clients * Fraction(each)) for each in (plan.epsilon, plan.delta))
+def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
+    """Write the card of the sound variant for what so many clients see together."""
+    plan = settings.plan
+    exact = plan.basis == "exact"
+    epsilon = float_above(clients * Fraction(plan.epsilon))
+    delta = float_above(clients * Fraction(plan.delta))
     bounded = clients == settings.clients
-    who, see = ("one client", "sees") if clients == 1 else (f"{clients} clients together", "see")
-    together = (
-        "clients do not share with each other what they were recommended"
-        if clients == 1
-        else "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
-        "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
-    )
-    most = (
-        "no bound on the number of clients was set"
-        if settings.clients is None
-        else f"{settings.clients} runs are the most, then new clients are refused"
-    )
+    if clients == 1:
+        who = "one client"
+        see = "sees"
+        together = "clients do not share with each other what they were recommended"
+    else:
+        who = f"{clients} clients together"
+        see = "see"
+        together = (
+            "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
+            "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
+        )
+    if settings.clients is None:
+        most = "no bound on the number of clients was set"
+    else:
+        most = f"{settings.clients} runs are the most, then new clients are refused"
     return replace(
         _NOTHING,
         name=f"p-REC (sound), {view}",
@@ -121,7 +132,8 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
     )
 
 
-def _published(settings: PRecSettings) -> Guarantee:
+def _card_of_published(settings: PRecSettings) -> Guarantee:
+    """Write the card of the published variant, which holds on a promise."""
     peers = settings.peers or settings.fewest_peers
     promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
@@ -155,10 +167,12 @@ def _published(settings: PRecSettings) -> Guarantee:
 
 
 def lonely_losses(law: OutputDistribution, rounds: int) -> tuple[float, float]:
-    """Log ratios, with one voter and with none, when a client follows the voter for all rounds.
+    """Compute log ratios, with one voter and with none, of a client who follows the voter.
 
     The client likes an object if and only if the voter voted for it, so the voter always survives.
-    First: all recommendations are the voter's votes. Second: none is.
+
+    Returns:
+        The log ratio if all recommendations are the voter's votes, and if none is.
     """
     with_voter = law.chances(np.array([1] + [0] * (law.objects - 1), dtype=np.int64))
     same, other = (math.log(chance * law.objects) for chance in with_voter[:2])
@@ -166,6 +180,7 @@ def lonely_losses(law: OutputDistribution, rounds: int) -> tuple[float, float]:
 
 
 def _claim(settings: PRecSettings, promised: float) -> Claim:
+    """Write the paper's claim, with the losses of a client who breaks its promise."""
     same, other = lonely_losses(settings.law, settings.rounds)
     few, fewer = lonely_losses(OutputDistribution(20, 2), 20)
     return Claim(

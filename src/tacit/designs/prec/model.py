@@ -13,9 +13,9 @@ from tacit import container
 from tacit.atomic_writes import write_whole
 from tacit.designs.prec import guarantees
 from tacit.designs.prec.curator import Curator
-from tacit.designs.prec.files import incomplete, pack_state, read_state
+from tacit.designs.prec.files import incomplete_run_error, pack_state, read_state
 from tacit.designs.prec.settings import PRecSettings
-from tacit.errors import TacitError
+from tacit.errors import UNUSABLE_CONTENT
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
@@ -29,10 +29,10 @@ class PRec(Curator):
     the file goes on.
 
     Args:
-        settings: of the run.
+        settings: Of the run.
         randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's
             noise is always the system's.
-        number: of the run, below 2^64, else drawn; only abstainers' votes follow from it.
+        number: Of the run, below 2^64, else drawn; only abstainers' votes follow from it.
     """
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -51,7 +51,7 @@ class PRec(Curator):
         return self._hand_over(lambda _: None)
 
     def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
-        with self._alone():
+        with self._take_turn():
             data = pack_state(self.state())
             write(data)
             self._handed_over = True
@@ -65,16 +65,19 @@ class PRec(Curator):
         bytes kept in it, may be done again: nobody saw it, and all is drawn anew.
 
         Raises:
-            ModelFileError: other bytes, or a run of other settings.
+            ModelFileError: Other bytes, or a run of other settings.
         """
         return cls._from_content(container.unpack(data), "this run", randomness, settings)
 
     @classmethod
     def load(cls, path: str | Path, *, randomness: Source) -> Self:
-        """Go on with the run of a file that `save` wrote; ModelFileError for any other.
+        """Go on with the run of a file that `save` wrote.
 
         Loading a file twice, or one that is older than what clients have seen since, answers the
         same rounds twice, which costs their epsilon twice. Nothing here can prevent that.
+
+        Raises:
+            ModelFileError: The file holds no run.
         """
         return cls._from_content(container.read(path), path, randomness)
 
@@ -89,10 +92,10 @@ class PRec(Curator):
         """Make the run that goes on from a file's content.
 
         Args:
-            content: header and arrays, as `container` reads them.
-            path: named in errors.
-            randomness: of the run that goes on.
-            expected: settings of the run, where they are known and planned for already.
+            content: Header and arrays, as `container` reads them.
+            path: Named in errors.
+            randomness: Of the run that goes on.
+            expected: Settings of the run, where they are known and planned for already.
         """
         state = read_state(content, path)
         try:
@@ -101,6 +104,6 @@ class PRec(Curator):
             settings = state.settings if expected is None else expected
             run = cls(settings, randomness=randomness, number=state.number)
             run.restore(state)
-        except (ValueError, IndexError, TacitError) as error:
-            raise incomplete(path, error) from None
+        except UNUSABLE_CONTENT as error:
+            raise incomplete_run_error(path, error) from None
         return run

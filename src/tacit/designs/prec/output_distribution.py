@@ -43,11 +43,14 @@ _LOST_DIGITS = 30
 
 @dataclass(frozen=True)
 class OutputDistribution:
-    """What one round draws from. rounds: T; objects: m, the most in a round; radius: R."""
+    """Distribution that one round draws from."""
 
     rounds: int
+    """T."""
     objects: int
+    """m, the most in a round."""
     radius: int = 0
+    """R."""
 
     @cached_property
     def gamma(self) -> Fraction:
@@ -59,56 +62,68 @@ class OutputDistribution:
         return math.log(self.rounds / (self.radius + 1))
 
     def chances(self, counts: Counts) -> Floats:
-        """(k,) chance of each object, as near as floats come; counts (k,) >= 0, 1 <= k <= m. As
-        secret as the counts. Nobody left to vote: all alike."""
+        """Compute the chance of each object, as near as floats come; as secret as the counts.
+
+        Args:
+            counts: (k,) votes of 1 <= k <= m objects, 0 or more; with no vote all are alike.
+
+        Returns:
+            (k,) chances.
+        """
         size = len(counts)
         if counts.sum() == 0:
             return np.full(size, 1 / size)
-        gamma, leading = float(self.gamma), self._leading(counts)
+        gamma = float(self.gamma)
+        leading = self._leading_objects(counts)
         weights = self._weights(counts, leading)
         chances = np.full(size, gamma / size)
         chances[leading] += (1 - gamma) * weights / weights.sum()
         return chances
 
     def draw(self, counts: Counts, source: Source) -> int:
-        """The place of one object, with exactly its chance. counts: (objects,)."""
+        """Draw the place of one object with exactly its chance, from (objects,) counts."""
         gamma = self.gamma
         if counts.sum() == 0 or uniform(gamma.denominator, source) < gamma.numerator:
             return uniform(len(counts), source)
-        leading = self._leading(counts)
+        leading = self._leading_objects(counts)
         if len(leading) == 1:
             return int(leading[0])
         word = int(source.words(1)[0])
         borders = self._weights(counts, leading).cumsum()
-        point, doubt = word / 2**_WORD, _DOUBT * len(borders)
+        point = word / 2**_WORD
+        doubt = _DOUBT * len(borders)
         low, high = np.searchsorted(borders[:-1] / borders[-1], (point - doubt, point + doubt))
-        place = low if low == high else self._exactly(counts, leading, word, source)
+        place = low if low == high else self._draw_exactly(counts, leading, word, source)
         return int(leading[place])
 
-    def _leading(self, counts: Counts) -> NDArray[np.intp]:
-        """Objects with a share above rho, tested in integers; never none."""
+    def _leading_objects(self, counts: Counts) -> NDArray[np.intp]:
+        """Find the objects with a share above rho, tested in integers; never none."""
         return np.flatnonzero(2 * self.objects * counts > counts.sum())
 
     def _weights(self, counts: Counts, leading: NDArray[np.intp]) -> Floats:
-        """phi of the leading objects, over e^(lambda times the largest share)."""
+        """Compute phi of the leading objects, over e^(lambda times the largest share)."""
         total = counts.sum()
         excess = 2 * self.objects * counts[leading] - total
         fall = self._log * (excess - excess.max()) / total
         return np.asarray(np.exp(fall) * -np.expm1(-self._log * excess / total), dtype=np.float64)
 
-    def _exactly(self, counts: Counts, leading: NDArray[np.intp], bits: int, source: Source) -> int:
-        """The same draw, with as many digits and further bits as it takes."""
-        length, digits = _WORD, _FIRST_DIGITS
+    def _draw_exactly(
+        self, counts: Counts, leading: NDArray[np.intp], bits: int, source: Source
+    ) -> int:
+        """Settle a draw near a border, with as many digits and further bits as it takes."""
+        length = _WORD
+        digits = _FIRST_DIGITS
         while True:
             weights = self._decimals(counts, leading, digits)
-            place = _surely(bits, length, weights, digits - _LOST_DIGITS)
+            place = _decide_object(bits, length, weights, digits - _LOST_DIGITS)
             if place is not None:
                 return place
             bits = bits << _WORD | int(source.words(1)[0])
-            length, digits = length + _WORD, digits + 20
+            length += _WORD
+            digits += 20
 
     def _decimals(self, counts: Counts, leading: NDArray[np.intp], digits: int) -> list[Fraction]:
-        """phi / e^(lambda rho) of the leading objects, of which _LOST_DIGITS may be wrong."""
+        """Compute phi / e^(lambda rho) of the leading objects; _LOST_DIGITS may be wrong."""
         context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
         log = context.subtract(
             context.ln(Decimal(self.rounds)), context.ln(Decimal(self.radius + 1))
@@ -123,14 +138,15 @@ class OutputDistribution:
 
 
 def uniform(size: int, source: Source) -> int:
-    """A place below `size`, all alike."""
+    """Draw a place below `size`, all alike."""
     return int(integers_below(source, size, 1)[0])
 
 
-def _surely(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
-    """The object at bits / 2^length of the way, if `digits` right digits of weights decide it."""
+def _decide_object(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
+    """Find the object at bits / 2^length of the way, if `digits` digits of weights decide it."""
     *borders, total = accumulate(weights)
     doubt = total / 10**digits
-    low, high = total * bits / 2**length - doubt, total * (bits + 1) / 2**length + doubt
+    low = total * bits / 2**length - doubt
+    high = total * (bits + 1) / 2**length + doubt
     place = bisect_left(borders, high)
     return place if place == bisect_right(borders, low) else None

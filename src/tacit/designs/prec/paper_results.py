@@ -1,4 +1,7 @@
-"""What the paper prints, and the command that makes it here; docs/results.md has the figures."""
+"""Results that the paper prints, each with the command that makes it here.
+
+docs/results.md has the figures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run again from its votes and its clients' transcripts: nothing is drawn."""
+"""Replay of a run from its votes and its clients' transcripts: nothing is drawn."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tacit.randomness import Source
 
 @dataclass(frozen=True)
 class Round:
-    """Input of one round, and who joins and leaves before it: see `PRec.open_round`.
-
-    candidates: ids of the round's objects. votes: voter id to candidate id, or two aligned columns.
-    joined, left: ids of voters.
-    """
+    """Input of one round, and voters who join and leave before it."""
 
     candidates: Collection[Any]
+    """Ids of the round's objects."""
     votes: Mapping[Any, Any] | tuple[Any, Any]
+    """Voter id to candidate id, or two aligned columns (voters, candidates)."""
     joined: Collection[Any] = ()
+    """Ids of voters who join before it."""
     left: Collection[Any] = ()
+    """Ids of voters who leave before it."""
 
 
 def replay(
@@ -37,11 +37,21 @@ def replay(
     randomness: Source,
     left: Collection[Id] = (),
 ) -> PRec:
-    """A curator in the state after these rounds, if clients were given and said what is recorded.
+    """Rebuild a curator after these rounds, whose clients were given and said what is recorded.
 
-    number: of the run (`PRec.number`), from which abstainers' votes follow. left: clients who left;
-    nobody's state depends on them, but their runs count and they cannot begin another. It serves
-    no replayed client. DataError for a transcript that the rounds do not have room for.
+    It serves no replayed client.
+
+    Args:
+        settings: Of the run.
+        rounds: Their input, in order.
+        transcripts: Views of the clients.
+        number: Of the run (`PRec.number`), from which abstainers' votes follow.
+        randomness: For clients who join later.
+        left: Clients who left; nobody's state depends on them, but their runs count and they cannot
+            begin another.
+
+    Raises:
+        DataError: A transcript does not fit the rounds.
     """
     server = PRec(settings, randomness=randomness, number=number)
     for client in left:

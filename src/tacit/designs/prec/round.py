@@ -18,13 +18,14 @@ Answers = Mapping[int, tuple[int, bool]]
 
 
 class Block:
-    """Who counts for each of up to 64 clients side by side: a few bits per voter and client.
+    """Credits of the voters for up to 64 clients side by side: a few bits per voter and client.
 
     A client alone, where D = R = 0, has a byte for each voter in place of a word: there is an
     eighth of the memory to walk over, and one counter for each object in place of 64.
     """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
+        """Make a block in which nobody counts yet."""
         self._credit = no_credits(voters, diversity=diversity, radius=radius)
         self._only: States | None = None
         """States of the voters while they count for nobody but the client at place 0."""
@@ -51,20 +52,25 @@ class Block:
         self._credit = credit
         self._only = None
         self._counts = None
-        if self._plain and not (credit.alive >> np.uint64(1)).any():
+        if self._has_single_credit and not (credit.alive >> np.uint64(1)).any():
             self._only = credit.alive.astype(np.uint8)
 
     def enrol(self, place: int, electorate: Bits) -> None:
-        """A client at this place, for whom the electorate (rows,) counts with full credits."""
+        """Begin a client at this place, for whom the electorate (rows,) has full credits."""
         self._counts = None
-        if self._plain and place == 0 and (self._only is not None or not self._credit.alive.any()):
+        is_empty = self._only is None and not self._credit.alive.any()
+        if self._has_single_credit and place == 0 and (self._only is not None or is_empty):
             self._only = electorate.astype(np.uint8)
             return
         self._widen()
         enrol(self._credit, place, electorate)
 
     def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
-        """Of the open round: (objects,) votes that count for the client, and the credit left."""
+        """Count the votes of the open round for a client.
+
+        Returns:
+            (objects,) votes that count for the client, and the credit that is left.
+        """
         if self._counts is None:
             from tacit.engine import votes_compiled as engine
 
@@ -72,24 +78,33 @@ class Block:
                 tally = engine.tally_one(votes, self._only, objects)
             else:
                 tally = engine.tally(votes, self._credit.alive, objects)
-            total = tally.sum(axis=1) if self._plain else engine.total_credit(self._credit)
+            if self._has_single_credit:
+                total = tally.sum(axis=1)
+            else:
+                total = engine.total_credit(self._credit)
             self._counts = tally, total
         tally, total = self._counts
         if place >= len(tally):  # a client for whom nobody is left, beside one who is alone
             return np.zeros(objects, np.int64), 0
         return tally[place], int(total[place])
 
-    def counting(self, place: int) -> Bits:
-        """(rows,) who counts for the client at this place."""
+    def counting_voters(self, place: int) -> Bits:
+        """Mark the voters who count for the client at this place: (rows,)."""
         if self._only is not None:
             return self._only.astype(bool) if place == 0 else np.zeros(len(self._only), bool)
         return (self._credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
 
-    def fit(self, rows: int, present: Bits | None) -> None:
-        """Room for so many voters; the new ones count for nobody who is here already. present:
-        (rows,) who has not left, None if nobody new has. Who left counts for nobody."""
+    def make_room(self, rows: int, present: Bits | None) -> None:
+        """Make room for so many voters; the new ones count for no client who is here already.
+
+        Args:
+            rows: Voters, with those who left.
+            present: (rows,) voters who have not left; None if nobody left since. A voter who left
+                counts for nobody.
+        """
         old = self._credit
-        if more := rows - old.alive.size:
+        more = rows - old.alive.size
+        if more:
             planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
             alive = np.pad(old.alive, (0, more))
             self._credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
@@ -102,19 +117,29 @@ class Block:
                 self._only[~present] = 0
             self._counts = None
 
-    def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
+    def advance(
+        self, last_votes: Votes, last_objects: int, votes: Votes, objects: int, answers: Answers
+    ) -> None:
         """Charge for the answers of the last round, and count this one's votes in the same walk.
-        had, has: objects of the last round and of this one."""
+
+        Args:
+            last_votes: (rows,) votes of the last round.
+            last_objects: Objects of the last round.
+            votes: (rows,) votes of this round.
+            objects: Objects of this round.
+            answers: Clients' answers in the last round.
+        """
         self._counts = None
         if not answers:
             return
         if self._only is not None:
-            self._advance_only(last, votes, has, answers)
+            self._advance_only(last_votes, votes, objects, answers)
             return
         from tacit.engine import votes_compiled as engine
 
         # Bit c of each object: for client c its voters lose a creditD, a creditR
-        diverse, radius = np.zeros(had, np.uint64), np.zeros(had, np.uint64)
+        diverse = np.zeros(last_objects, np.uint64)
+        radius = np.zeros(last_objects, np.uint64)
         for client, (chosen, liked) in answers.items():
             bit = np.uint64(1 << client)
             if liked:
@@ -122,21 +147,25 @@ class Block:
                 diverse[chosen] &= ~bit
             else:
                 radius[chosen] |= bit
-        if self._plain:
+        if self._has_single_credit:
             spared = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, spared, votes, self._credit.alive, has)
+            tally = engine.keep_and_tally(last_votes, spared, votes, self._credit.alive, objects)
             self._counts = tally, tally.sum(axis=1)
         else:
-            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self._credit, has)
+            self._counts = engine.charge_and_tally(
+                last_votes, diverse, radius, votes, self._credit, objects
+            )
 
-    def _advance_only(self, last: Votes, votes: Votes, has: int, answers: Answers) -> None:
+    def _advance_only(
+        self, last_votes: Votes, votes: Votes, objects: int, answers: Answers
+    ) -> None:
         """`advance` for the client at place 0; nobody counts for others."""
         if self._only is None or 0 not in answers:
             return
         from tacit.engine import votes_compiled as engine
 
         chosen, liked = answers[0]
-        tally = engine.keep_and_tally_one(last, chosen, liked, votes, self._only, has)
+        tally = engine.keep_and_tally_one(last_votes, chosen, liked, votes, self._only, objects)
         self._counts = tally, tally.sum(axis=1)
 
     def _widen(self) -> None:
@@ -146,6 +175,6 @@ class Block:
             self._only = None
 
     @property
-    def _plain(self) -> bool:
+    def _has_single_credit(self) -> bool:
         """Whether a voter has one credit, D = R = 0."""
         return self._credit.start_both == 0

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from tacit.accounting.rounding import sum_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.clients import failure, smallest_slack
+from tacit.designs.prec.gate import failure_chance, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
@@ -42,66 +42,74 @@ _SAFE = 1 - 2**-40
 _TURNS = 3
 _MANY = 12
 _STEP = 1.01
-"""From one number of peers tried to the next: a threshold is at most so much above the best."""
+"""Factor from one number of peers to the next: a threshold is at most so much above the best."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one client's run costs, and from what.
-
-    peers: P, the floor; slack: by how much the gate's threshold lies above it. gate, floor: nats of
-    the two parts. basis: "exact" where the floor's part is the exact worst case, else "bound".
-    delta: what the gate's noise really fails with.
-    """
+    """Cost of one client's run, with the gate that it is for."""
 
     peers: int
+    """P, the floor."""
     slack: int
+    """Distance of the gate's threshold above the floor."""
     gate: float
+    """Nats of the gate."""
     floor: float
+    """Nats of what the gate lets pass."""
     basis: str
+    """`exact` where `floor` is the exact worst case, else `bound`."""
     delta: float
+    """Chance that the gate's noise fails."""
 
     @property
     def threshold(self) -> int:
-        """Of the gate: about so many voters have to be left."""
+        """The gate's threshold: about so many voters have to be left."""
         return self.peers + self.slack
 
     @property
     def epsilon(self) -> float:
-        """Nats, of one client's whole run."""
+        """Nats of one client's whole run."""
         return sum_above([self.gate, self.floor])
 
     @cached_property
     def mechanism(self) -> ThresholdGate:
-        """Shuts at the first count that is, with noise, at or below the threshold."""
+        """The gate: it shuts at the first count that is, with noise, at or below the threshold."""
         return ThresholdGate(self.gate, self.threshold, monotonic=True, stops="below")
 
 
 @dataclass(frozen=True)
 class PRecSettings:
-    """What a `PRec` is built for; the paper's letters in brackets.
+    """Choices of a run, with the paper's letters.
 
-    rounds (T): the most recommendations of one client. objects (m): the most in a round, 2 or more.
-    voters (n): an upper bound. peers (P): sound, the least number of voters that one is hidden
-    among, kept by the gate, None to have it chosen; published, what the paper has the caller
-    promise. diversity (D), radius (R): rounds in which the client likes more than one object, and
-    disliked objects a peer may vote for. epsilon: nats, of what `clients_together` clients see
-    together; inf for the paper's algorithm without a gate and without a promise; None to have it
-    follow from peers. delta: of the same. clients: the most runs that are ever begun, None for no
-    limit.
+    Raises:
+        ConfigError: A value is out of range, or the values do not hold together.
     """
 
     rounds: int
+    """T, the most recommendations of one client."""
     objects: int
+    """m, the most candidates of a round, 2 or more."""
     voters: int
+    """n, an upper bound on the voters."""
     peers: int | None = None
+    """P. Sound: the least number of voters that one is hidden among, kept by the gate; None to have
+    it chosen. Published: what the paper has the caller promise."""
     diversity: int = 0
+    """D, rounds in which the client likes more than one object."""
     radius: int = 0
+    """R, disliked objects that a peer may vote for."""
     variant: Variant = "sound"
+    """`sound`, or `published` as the paper prints it."""
     epsilon: float | None = None
+    """Nats of what `clients_together` clients see together; inf for the paper's algorithm without a
+    gate and without a promise; None to have it follow from peers."""
     delta: float = 1e-6
+    """Chance that this bound fails."""
     clients_together: int = 1
+    """Clients whom epsilon and delta are for, all of them together."""
     clients: int | None = None
+    """The most runs that are ever begun; None for no limit."""
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -113,9 +121,10 @@ class PRecSettings:
         self._check_budget()
 
     def _check_types(self) -> None:
-        """Whole numbers become int, other numbers float; what is neither is refused."""
+        """Turn whole numbers into int and other numbers into float; refuse what is neither."""
+        values = asdict(self)
         for name, (low, high) in _BOUNDS.items():
-            value = getattr(self, name)
+            value = values[name]
             if value is None and name in ("peers", "clients"):
                 continue
             whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -123,7 +132,7 @@ class PRecSettings:
                 raise ConfigError(f"{name} is a whole number from {low} to {high}; got {value!r}.")
             object.__setattr__(self, name, int(value))
         for name in ("epsilon", "delta"):
-            value = getattr(self, name)
+            value = values[name]
             if value is None and name == "epsilon":
                 continue
             if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
@@ -131,6 +140,7 @@ class PRecSettings:
             object.__setattr__(self, name, float(value))
 
     def _check_budget(self) -> None:
+        """Refuse an epsilon, delta or number of clients that cannot be."""
         if self.epsilon is not None and not self.epsilon >= LEAST_EPSILON * self.clients_together:
             raise ConfigError(
                 f"epsilon is at least {LEAST_EPSILON:g} for each of the clients priced together, "
@@ -162,16 +172,18 @@ class PRecSettings:
 
     @property
     def law(self) -> OutputDistribution:
+        """The distribution that a round draws from."""
         return OutputDistribution(self.rounds, self.objects, self.radius)
 
     @property
     def credit(self) -> int:
-        """What a voter has at the start, c = 2D + 2R + 1."""
+        """Credit of a voter at the start, c = 2D + 2R + 1."""
         return theory.credit(self.diversity, self.radius)
 
     @property
     def fewest_peers(self) -> int:
-        return 6 * self.objects  # what the proofs need
+        """The fewest peers that the proofs allow."""
+        return 6 * self.objects
 
     @property
     def noiseless(self) -> bool:
@@ -179,32 +191,41 @@ class PRecSettings:
         return self.epsilon == math.inf
 
     @property
-    def gated(self) -> bool:
+    def has_gate(self) -> bool:
+        """Whether a gate stands before each round: the sound variant with a finite epsilon."""
         return self.variant == "sound" and not self.noiseless
 
     @property
-    def each(self) -> float:
+    def epsilon_per_client(self) -> float:
         """Nats for one client's run."""
         return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
 
     def floor(self, peers: int, voters: int | None = None) -> tuple[float, str]:
-        """Nats of all rounds that a gate for so many peers lets pass; exact, or a bound. voters: at
-        most, all of the settings' if None."""
+        """Compute the nats of all rounds that a gate for so many peers lets pass.
+
+        Args:
+            peers: P.
+            voters: At most; all of the settings' if None.
+
+        Returns:
+            Nats, and whether they are `exact` or a `bound`.
+        """
         most = max(self.voters if voters is None else voters, peers)
         return cached_epsilon("floor", *self.sizes, most, peers)
 
     @cached_property
     def plan(self) -> Plan:
-        """How the sound variant spends one client's epsilon; ConfigError where it cannot."""
-        if not self.gated:
+        """How the sound variant spends one client's epsilon.
+
+        Raises:
+            ConfigError: There is no gate, or epsilon or the voters are too few for one.
+        """
+        if not self.has_gate:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")
-        plan = _lowest(self) if self.peers is None else _plan(self, self.peers)
-        if plan is None:
-            raise ConfigError(
-                f"With {self.peers} peers the rounds alone cost epsilon "
-                f"{self.floor(self.peers or 0)[0]:.4g} for each client, of {self.each:.4g}. Take "
-                "more peers, a larger epsilon, or leave peers out."
-            )
+        if self.peers is None:
+            plan = _plan_lowest_threshold(self)
+        else:
+            plan = self._plan_for_peers(self.peers)
         if plan.threshold > self.voters:
             raise ConfigError(
                 f"The gate would be open from about {plan.threshold} voters on, and there are at "
@@ -213,49 +234,70 @@ class PRecSettings:
             )
         return plan
 
+    def _plan_for_peers(self, peers: int) -> Plan:
+        """Plan for so many peers; refuse them where the rounds alone cost too much."""
+        plan = _try_peers(self, peers)
+        if plan is None:
+            floor, _ = self.floor(peers)
+            raise ConfigError(
+                f"With {peers} peers the rounds alone cost epsilon {floor:.4g} for each client, of "
+                f"{self.epsilon_per_client:.4g}. Take more peers, a larger epsilon, or leave peers "
+                "out."
+            )
+        return plan
+
     def to_header(self) -> dict[str, Any]:
-        """JSON values; infinity is written as the text "inf"."""
+        """Write JSON values; infinity is the text "inf"."""
         return asdict(self) | ({"epsilon": "inf"} if self.noiseless else {})
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> PRecSettings:
+        """Read what `to_header` wrote."""
         noiseless = header.get("epsilon") == "inf"
         return cls(**(header | ({"epsilon": math.inf} if noiseless else {})))
 
 
-def _lowest(wanted: PRecSettings) -> Plan:
-    """The plan with the lowest threshold found, for epsilon and delta as given."""
-    least = wanted.fewest_peers
-    peers = _best_peers(wanted, least * theory.eps_tight(*wanted.sizes, least))
+def _plan_lowest_threshold(settings: PRecSettings) -> Plan:
+    """Find a plan with a threshold near the lowest, for the settings' epsilon and delta."""
+    least = settings.fewest_peers
+    peers = _best_peers(settings, least * theory.eps_tight(*settings.sizes, least))
     for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
-        few = min(wanted.voters, _MANY * peers)
-        peers = _best_peers(wanted, peers * wanted.floor(peers, few)[0])
-    while (plan := _plan(wanted, peers)) is None:
+        few = min(settings.voters, _MANY * peers)
+        peers = _best_peers(settings, peers * settings.floor(peers, few)[0])
+    plan = _try_peers(settings, peers)
+    while plan is None:
         peers += peers // 8 + 1
+        plan = _try_peers(settings, peers)
     return plan
 
 
-def _plan(wanted: PRecSettings, peers: int) -> Plan | None:
-    """At these peers: epsilon as given, or else as much for the gate as for the floor. None where
-    the rounds alone cost too much."""
-    floor, basis = wanted.floor(peers)
+def _try_peers(settings: PRecSettings, peers: int) -> Plan | None:
+    """Plan for so many peers; None where the rounds alone cost too much.
+
+    Where no epsilon is set, the gate gets as much as the floor.
+    """
+    floor, basis = settings.floor(peers)
     gate = max(floor, SMALLEST_EPSILON)
-    if wanted.epsilon is not None:
-        gate = (wanted.each - floor) * _SAFE - wanted.each * (1 - _SAFE)
+    if settings.epsilon is not None:
+        gate = (settings.epsilon_per_client - floor) * _SAFE - settings.epsilon_per_client * (
+            1 - _SAFE
+        )
         if gate < SMALLEST_EPSILON:
             return None
-    slack = smallest_slack(gate, wanted.delta / wanted.clients_together * _SAFE)
-    return Plan(peers, slack, gate, floor, basis, failure(gate, slack))
+    slack = smallest_slack(gate, settings.delta / settings.clients_together * _SAFE)
+    return Plan(peers, slack, gate, floor, basis, failure_chance(gate, slack))
 
 
-def _best_peers(wanted: PRecSettings, weight: float) -> int:
-    """Where P + slack is least, if the floor costs weight / P."""
-    each, delta = wanted.each, wanted.delta / wanted.clients_together
-    least = max(wanted.fewest_peers, math.ceil(weight / each) + 1)
-    best, peers = (math.inf, least), float(least)
+def _best_peers(settings: PRecSettings, weight: float) -> int:
+    """Find the peers at which P + slack is least, if the floor costs weight / P."""
+    epsilon = settings.epsilon_per_client
+    delta = settings.delta / settings.clients_together
+    least = max(settings.fewest_peers, math.ceil(weight / epsilon) + 1)
+    best = (math.inf, least)
+    peers = float(least)
     while peers < best[0]:
         whole = math.ceil(peers)
-        gate = each - weight / whole
+        gate = epsilon - weight / whole
         if gate > SMALLEST_EPSILON:
             best = min(best, (whole + smallest_slack(gate, delta), whole))
         peers = max(peers + 1, peers * _STEP)

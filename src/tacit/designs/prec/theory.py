@@ -68,7 +68,7 @@ def check_peers(m: int, n: int, P: int) -> None:
 
 
 def ratio(T: int, R: int) -> float:
-    """r = T / (R + 1), what the paper's logarithms are of."""
+    """Ratio r = T / (R + 1), of which the paper takes logarithms."""
     return T / (R + 1)
 
 
@@ -88,7 +88,7 @@ def rho(m: int) -> float:
 
 
 def credit(D: int, R: int) -> int:
-    """What a voter starts with, both kinds together: 2D + 2R + 1."""
+    """Credit of a voter at the start, both kinds together: 2D + 2R + 1."""
     return 2 * D + 2 * R + 1
 
 
@@ -174,8 +174,8 @@ def kappa(m: int, T: int, R: int) -> float:
 def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -> float:
     """* Theorems 11 and 17 with whole voters and `leak`: a third or a fourth of `eps_tight`.
 
-    floor: on the credits of all survivors, `credit_floor` if the promise is kept. weight: the
-    fewest survivors, at least 2 (P if the promise is kept).
+    `floor` is that of the credits of all survivors, `credit_floor` if the promise is kept; `weight`
+    is the fewest survivors, at least 2, P if the promise is kept.
 
     A round with W survivors tells `leak` at most, and it tells something only if some object that
     now costs its voters credit is above rho in one of the two patterns: with c votes, 2mc > W, or
@@ -191,16 +191,18 @@ def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -
             return total + 9 * m * lam(m, T, R) * c**2 / left
         total += leak(m, T, R, max(-(-left // c), weight))
         rounds += 1
-        left = _before(left, 2 * m, c, weight)
+        left = _credit_before(left, 2 * m, c, weight)
     return total
 
 
-def _before(after: int, parts: int, c: int, weight: int) -> int:
+def _credit_before(after: int, parts: int, c: int, weight: int) -> int:
     """The smallest C that leaves `after` when a part of its survivors, rounded up, loses credit."""
     left = after
-    while (needed := after - (-max(-(-left // c), weight) // parts)) != left:
+    while True:
+        needed = after - (-max(-(-left // c), weight) // parts)
+        if needed == left:
+            return left
         left = needed
-    return left
 
 
 def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
@@ -225,6 +227,6 @@ def uniform_loss(m: int, T: int) -> float:
 
 
 def eps_lower_bound(m: int, T: int, D: int, R: int, n: int, P: int) -> float:
-    """What nobody can go below who keeps the loss within `loss_bound`; 0 where nothing is known."""
+    """Lower bound of eps for everybody who keeps `loss_bound`; 0 where nothing is known."""
     L = loss_bound(m, T, R, n, P)
     return max(eps_lower_8(T, n, P, L), eps_lower_15(T, D, R, n, P, L))

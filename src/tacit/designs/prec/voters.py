@@ -1,4 +1,4 @@
-"""Who votes: ids turned into rows of the state, and a vote for everybody in every round.
+"""Voters: ids turned into rows of the state, and a vote for everybody in every round.
 
 A voter who abstains gets a vote, from a hash of the run, the voter's own id and the round. It looks
 at nobody's votes, so a voter's votes are still a function of their own history. To leave them out
@@ -29,7 +29,11 @@ _TEXT = 0x7465787400000000
 
 
 def plain_id(value: Any) -> Id:
-    """An id as JSON knows it: a whole number of 64 bits or a text."""
+    """Return an id as JSON knows it: a whole number of 64 bits or a text.
+
+    Raises:
+        DataError: It is neither.
+    """
     if isinstance(value, np.integer):
         value = int(value)
     if type(value) is str or (type(value) is int and -(1 << 63) <= value < 1 << 63):
@@ -38,7 +42,11 @@ def plain_id(value: Any) -> Id:
 
 
 def column(values: Any) -> Column:
-    """Ids as one array; refused unless all are whole numbers or all are text."""
+    """Read ids as one array.
+
+    Raises:
+        DataError: They are not all whole numbers or all text.
+    """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError("this is no list of ids", found=values, expected="a list of ids")
     array = values if isinstance(values, np.ndarray) else None
@@ -55,12 +63,12 @@ def column(values: Any) -> Column:
 
 
 class Index:
-    """Finds the place of an id in a column. distinct: whether all are, as they have to be."""
+    """Finds the place of an id in a column; `distinct` says whether each id is there once."""
 
     def __init__(self, ids: Column) -> None:
         self.ids = ids
         if ids.dtype == object:
-            self._place = {name: at for at, name in enumerate(ids.tolist())}
+            self._place = {name: place for place, name in enumerate(ids.tolist())}
             self.distinct = len(self._place) == len(ids)
         else:
             self._order = np.argsort(ids, kind="stable")
@@ -68,28 +76,39 @@ class Index:
             self.distinct = not (self._sorted[1:] == self._sorted[:-1]).any()
 
     def find(self, ids: Column) -> Places:
-        """The place of each id, NOWHERE where there is none."""
+        """Find the place of each id, NOWHERE where there is none."""
         if len(self.ids) == 0 or (ids.dtype == object) != (self.ids.dtype == object):
             return np.full(len(ids), NOWHERE, dtype=np.int64)
         if ids.dtype == object:
             return np.array([self._place.get(name, NOWHERE) for name in ids.tolist()], np.int64)
-        at = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
-        return np.where(self._sorted[at] == ids, self._order[at], NOWHERE)
+        places = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
+        return np.where(self._sorted[places] == ids, self._order[places], NOWHERE)
 
 
 def candidate_index(candidates: Collection[Any], most: int) -> Index:
-    """Of one round; refused unless there are 1 to `most`, each once."""
+    """Index the candidates of one round.
+
+    Raises:
+        DataError: There are not 1 to `most`, each once.
+    """
     index = Index(column(candidates))
     if not 1 <= len(index.ids) <= most:
-        size, wanted = len(index.ids), f"1 to {most}"
-        raise DataError("a round has another number of candidates", found=size, expected=wanted)
+        raise DataError(
+            "a round has another number of candidates",
+            found=len(index.ids),
+            expected=f"1 to {most}",
+        )
     if not index.distinct:
         raise DataError("a candidate is named twice in one round", expected="each once")
     return index
 
 
 def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
-    """Who votes, and for which place, from a mapping or from two aligned columns."""
+    """Read voters, and the places they vote for, from a mapping or from two aligned columns.
+
+    Raises:
+        DataError: The votes have another form, or one is for no candidate.
+    """
     columns = (list(votes), list(votes.values())) if isinstance(votes, Mapping) else votes
     if not (isinstance(columns, tuple) and len(columns) == 2):
         raise DataError(
@@ -114,12 +133,18 @@ def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
 
 
 class Voters:
-    """Rows are given in the order of joining and never given again: a voter who comes back is new.
+    """Rows of the voters, in the order of joining.
 
-    most: n, how many may be present at once. ids: of all rows, of one kind. present: (rows,) bool.
+    A row is never given again: a voter who comes back is new. `ids` are those of all rows, of one
+    kind; `present` (rows,) says who has not left.
     """
 
     def __init__(self, most: int) -> None:
+        """Begin with nobody.
+
+        Args:
+            most: n, how many may be present at once.
+        """
         self.most = most
         self.ids: Column = np.zeros(0, dtype=np.int64)
         self.present: NDArray[np.bool_] = np.zeros(0, dtype=bool)
@@ -128,7 +153,11 @@ class Voters:
         self._index = Index(self.ids)
 
     def join(self, voters: Any) -> None:
-        """Rows for those who have none; all of them, or nobody and a DataError."""
+        """Give rows to those who have none.
+
+        Raises:
+            DataError: A voter cannot join; then none of them does.
+        """
         named = column(voters)
         fresh = named[self._index.find(named) == NOWHERE]
         if len(fresh) == 0:
@@ -149,7 +178,11 @@ class Voters:
         self._look_up()
 
     def leave(self, voters: Any) -> None:
-        """Their rows stay and count for nobody."""
+        """Sign voters off: their rows stay and count for nobody.
+
+        Raises:
+            DataError: A person is no voter.
+        """
         places = self._index.find(column(voters))
         if (places == NOWHERE).any():
             raise DataError("a person who is to leave is not a voter", expected="voters who joined")
@@ -157,7 +190,11 @@ class Voters:
         self._look_up()
 
     def admit(self, voters: Column) -> Places | slice:
-        """The rows of those who vote in a round; who has none joins. DataError changes nothing."""
+        """Look up the rows of those who vote in a round; a voter without one joins.
+
+        Raises:
+            DataError: A voter votes twice, or cannot join; then nothing changes.
+        """
         whole = len(voters) == len(self.ids) == len(self._rows)
         if whole and np.array_equal(voters, self.ids):
             return slice(None)
@@ -166,14 +203,21 @@ class Voters:
         self.join(voters)
         return self._rows[self._index.find(voters)]
 
-    def default(self, run: int, number: int, size: int) -> Votes:
-        """(rows,) what everybody votes for in this round unless they vote themselves."""
+    def default_votes(self, run: int, number: int, size: int) -> Votes:
+        """Make everybody's vote in a round, unless they vote themselves: (rows,) places."""
         word = np.array([(run + number * _GOLDEN) & _MASK], dtype=np.uint64)
         mixed = _mix(self._keys ^ _mix(word)[0])
         return (mixed % np.uint64(size)).astype(np.uint16)
 
     def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
-        self.ids, self.present, self._keys = ids, present, _keys(ids)
+        """Go on with the rows of an earlier run.
+
+        Raises:
+            ValueError: The voters are not distinct, or too many.
+        """
+        self.ids = ids
+        self.present = present
+        self._keys = _keys(ids)
         self._look_up()
         if not self._index.distinct or len(self._rows) > self.most:
             raise ValueError("its voters are not distinct, or too many")
@@ -184,7 +228,7 @@ class Voters:
 
 
 def _keys(ids: Column) -> Words:
-    """(rows,) a word of the voter's id alone."""
+    """Hash each voter's id alone into a word: (rows,)."""
     if ids.dtype != object:
         return _mix(ids.view(np.uint64) + np.uint64(_GOLDEN))
     try:
@@ -195,7 +239,7 @@ def _keys(ids: Column) -> Words:
 
 
 def _mix(words: Words) -> Words:
-    """SplitMix64's last steps: every bit of a word moves every bit of the result."""
+    """Take SplitMix64's last steps: every bit of a word moves every bit of the result."""
     words = words ^ (words >> np.uint64(30))
     words = words * np.uint64(0xBF58476D1CE4E5B9)
     words = words ^ (words >> np.uint64(27))

@@ -3,11 +3,12 @@
 The sums, the scores and the files are in `tacit.profile_sums`, which the sound X-Map shares. Here:
 
 model.py        `Private`, the class that a user meets
+next_fit.py     what a fit is: one by itself, or one of a plan
 refits.py       fits that follow one another under one budget for life
-plan.py         how many people lists take, before any data
+plan.py         how many people lists take, and what fits share, before any data
 device.py       lists on a person's own device
 commands.py     `tacit fit|evaluate|plan private`
-experiment.py   `tacit compare` and `tacit demo`
+experiment/     `tacit compare`, `tacit demo`, and plans measured over time
 serve.py        what the service's demonstration shows
 audit/          the design on the audit's bench, and the game of who was in the rows
 

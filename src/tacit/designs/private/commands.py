@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
-from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
+from tacit.evaluation import OUT, SEED, WORKERS, Result, Table, manifest
 from tacit.evaluation.any_design import table_of_lists
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import (
@@ -24,7 +25,7 @@ from tacit.profile_sums.settings import (
 
 if TYPE_CHECKING:
     from tacit.designs.private.model import Private
-    from tacit.designs.private.plan import Plan
+    from tacit.designs.private.plan import Plan, PlannedWeek
     from tacit.evaluation.lists import Contender
 
 _PERIODS = ("day", "week", "month", "quarter", "year")
@@ -51,8 +52,19 @@ class FitSettings(ExecutionOptions):
         default=None,
         flag="--target",
     )
-    mode: str = option(
-        "'auto', by the noisy number of people; 'taste'; 'top-items'.", default="auto"
+    mode: str = option("'auto', by the noisy counts; 'taste'; 'top-items'.", default="auto")
+    text: tuple[str, ...] = option(
+        "Columns of item metadata with public texts, with commas: dense features of their words.",
+        default=(),
+    )
+    vectors: Path | None = option(
+        "Public vectors of items: .parquet with a column 'item', or .npy beside NAME.ids.txt.",
+        default=None,
+    )
+    consented: Path | None = option(
+        "People who agreed not to be protected: a file with a column of ids. Their likes can be "
+        "read out of the model.",
+        default=None,
     )
     like_at: float | None = option(
         "Least rating that is a like; default: 70 % of the scale.", default=None
@@ -66,6 +78,12 @@ class FitSettings(ExecutionOptions):
     )
     lifetime: float | None = option(
         "Epsilon of all fits together; default: as before.", default=None
+    )
+    fits: int | None = option(
+        "Begin a plan of so many fits that share the lifetime: half for this one, equal parts for "
+        "the others, whose sums are added up. --previous alone continues it.",
+        default=None,
+        least=2,
     )
     ledger: str | None = option(
         "Ledger that pays: a file or postgresql://HOST/DATABASE.", default=None
@@ -87,7 +105,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What was released, and whether lists are useful, is printed and stated on the card. Of people
     who were fitted before, give --previous: the card states the total of all fits.
     """
-    from tacit.data.stored_ratings import show_progress
+    from tacit.data.domains import describe_features
+    from tacit.data.stored_ratings import catalogue_of, show_progress
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     model = _unfitted_model(settings)
@@ -113,7 +132,6 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "mode": model.released_.mode,
         "lists": model.released_.serves_lists,
         **asdict(usefulness),
-        "worthwhile": usefulness.worthwhile,
         "missing": usefulness.missing,
         "epsilon": card.epsilon,
         "delta": card.delta,
@@ -122,13 +140,16 @@ def fit(settings: FitSettings, run: Run) -> Result:
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    return Result(data, (sentence, *_describe_budget(model, card.delta)), after)
+    features = describe_features(catalogue_of(ratings), settings.features)
+    return Result(data, (sentence, features, *_describe_budget(model, card.delta)), after)
 
 
 def _unfitted_model(settings: FitSettings) -> Private:
     """Make the model, and refuse bad settings before the file is read."""
+    from tacit.data.tables.vectors import read_ids
     from tacit.designs.private.model import Private
 
+    consented = () if settings.consented is None else read_ids(settings.consented)
     model = Private(
         settings.epsilon,
         settings.delta,
@@ -140,6 +161,10 @@ def _unfitted_model(settings: FitSettings) -> Private:
         stars=settings.stars,
         previous=settings.previous,
         lifetime=settings.lifetime,
+        fits=settings.fits,
+        text=settings.text,
+        vectors=settings.vectors,
+        consented=consented,
     )
     _ = model.settings
     return model
@@ -159,7 +184,12 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
             f"Fit {status.fits} of these people: epsilon {status.epsilon:.4g} alone, "
             f"{status.total:.4g}{limit} in total, delta {delta:g}."
         )
-    if status.further == 0:
+    if model.fitted_.plan is not None:
+        sentences.append(
+            f"{status.further} fits of the plan are left; the next one needs this model as "
+            "--previous."
+        )
+    elif status.further == 0:
         sentences.append(
             "Warning: another fit like this one would pass the lifetime, and will be refused."
         )
@@ -184,9 +214,40 @@ class EvaluateSettings:
     stars: bool = option(
         "Also release mean stars, and measure RMSE between domains.", default=False
     )
+    lifetime: float | None = option(
+        "Measure a plan instead: epsilon of all its --fits together, beside one release of it and "
+        "fits that each stand by themselves.",
+        default=None,
+    )
+    fits: int | None = option("Fits of the plan; with --lifetime.", default=None, least=2)
+    weeks: tuple[int, ...] = option(
+        "Numbers of fits after which lists are measured, with commas.", default=(1, 13, 26, 52)
+    )
+    text: tuple[str, ...] = option(
+        "Columns of item metadata with public texts, with commas.", default=()
+    )
+    vectors: Path | None = option("Public vectors of items.", default=None)
+    consented_share: float = option(
+        "Share of people who agree not to be protected, drawn by seed; the others are judged.",
+        default=0.0,
+        least=0,
+    )
+    by_time: bool = option(
+        "Rows arrive in the order of their times, half of them before the first fit; otherwise "
+        "people do, in an order drawn by seed.",
+        default=False,
+    )
     seeds: int = option("How many splits, each with new noise.", default=6, least=1)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=1, least=0)
+
+    def __post_init__(self) -> None:
+        if (self.lifetime is None) != (self.fits is None):
+            raise ConfigError("--lifetime EPSILON and --fits NUMBER go together.")
+        if self.lifetime is not None and (self.to_domain or self.stars):
+            raise ConfigError("Plans are measured in one domain and without stars.")
+        if not 0 <= self.consented_share < 1:
+            raise ConfigError("--consented-share is 0 or more and below 1.")
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
@@ -195,14 +256,19 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     'kept' is a method's gain over popularity divided by that of a reference without privacy: EASE
     in one domain, a ridge regression between two, with the penalty that is best on test people.
     """
+    from tacit.data.domains import describe_features
     from tacit.evaluation.lists import evaluate_lists
 
+    if settings.lifetime is not None and settings.fits is not None:
+        return _evaluate_plan(settings, run, settings.lifetime, settings.fits)
     domains = {"source": settings.from_domain, "target": settings.to_domain}
     parameters: dict[str, Any] = {
         "delta": settings.delta,
         "features": settings.features,
         "mode": settings.mode,
         "stars": settings.stars,
+        "text": settings.text,
+        "vectors": None if settings.vectors is None else str(settings.vectors),
         **domains,
     }
     contenders = _contenders(settings.epsilon, parameters)
@@ -214,12 +280,14 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             **domains,
             seeds=range(settings.seed, settings.seed + settings.seeds),
             workers=settings.workers,
+            consented_share=settings.consented_share,
             progress=advance,
         )
     made_with = manifest(
         ratings,
         seed=settings.seed,
         command=run.command,
+        consented_share=settings.consented_share,
         epsilon=",".join(f"{epsilon:g}" for epsilon in settings.epsilon),
         seeds=settings.seeds,
         **parameters,
@@ -232,8 +300,55 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         shown.append(values)
     return Result(
         {"rows": shown, "manifest": made_with},
-        (table_of_lists(rows),),
+        (table_of_lists(rows), describe_features(ratings, settings.features)),
         "tacit plan private --help  says how many people it takes.",
+    )
+
+
+def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: int) -> Result:
+    """Measure a plan's lists while people arrive."""
+    from tacit.designs.private.experiment.over_time import WeekRow, evaluate_plan
+
+    weeks = sorted({min(week, fits) for week in settings.weeks})
+    ratings = run.read()
+    with run.progress("Evaluating", fits * settings.seeds) as advance:
+        rows = evaluate_plan(
+            ratings,
+            lifetime,
+            fits,
+            weeks,
+            delta=settings.delta,
+            features=settings.features,
+            mode=settings.mode,  # type: ignore[arg-type]  # `Private` checks it
+            by_time=settings.by_time,
+            seeds=range(settings.seed, settings.seed + settings.seeds),
+            workers=settings.workers,
+            progress=advance,
+        )
+    columns: dict[str, Callable[[WeekRow], object]] = {
+        "model": lambda row: row.model,
+        "fit": lambda row: str(row.week),
+        "epsilon": lambda row: None if row.epsilon is None else f"{row.epsilon:g}",
+        "NDCG": lambda row: f"{row.ndcg:.3f}",
+        "95 % interval": lambda row: f"{row.low:.3f} to {row.high:.3f}",
+    }
+    made_with = manifest(
+        ratings,
+        seed=settings.seed,
+        command=run.command,
+        lifetime=lifetime,
+        fits=fits,
+        weeks=",".join(str(week) for week in weeks),
+        by_time=settings.by_time,
+        delta=settings.delta,
+        features=settings.features,
+        mode=settings.mode,
+        seeds=settings.seeds,
+    )
+    return Result(
+        {"rows": [asdict(row) for row in rows], "manifest": made_with},
+        (Table.from_rows("Lists of ten while people arrive", columns, rows),),
+        f"tacit plan private --people N --items N --epsilon {lifetime:g} --fits {fits}",
     )
 
 
@@ -249,7 +364,9 @@ def _contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list
     contenders = []
     for epsilon in epsilons:
         private = parameters | {"epsilon": epsilon}
-        contenders.append(Contender("private", private, epsilon, stars=judges_stars))
+        contenders.append(
+            Contender("private", private, epsilon, stars=judges_stars, uses_consent=True)
+        )
     for epsilon in epsilons:
         if math.isfinite(epsilon):
             popularity = {
@@ -285,6 +402,14 @@ class PlanSettings:
     times: int | None = option(
         "How many of them share epsilon.", default=None, least=1, flag="--for"
     )
+    fits: int | None = option(
+        "A plan of so many fits whose sums are added up; epsilon is for all of them.",
+        default=None,
+        least=2,
+    )
+    weeks: tuple[int, ...] = option(
+        "Numbers of the plan's fits to print, with commas.", default=(1, 13, 26, 52)
+    )
 
     def __post_init__(self) -> None:
         together = (self.every is None) == (self.times is None)
@@ -292,19 +417,23 @@ class PlanSettings:
             raise ConfigError(
                 f"--every is one of {', '.join(_PERIODS)} and goes with --for NUMBER."
             )
+        if self.fits is not None and (self.every is not None or self.across or self.stars):
+            raise ConfigError("--fits goes with none of --every, --for, --across and --stars.")
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Compute whether private lists would be useful.
 
-    A rule fitted on films: lists beat popularity from 115 sqrt(2 ln items) sigma people on, from
-    88 instead of 115 across domains. With --every and --for, epsilon is for all fits together, and
+    A rule fitted on films: lists beat popularity from 70 sqrt(2 ln items) sigma people on, from
+    88 instead of 70 across domains. With --every and --for, epsilon is for all fits together, and
     what each may take is printed.
     """
     from tacit.designs.private.plan import plan_releases
     from tacit.engine.cost import cost
 
     people, items = int(settings.people), int(settings.items)
+    if settings.fits is not None:
+        return _plan_of_fits(settings, people, items, settings.fits)
     planned = plan_releases(
         people,
         items,
@@ -335,6 +464,35 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         shown += priced.sentences
     after = f"tacit fit private RATINGS --epsilon {epsilon}{options} -o m.tacit"
     return Result(data, shown, after)
+
+
+def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) -> Result:
+    """Say what a plan's lists are expected to be in some weeks, beside one single release."""
+    from tacit.designs.private.plan import plan_weeks
+
+    weeks = sorted({min(week, fits) for week in settings.weeks})
+    planned = plan_weeks(people, items, settings.epsilon, fits, weeks, delta=settings.delta)
+    columns: dict[str, Callable[[PlannedWeek], object]] = {
+        "fit": lambda week: str(week.week),
+        "effective population": lambda week: f"{week.effective:,.0f}",
+        "beats popularity": lambda week: "yes" if week.worthwhile else "no",
+        "one release": lambda week: f"{week.single_release:,.0f}",
+        "a fresh fit each": lambda week: f"{week.fresh_fit:,.0f}",
+    }
+    table = Table.from_rows("", columns, planned)
+    epsilon = f"{settings.epsilon:g}"
+    sentence = (
+        f"A plan of {fits} fits under epsilon {epsilon}, with the same {people:,} people in all of "
+        "them: the effective population that each fit's lists are made from, beside that of one "
+        "single release of the whole lifetime, and of fits that each stand by themselves. The map "
+        "of tastes is the first fit's, made with half of the budget."
+    )
+    data = {"fits": fits, "epsilon": settings.epsilon, "weeks": [asdict(week) for week in planned]}
+    after = (
+        f"tacit fit private RATINGS --lifetime {epsilon} --fits {fits} --ledger budgets.db "
+        "-o m.tacit"
+    )
+    return Result(data, (sentence, table), after)
 
 
 def _describe_plan(planned: Plan) -> str:

@@ -44,10 +44,10 @@ DESIGN = Design(
         "evaluate": "commands:EVALUATE",
         "plan": "commands:PLAN",
         "models": "serve:make_demo",
-        "tour": "experiment:make_tour",
-        "compare": "experiment:comparison_entries",
+        "tour": "experiment.tour:make_tour",
+        "compare": "experiment.tour:comparison_entries",
         "useful": "design:describe_usefulness",
     },
-    "Works from about 1,900 people at epsilon 1 and 1,700 items; with fewer, a list of popular "
-    "items may be better. tacit plan private says how many yours takes.",
+    "Works from about 1,150 people at epsilon 1 and 1,700 items; with fewer, everybody gets a "
+    "list of popular items. tacit plan private says how many yours takes.",
 )

@@ -7,7 +7,8 @@ Guarantee   the file's own: (epsilon, delta) for each person whose ratings it wa
 
 Layout of the file: a tacit container (magic, length and text of a JSON header, arrays, SHA-256 of
 all that precedes), whose arrays hold whole numbers of 16 or 32 bits, little endian. Every number
-is `units[name]` times a whole one, of a column where there are several. Sums run in the order of
+is `units[name]` times a whole one, of a column where there are several. The map of own likes is
+there within one domain alone. Sums run in the order of
 the item numbers, so that two languages find the same scores to the last bit: only +, *, / and
 square roots are used.
 """
@@ -20,7 +21,7 @@ import math
 import sys
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +40,11 @@ Floats = list[float]
 @dataclass(frozen=True)
 class Tastes:
     """damping: of each context item. offsets, columns: its features, all of one row alike. mean:
-    (f,) an average profile. directions: (f, k); items: (targets, k)."""
+    (f,) an average profile. directions: (f, k); items: (targets, k). own_likes: (k, k) what the
+    tastes of liked items add to a person's, and own_likes_mean: (k,) those of an average like; None
+    between domains. dense: (context, r) features beside the named ones, whose rows have the length
+    `named_features`. consented: what a like of each item adds to others, by people who agreed not
+    to be protected: (item, weight) pairs; None: there are none."""
 
     damping: Floats
     offsets: Sequence[int]
@@ -47,6 +52,11 @@ class Tastes:
     mean: Floats
     directions: list[Floats]
     items: list[Floats]
+    own_likes: list[Floats] | None = None
+    own_likes_mean: Floats | None = None
+    dense: list[Floats] | None = None
+    named_features: float = 1.0
+    consented: list[list[tuple[int, float]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +158,33 @@ def _by_tastes(
     most = clip * math.sqrt(float(len(taste)))
     cut = most / length if length > most else 1.0
     taste = [value * cut for value in taste]
-    return [mean + _dot(taste, row) for mean, row in zip(means, found.items, strict=True)]
+    if found.own_likes is not None and found.own_likes_mean is not None:
+        likes = [place for place, liked in own if liked]
+        taste = _add_own_likes(found, found.own_likes, found.own_likes_mean, likes, taste)
+    scores = [mean + _dot(taste, row) for mean, row in zip(means, found.items, strict=True)]
+    likes = [place for place, liked in own if liked]
+    if found.consented is not None and likes:
+        length = math.sqrt(float(len(likes)))
+        for place in likes:
+            for item, weight in found.consented[place]:
+                scores[item] += weight / length
+    return scores
+
+
+def _add_own_likes(
+    found: Tastes, matrix: list[Floats], mean: Floats, likes: Sequence[int], taste: Floats
+) -> Floats:
+    """(k,) taste + (x B - mean) matrix, with x the unit row of the likes; as it is without any."""
+    if not likes:
+        return taste
+    total = [0.0] * len(mean)
+    for place in likes:
+        total = [value + each for value, each in zip(total, found.items[place], strict=True)]
+    length = math.sqrt(float(len(likes)))
+    for value, average, row in zip(total, mean, matrix, strict=True):
+        apart = value / length - average
+        taste = [sum_ + apart * each for sum_, each in zip(taste, row, strict=True)]
+    return taste
 
 
 def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
@@ -159,7 +195,11 @@ def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
         total += weight
         row = found.columns[found.offsets[place] : found.offsets[place + 1]]
         for column in row:
-            shares[column] += weight / math.sqrt(float(len(row)))
+            shares[column] += weight / math.sqrt(float(len(row))) * found.named_features
+        if found.dense is not None:
+            first = len(shares) - len(found.dense[place])
+            for column, value in enumerate(found.dense[place]):
+                shares[first + column] += weight * value
     taste = [0.0] * len(found.directions[0])
     if total <= 0.0:
         return taste
@@ -261,16 +301,54 @@ def _lists(
 
 def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
     mean = _column(header, arrays, "mean", None)
-    offsets, columns = arrays["offsets"][1].tolist(), arrays["columns"][1].tolist()
-    rises = all(one <= other for one, other in pairwise(offsets))
-    if len(offsets) != known + 1 or not rises or (offsets[0], offsets[-1]) != (0, len(columns)):
-        raise ValueError("features")
-    if not all(0 <= column < len(mean) for column in columns):
-        raise ValueError("features")
+    offsets, columns = _read_offsets(arrays, "", known, len(mean))
     directions = _table(header, arrays, "directions", len(mean), None)
     rows = _table(header, arrays, "items", items, len(directions[0]))
     damping = _column(header, arrays, "damping", known)
-    return Tastes(damping, offsets, columns, mean, directions, rows)
+    dense = None
+    if "dense" in arrays:
+        dense = _table(header, arrays, "dense", known, None)
+        if len(dense[0]) > len(mean):
+            raise ValueError("dense")
+    tastes = Tastes(
+        damping,
+        offsets,
+        columns,
+        mean,
+        directions,
+        rows,
+        dense=dense,
+        named_features=_finite(header["named_features"]),
+    )
+    if header["context"] is not None:
+        return tastes
+    k = len(directions[0])
+    consented = _read_consented(header, arrays, items) if "consented" in arrays else None
+    return replace(
+        tastes,
+        own_likes=_table(header, arrays, "own_likes", k, k),
+        own_likes_mean=_column(header, arrays, "own_likes_mean", k),
+        consented=consented,
+    )
+
+
+def _read_consented(header: Any, arrays: Any, items: int) -> list[list[tuple[int, float]]]:
+    offsets, columns = _read_offsets(arrays, "consented_", items, items)
+    weights = _column(header, arrays, "consented", len(columns))
+    pairs = list(zip(columns, weights, strict=True))
+    return [pairs[start:end] for start, end in pairwise(offsets)]
+
+
+def _read_offsets(arrays: Any, prefix: str, rows: int, width: int) -> tuple[list[int], list[int]]:
+    """Read where each of so many rows begins, and the columns of all, each below `width`."""
+    offsets = arrays[f"{prefix}offsets"][1].tolist()
+    columns = arrays[f"{prefix}columns"][1].tolist()
+    rises = all(one <= other for one, other in pairwise(offsets))
+    if len(offsets) != rows + 1 or not rises or (offsets[0], offsets[-1]) != (0, len(columns)):
+        raise ValueError(prefix)
+    if not all(0 <= column < width for column in columns):
+        raise ValueError(prefix)
+    return offsets, columns
 
 
 def _read_top_items(header: Any, arrays: Any, known: int, items: int) -> TopItems:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from tacit.accounting.gdp import epsilon_of_mu
 from tacit.designs.private.refits import largest_rho
 from tacit.errors import ConfigError
 from tacit.profile_sums.events import combined_noise, noise_multipliers
+from tacit.profile_sums.fit_plan import make_plan
 from tacit.profile_sums.fits import MICRO_RHO, Fit
+from tacit.profile_sums.plan_state import ITEMS, AddedTable
 from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
 from tacit.profile_sums.usefulness import people_needed
 
@@ -88,6 +93,67 @@ def plan_releases(
         effective=users / sigma,
         needed=people_needed(items, sigma, one_domain=not across),
     )
+
+
+@dataclass(frozen=True)
+class PlannedWeek:
+    """Expectations of one fit of a plan, beside other ways to spend the same lifetime."""
+
+    week: int
+    """Number of the fit, from 1."""
+    effective: float
+    """Effective population of the plan's lists: as of one release with so little noise."""
+    worthwhile: bool
+    """Whether these lists are expected to beat popularity."""
+    single_release: float
+    """Effective population of one release of the whole lifetime."""
+    fresh_fit: float
+    """Effective population of a fit that stands by itself, each with an equal part."""
+
+
+def plan_weeks(
+    users: int, items: int, lifetime: float, fits: int, weeks: Sequence[int], *, delta: float
+) -> tuple[PlannedWeek, ...]:
+    """Expect lists of a plan in some weeks, with the same people in all of them.
+
+    The noise of week w is that of one release times sqrt(Q) / W, with W the sum of the precisions
+    of sums 1 and 3 until then, and Q = W where nothing is forgotten.
+
+    Args:
+        users: Number of people.
+        items: Number of items of the one domain.
+        lifetime: Epsilon of all fits together.
+        fits: Number of fits, 2 or more.
+        weeks: Numbers of fits, from 1.
+        delta: Probability that the bound of epsilon fails.
+
+    Raises:
+        ConfigError: a week is no fit of the plan.
+    """
+    settings = Settings(lifetime, delta)
+    if not settings.is_private:
+        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+    if not all(1 <= week <= fits for week in weeks):
+        raise ConfigError(f"Weeks are numbers of fits, from 1 to {fits}; got {list(weeks)}.")
+    plan = make_plan(fits, lifetime, settings)
+    sigma = combined_noise(noise_multipliers(settings))
+    planned = []
+    for week in weeks:
+        table = AddedTable.make_empty((1,))
+        for number in range(1, week + 1):
+            precision = plan.precision(plan.noises(number)[ITEMS if number == 1 else 1], ITEMS)
+            table = table.add(np.zeros(1), precision, plan.forgetting)
+        noise = plan.sigma * table.noise_factor
+        planned.append(
+            PlannedWeek(
+                week=week,
+                effective=users / noise,
+                worthwhile=users >= people_needed(items, noise),
+                single_release=users / sigma,
+                fresh_fit=users / (sigma * math.sqrt(fits)),
+            )
+        )
+    return tuple(planned)
 
 
 def largest_epsilon_per_fit(lifetime: float, delta: float, fits: int) -> float:

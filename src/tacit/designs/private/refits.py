@@ -26,8 +26,8 @@ from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.gdp import epsilon_of_mu
 from tacit.errors import ConfigError, PrivacyError
 from tacit.profile_sums.events import event_of_sum
+from tacit.profile_sums.fit_plan import FitPlan
 from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon
-from tacit.profile_sums.settings import Settings
 from tacit.recommenders.model_files import load_model
 
 if TYPE_CHECKING:
@@ -56,11 +56,21 @@ class BudgetStatus:
 
 
 def compute_budget_status(
-    fits: Sequence[Fit], delta: float, lifetime: float | None, *, repeated: bool
+    fits: Sequence[Fit],
+    delta: float,
+    lifetime: float | None,
+    *,
+    repeated: bool,
+    planned: Sequence[Fit] = (),
 ) -> BudgetStatus:
-    """Compute what fits cost, and how many more like the last one are allowed."""
+    """Compute what fits cost, and how many more like the last one are allowed.
+
+    planned: fits that the last fit's plan still has.
+    """
     further = None
-    if lifetime is not None:
+    if fits[-1].plan:
+        further = len(planned)
+    elif lifetime is not None:
         rho = largest_rho(lifetime, delta)
         by_rho = (rho - sum(fit.rho for fit in fits)) // fits[-1].rho
         steps_left = math.ceil(rho * MICRO_RHO) - sum(fit.steps for fit in fits)
@@ -90,12 +100,10 @@ def earlier_fits(
             delta.
     """
     if lifetime is not None:
-        lifetime = _checked_lifetime(lifetime)
+        lifetime = checked_lifetime(lifetime)
     if previous is None:
         return (), lifetime
-    model = load_model(previous) if isinstance(previous, str | Path) else previous
-    if not hasattr(model, "releases_"):
-        raise ConfigError("previous is a fitted model of the design 'private', or its file.")
+    model = open_previous(previous)
     if lifetime is None and model.lifetime_ is not None and delta > model.settings_.delta:
         raise ConfigError(
             f"The lifetime of the fits before holds at delta {model.settings_.delta:g}; got delta "
@@ -104,7 +112,15 @@ def earlier_fits(
     return model.releases_, model.lifetime_ if lifetime is None else lifetime
 
 
-def _checked_lifetime(lifetime: Any) -> float:
+def open_previous(previous: Any) -> Any:
+    """Open the model before this one; ConfigError if it is none of this design."""
+    model = load_model(previous) if isinstance(previous, str | Path) else previous
+    if not hasattr(model, "releases_"):
+        raise ConfigError("previous is a fitted model of the design 'private', or its file.")
+    return model
+
+
+def checked_lifetime(lifetime: Any) -> float:
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
         raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
@@ -125,23 +141,34 @@ def largest_rho(lifetime: float, delta: float) -> Fraction:
     return Fit("", (noise,)).rho
 
 
-def check_lifetime(earlier: Sequence[Fit], settings: Settings, lifetime: float | None) -> None:
+def check_lifetime(
+    earlier: Sequence[Fit], new_fit: Fit, delta: float, lifetime: float | None
+) -> None:
     """Raise PrivacyError, before anything is drawn, where one more fit would pass the lifetime."""
     if lifetime is None:
         return
-    _check_noise(earlier, settings)
-    fits = (*earlier, Fit.with_random_name(settings))
-    epsilon = total_epsilon(fits, settings.delta)
+    _check_noise(earlier, new_fit)
+    fits = (*earlier, new_fit)
+    epsilon = total_epsilon(fits, delta)
     if epsilon > lifetime:
         raise PrivacyError(
             f"With this fit {len(fits)} fits together would cost epsilon {epsilon:.6g} at delta "
-            f"{settings.delta:g}; their lifetime allows {lifetime:g}. Nothing was drawn, spent or "
-            "written. Use a smaller epsilon, or stop."
+            f"{delta:g}; their lifetime allows {lifetime:g}. Nothing was drawn, spent or written. "
+            "Use a smaller epsilon, or stop."
         )
 
 
-def _check_noise(earlier: Sequence[Fit], settings: Settings) -> None:
-    if not settings.is_private or not all(all(fit.noises) for fit in earlier):
+def check_plan(earlier: Sequence[Fit], plan: FitPlan) -> None:
+    """Raise PrivacyError, before anything is drawn, where all fits of a plan were made."""
+    if plan.count(earlier) >= plan.fits:
+        raise PrivacyError(
+            f"All {plan.fits} fits of the plan are spent, failed ones included. Nothing was drawn, "
+            "spent or written. The last model stays in use; a new plan needs a larger --lifetime."
+        )
+
+
+def _check_noise(earlier: Sequence[Fit], new_fit: Fit) -> None:
+    if not all(all(fit.noises) for fit in (*earlier, new_fit)):
         raise PrivacyError(
             "A fit without noise, this one or one before it, has no place in a lifetime or a "
             "ledger: nothing limits what it reveals. Nothing was drawn or spent."
@@ -152,13 +179,16 @@ def _check_noise(earlier: Sequence[Fit], settings: Settings) -> None:
 class FitRequest:
     """A fit for which a ledger is asked to pay."""
 
-    settings: Settings
+    new_fit: Fit
+    """It, as a fact."""
+    delta: float
+    """At which epsilons hold."""
     earlier: tuple[Fit, ...]
     """Fits before this one that the request knows of."""
     lifetime: float | None
     """Epsilon of all fits together; None: that of the open budget."""
-    assumed_public: tuple[str, ...]
-    """What the fit takes for public."""
+    plan: FitPlan | None
+    """The plan that it is of; None: of none."""
     parameters: Mapping[str, Any]
     """JSON values of all that the fit depends on, without the ratings. Only their hash is kept; a
     digest of ratings would be a release."""
@@ -188,6 +218,12 @@ class Account:
     def fits(self) -> tuple[Fit, ...]:
         """All fits that the ledger was charged for."""
         return _fits_from_state(self.ledger.state(self._state))
+
+    def all_fits(self, earlier: Sequence[Fit]) -> tuple[Fit, ...]:
+        """All fits that count: those charged, and earlier ones that the ledger does not know."""
+        charged_fits = self.fits()
+        uncharged = [fit for fit in earlier if fit not in charged_fits]
+        return (*uncharged, *charged_fits)
 
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
         """Epsilon of all fits, and the same as a cap in zCDP.
@@ -238,15 +274,21 @@ class Account:
         """
         from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
 
-        settings = request.settings
-        _check_noise(request.earlier, settings)
-        lifetime, cap = self.lifetime(request.lifetime, settings.delta)
+        new_fit, delta = request.new_fit, request.delta
+        _check_noise(request.earlier, new_fit)
+        lifetime, cap = self.lifetime(request.lifetime, delta)
         charged_fits = self.fits()
         uncharged = [fit for fit in request.earlier if fit not in charged_fits]
         last, is_repeat = _find_place(request.earlier, charged_fits)
+
+        def check(fits: Sequence[Fit]) -> None:
+            """Raise PrivacyError where a further fit after these is not allowed."""
+            if request.plan is not None:
+                check_plan(fits, request.plan)
+            check_lifetime(fits, new_fit, delta, lifetime)
+
         if not is_repeat:
-            check_lifetime((*uncharged, *charged_fits), settings, lifetime)
-        new_fit = Fit.with_random_name(settings, request.assumed_public)
+            check((*uncharged, *charged_fits))
         interrupts: list[BaseException] = []
 
         def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
@@ -255,7 +297,7 @@ class Account:
             still_uncharged = [fit for fit in uncharged if fit not in stored]
             earlier = (*still_uncharged, *stored)
             try:
-                check_lifetime(earlier, settings, lifetime)  # others may have been faster
+                check(earlier)  # others may have been faster
                 return fit_to_file((*earlier, new_fit)), _fits_to_state((*earlier, new_fit))
             except BaseException as error:  # what it says may hold data
                 if not isinstance(error, Exception):

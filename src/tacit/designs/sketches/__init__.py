@@ -6,7 +6,7 @@ Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommen
 paper                      here                                where
 S0, S, bit release         Device.report                       device.py
 H_u, sensing vectors       sensed_sets                         sensing.py
-B_i                        ItemCounts.ones, .normalised        counting.py
+B_i                        ItemCounts.ones, .scores            counting.py
 A_ij                       PairCounts.matrix                   counting.py
 spectral step, k-means     pair_clusters, score_clusters       clustering.py
 alpha, beta, b             Blocks                              data/synthetic_worlds.py
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.counting import pair_counts as pair_counts
     from tacit.designs.sketches.device import Device as Device
     from tacit.designs.sketches.device import Limits as Limits
-    from tacit.designs.sketches.device import Refused as Refused
+    from tacit.designs.sketches.device import RefusalError as RefusalError
     from tacit.designs.sketches.device import explain as explain
     from tacit.designs.sketches.device import new_secret as new_secret
     from tacit.designs.sketches.fake_devices import inspect as inspect
@@ -51,22 +51,38 @@ if TYPE_CHECKING:
     from tacit.designs.sketches.server import Receipt as Receipt
     from tacit.designs.sketches.server import Server as Server
 
-_HOMES = {
-    "campaigns": ("new_campaign",),
-    "clustering": ("Clustering", "confidence", "pair_clusters", "publish", "score_clusters"),
-    "counting": ("item_counts", "pair_counts"),
-    "device": ("Device", "Limits", "Refused", "explain", "new_secret"),
-    "fake_devices": ("inspect", "manipulation"),
-    "guarantees": ("cards",),
-    "messages": ("Campaign", "Clusters", "MessageError", "Report"),
-    "planner": ("Plan", "plan"),
-    "server": ("Receipt", "Server"),
+_HOME = {
+    "new_campaign": "campaigns",
+    "Clustering": "clustering",
+    "confidence": "clustering",
+    "pair_clusters": "clustering",
+    "publish": "clustering",
+    "score_clusters": "clustering",
+    "item_counts": "counting",
+    "pair_counts": "counting",
+    "Device": "device",
+    "Limits": "device",
+    "RefusalError": "device",
+    "explain": "device",
+    "new_secret": "device",
+    "inspect": "fake_devices",
+    "manipulation": "fake_devices",
+    "cards": "guarantees",
+    "Campaign": "messages",
+    "Clusters": "messages",
+    "MessageError": "messages",
+    "Report": "messages",
+    "Plan": "planner",
+    "plan": "planner",
+    "Receipt": "server",
+    "Server": "server",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+"""Module of each name."""
 __all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    """Load a name on first use."""
     if name not in _HOME:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -39,12 +39,23 @@ def new_campaign(
     closes: int = NEVER,
     seed: bytes | None = None,
 ) -> Campaign:
-    """A campaign for these items, as `plan` advises.
+    """Design a campaign for a catalogue, with the parameters that `plan` advises.
 
-    rated: w, items that a person is taken to have rated. epsilon: nats for the whole report and the
-    unit, rounded down to a millionth; inf for the non-private variant, which devices refuse. theta:
-    expected rated items in a sensed set; not used for pairs. closes: Unix seconds. seed: 16 bytes,
-    fresh ones by default.
+    Args:
+        items: Item ids, each once; their order is the campaign's.
+        rated: w, items that a person is taken to have rated.
+        epsilon: Nats for the whole report and the unit, rounded down to a millionth; inf for the
+            non-private variant, which devices refuse.
+        method: One of METHODS.
+        theta: Expected rated items in a sensed set; not used for pairs.
+        questions: Bits in a report.
+        unit: What epsilon is for: one of UNITS.
+        liked_from: Stars from which on an item is liked.
+        closes: Unix seconds; later reports do not count.
+        seed: 16 bytes, fresh ones by default.
+
+    Raises:
+        ConfigError: No campaign can be made of these.
     """
     if not epsilon > 0:
         raise ConfigError(f"epsilon is above 0, or inf; got {epsilon}.")

@@ -1,4 +1,4 @@
-"""What `tacit plan`, `simulate` and `evaluate sketches` ask, do and show."""
+"""Commands `tacit plan`, `simulate` and `evaluate sketches`: options, work, output."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def world(
     """Read who likes what from `--likes`, `--item-shares` and `--people-shares`.
 
     Raises:
-        ConfigError: a number is missing or too many, or shares do not add up to 1.
+        ConfigError: A number is missing or too many, or shares do not add up to 1.
     """
     chances = example(clusters).likes if likes is None else read_likes(likes, clusters)
     people = read_shares("--people-shares", people_shares, len(chances), "classes of people")
@@ -53,7 +53,7 @@ def world(
 
 
 def read_likes(likes: str, clusters: int) -> Floats:
-    """(K, L) chances of a like, from a text such as 0.9,0.2/0.3,0.8."""
+    """Read (K, L) chances of a like from a text such as 0.9,0.2/0.3,0.8."""
     rows = []
     for line in likes.split("/"):
         try:
@@ -70,7 +70,7 @@ def read_likes(likes: str, clusters: int) -> Floats:
 
 
 def read_shares(name: str, shares: tuple[float, ...], count: int, of: str) -> Floats:
-    """(count,) shares that add up to 1; equal ones if none are given."""
+    """Check (count,) shares that add up to 1; equal ones if none are given."""
     if not shares:
         return np.full(count, 1 / count)
     if len(shares) != count:
@@ -80,7 +80,7 @@ def read_shares(name: str, shares: tuple[float, ...], count: int, of: str) -> Fl
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan sketches`."""
+    """Options of `tacit plan sketches`."""
 
     items: int = option("Items of the catalogue.")
     rated: int = option("Items that a person has rated.")
@@ -120,17 +120,17 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         ),
     )
     columns = {
-        "method": lambda one: one.method,
-        "theta": lambda one: None if one.theta is None else f"{one.theta:g}",
-        "questions": lambda one: one.questions,
-        "people needed": lambda one: people(one.users_clt),
-        "proved enough": lambda one: (
-            "–" if one.users_theorem is None else people(one.users_theorem)
+        "method": lambda method: method.method,
+        "theta": lambda method: None if method.theta is None else f"{method.theta:g}",
+        "questions": lambda method: method.questions,
+        "people needed": lambda method: format_people(method.users_clt),
+        "proved enough": lambda method: (
+            "–" if method.users_theorem is None else format_people(method.users_theorem)
         ),
     }
     shown: list[Table | str] = [
         Table.from_rows("", columns, planned.methods),
-        advice(planned),
+        advice_sentence(planned),
         NEEDED,
         conditions_table(planned),
     ]
@@ -147,19 +147,21 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
 
 def conditions_table(planned: Plan) -> Table:
-    """Whether Theorem 3.5's two conditions hold in the assumed world, by method of pairs."""
+    """Tabulate for each method of pairs whether Theorem 3.5's conditions hold in the world."""
     rows: list[tuple[Any, ...]] = []
     for method in planned.methods:
-        if (spectrum := method.spectrum) is not None:
-            sizes = ", ".join(f"{value:.4g}" for value in spectrum.eigenvalues)
-            distinct = _yes(spectrum.distinct_eigenvalues)
-            rows.append((method.method, sizes, distinct, _yes(spectrum.distinct_rows)))
+        spectrum = method.spectrum
+        if spectrum is None:
+            continue
+        sizes = ", ".join(f"{value:.4g}" for value in spectrum.eigenvalues)
+        distinct = _yes_or_no(spectrum.distinct_eigenvalues)
+        rows.append((method.method, sizes, distinct, _yes_or_no(spectrum.distinct_rows)))
     columns = ("Theorem 3.5", "eigenvalues", "distinct, none 0", "rows differ")
     return Table("", columns, rows)
 
 
 def one_bit_sentence(planned: Plan) -> str:
-    """Theorem 4.3's bound, and what it is not for."""
+    """State Theorem 4.3's bound, and what it is not for."""
     least = math.ceil(planned.lower_bounds["one_bit"])
     return (
         f"With one fixed yes/no question to each person, at any epsilon, nobody can do with fewer "
@@ -169,70 +171,84 @@ def one_bit_sentence(planned: Plan) -> str:
 
 
 def information_table(planned: Plan) -> Table:
-    """What one report tells beside what the lemmas allow, in nats."""
+    """Tabulate what one report tells beside what the lemmas allow, in nats."""
     rows = []
-    for told in planned.information:
-        lemma_3_1 = None if told.lemma_3_1 is None else f"{told.lemma_3_1:.3g}"
-        lemma_4_5 = None if told.lemma_4_5 is None else f"{told.lemma_4_5:.3g}"
-        if told.theorem_4_3 is not None:
-            lemma_4_5 = f"{told.theorem_4_3:.3g} (4.3)"
-        person, labels = f"{told.about_person:.3g}", f"{told.about_labels:.3g}"
-        rows.append((told.method, person, lemma_3_1, labels, f"{told.lemma_4_1:.3g}", lemma_4_5))
+    for report in planned.information:
+        lemma_3_1 = None if report.lemma_3_1 is None else f"{report.lemma_3_1:.3g}"
+        lemma_4_5 = None if report.lemma_4_5 is None else f"{report.lemma_4_5:.3g}"
+        if report.theorem_4_3 is not None:
+            lemma_4_5 = f"{report.theorem_4_3:.3g} (4.3)"
+        rows.append(
+            (
+                report.method,
+                f"{report.about_person:.3g}",
+                lemma_3_1,
+                f"{report.about_labels:.3g}",
+                f"{report.lemma_4_1:.3g}",
+                lemma_4_5,
+            )
+        )
     columns = ("nats of a report", "person", "Lemma 3.1", "labels", "Lemma 4.1", "Lemma 4.5")
     return Table("", columns, rows)
 
 
 def shared_items_sentence(planned: Plan) -> str:
-    """Lemmas 4.5 and 4.7: how far a report moves a belief, and how often two people share items."""
+    """State Lemmas 4.5 and 4.7: how far a report moves a belief, how often people share items."""
     shared = planned.shared_items
-    told = planned.information[0]
+    report = planned.information[0]
     text = (
         f"Two people rated no item in common with chance {shared.exact:.4f}; Lemma 4.7 has "
         f"1 - w²/N = {shared.lemma_4_7:.4f} where w² is small against N."
     )
-    if told.allowed_shifts is None:
+    if report.allowed_shifts is None:
         return text
-    low, high = told.shifts
-    least, most = told.allowed_shifts
+    low, high = report.shifts
+    least, most = report.allowed_shifts
     return (
-        f"{text} A report of {told.method} moves the chance of any history by {low:.3g} to "
+        f"{text} A report of {report.method} moves the chance of any history by {low:.3g} to "
         f"{high:.3g} of it, where Lemma 4.5 allows {least:.3g} to {most:.3g}."
     )
 
 
-def advice(planned: Plan) -> str:
-    """In one sentence: at least so many, and what to use."""
-    best, bounds = planned.best, planned.lower_bounds
+def advice_sentence(planned: Plan) -> str:
+    """Say in one sentence how many people it takes at least, and what to use."""
+    best = planned.best
+    bounds = planned.lower_bounds
     if "ldp" in bounds:
-        any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
-        fixed = max(any_learner, bounds["scarce"])
-        least = f"Nobody can do with fewer than {math.ceil(any_learner):,} people"
-        if fixed > any_learner:
-            least += f", or {math.ceil(fixed):,} if questions do not depend on earlier answers"
+        for_any_learner = max(bounds["ldp"], bounds.get("adaptive", 0.0))
+        for_fixed_questions = max(for_any_learner, bounds["scarce"])
+        least = f"Nobody can do with fewer than {math.ceil(for_any_learner):,} people"
+        if for_fixed_questions > for_any_learner:
+            count = math.ceil(for_fixed_questions)
+            least += f", or {count:,} if questions do not depend on earlier answers"
     else:
         least = f"No lower bound is known for the unit {planned.unit}"
     if math.isinf(best.users_clt):
         return f"{least}; and no method here can tell these clusters apart."
-    what = "random pair" if best.theta is None else "question"
-    asked = f"{best.questions} {what}{'s' if best.questions > 1 else ''}"
+    noun = "random pair" if best.theta is None else "question"
+    plural = "s" if best.questions > 1 else ""
+    parameters = f"{best.questions} {noun}{plural}"
     if best.theta is not None:
-        asked = f"theta {best.theta:g} and {asked}"
-    needed = f"which takes about {people(best.users_clt)} people"
-    return f"{least}; use {best.method} with {asked}, {needed}."
+        parameters = f"theta {best.theta:g} and {parameters}"
+    needed = f"which takes about {format_people(best.users_clt)} people"
+    return f"{least}; use {best.method} with {parameters}, {needed}."
 
 
-def _yes(true: bool) -> str:
-    return "yes" if true else "no"
+def _yes_or_no(is_true: bool) -> str:
+    return "yes" if is_true else "no"
 
 
-def people(number: float) -> str:
-    """A number of people to two digits: no plan is exacter."""
-    return "infinitely many" if math.isinf(number) else f"{int(float(f'{number:.2g}')):,}"
+def format_people(number: float) -> str:
+    """Write a number of people to two digits: no plan is more exact."""
+    if math.isinf(number):
+        return "infinitely many"
+    rounded = float(f"{number:.2g}")
+    return f"{int(rounded):,}"
 
 
 @dataclass(frozen=True)
 class SimulateSettings:
-    """Of `tacit simulate sketches`."""
+    """Options of `tacit simulate sketches`."""
 
     people: tuple[int, ...] = option("Numbers of people, with commas.")
     items: tuple[int, ...] = option("Items; several numbers with commas.", default=(60,))
@@ -264,8 +280,8 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
     accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
     """
-    asked = (settings.method, settings.items, settings.rated, settings.epsilon)
-    tasks = list(product(*asked, range(settings.seeds)))
+    cells = (settings.method, settings.items, settings.rated, settings.epsilon)
+    tasks = list(product(*cells, range(settings.seeds)))
     population = {
         "users": settings.people,
         "blocks": world(
@@ -277,7 +293,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         run.progress("Simulating", len(tasks)) as advance,
         Runner(population, workers=settings.workers) as runner,
     ):
-        rows = [*chain.from_iterable(runner.run(_simulated, tasks, advance))]
+        rows = list(chain.from_iterable(runner.run(_simulate_cell, tasks, advance)))
     points = means_over_seeds(rows)
     columns = {
         "method": lambda point: point["method"],
@@ -296,18 +312,18 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
 
 def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One point for each setting: accuracy and ari as [mean, low, high], 95 % intervals."""
+    """Average over seeds: accuracy and ari of each setting as [mean, low, high], 95 % intervals."""
     names = ("method", "items", "rated", "epsilon", "users")
     points = []
-    for setting, same in group_by(rows, itemgetter(*names)).items():
+    for setting, of_seeds in group_by(rows, itemgetter(*names)).items():
         point: dict[str, Any] = dict(zip(names, setting, strict=True))
         for name, low in (("accuracy", 0.0), ("ari", -1.0)):
-            point[name] = [*mean_interval([row[name] for row in same], bounds=(low, 1.0))]
+            point[name] = list(mean_interval([row[name] for row in of_seeds], bounds=(low, 1.0)))
         points.append(point)
     return points
 
 
-def _simulated(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
+def _simulate_cell(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
     from tacit.designs.sketches.experiment.simulation import simulate as simulate_method
 
     names = ("method", "items", "rated", "epsilon", "seed")
@@ -316,7 +332,7 @@ def _simulated(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class EvaluateSettings:
-    """Of `tacit evaluate sketches`."""
+    """Options of `tacit evaluate sketches`."""
 
     users_curve: tuple[int, ...] = option(
         "Sizes of populations; the planner's own number is added.",
@@ -344,7 +360,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.designs.sketches.experiment.ratings import evaluate_ratings
 
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "users": settings.users_curve,
         "epsilons": settings.epsilon,
         "rated": settings.rated,
@@ -354,8 +370,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     }
     ratings = run.read()
     with run.progress("Evaluating", settings.seeds * len(settings.epsilon)) as advance:
-        found = evaluate_ratings(ratings, **asked, progress=advance)
-    describe_run = manifest(ratings, seed=settings.seed, command=run.command, **asked)
+        found = evaluate_ratings(ratings, **parameters, progress=advance)
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, **parameters)
     columns = {
         "method": lambda point: point["method"],
         "epsilon": lambda point: None if point["epsilon"] is None else f"{point['epsilon']:g}",
@@ -365,7 +381,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "recall@10": lambda point: point["recall_at_10"][0],
     }
     return Result(
-        found | {"manifest": describe_run},
+        found | {"manifest": made_with},
         (Table.from_rows("", columns, found["points"]), *found["sentences"]),
         "tacit plan sketches  says what theory asks for;  --json has every row.",
     )

@@ -19,17 +19,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ItemCounts:
-    """Answers by item.
-
-    asked: (N,) int64, how often each item was asked about. ones: (N,) how often the answer was 1.
-    """
+    """Answers by item."""
 
     asked: Ints
+    """(N,) int64, how often each item was asked about."""
     ones: Ints
+    """(N,) int64, how often the answer was 1."""
 
     @property
-    def normalised(self) -> Floats:
-        """Share of ones among the answers; for an item nobody was asked about, that of all."""
+    def normalised_scores(self) -> Floats:
+        """(N,) share of ones among the answers; for an item nobody was asked about, that of all."""
         overall = self.ones.sum() / max(1, self.asked.sum())
         shares: Floats = np.where(self.asked > 0, self.ones / np.maximum(self.asked, 1), overall)
         return shares
@@ -37,18 +36,17 @@ class ItemCounts:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Answers by pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`.
-
-    items: N. asked: (N (N - 1) / 2,) int64, how often each pair was asked about. ones: how often
-    the answer was 1.
-    """
+    """Answers by pair (i, j), i < j, in the order of `np.triu_indices(items, 1)`."""
 
     items: int
+    """N."""
     asked: Ints
+    """(N (N - 1) / 2,) int64, how often each pair was asked about."""
     ones: Ints
+    """(N (N - 1) / 2,) int64, how often the answer was 1."""
 
     def matrix(self) -> Floats:
-        """(N, N) A of the paper: symmetric counts of ones, 0 on the diagonal."""
+        """Make A of the paper: (N, N) symmetric counts of ones, 0 on the diagonal."""
         full = np.zeros((self.items, self.items))
         full[np.triu_indices(self.items, 1)] = self.ones
         return full + full.T
@@ -64,7 +62,11 @@ class PairCounts:
 
 
 def item_counts(server: Server) -> ItemCounts:
-    """Read the counts of a campaign that senses sets; ConfigError for pairs."""
+    """Read the counts of a campaign that senses sets.
+
+    Raises:
+        ConfigError: The campaign asks about pairs.
+    """
     if not server.campaign.senses:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
     totals = server.totals[:, : server.campaign.items]
@@ -72,7 +74,11 @@ def item_counts(server: Server) -> ItemCounts:
 
 
 def pair_counts(server: Server) -> PairCounts:
-    """Read the counts of a campaign that asks about pairs; ConfigError for sets."""
+    """Read the counts of a campaign that asks about pairs.
+
+    Raises:
+        ConfigError: The campaign senses sets.
+    """
     if server.campaign.senses:
         raise ConfigError("This campaign senses sets: use item_counts.")
     totals = server.totals

@@ -40,14 +40,15 @@ from tacit.designs.sketches.messages import (
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 Memory = MutableMapping[str, tuple[int, bytes]]
-"""Campaign digest in hex: the epsilon that was spent, in millionths, and the bytes that were sent.
-It holds nothing that the recommender has not got. Keep it with the secret. A campaign that differs
-in anything, be it seed or closing time, is another one, answered anew and paid for. Two devices of
-one account that do not share a memory each spend the whole lifetime. Devices that share one
-take turns: what two of them do at the same moment is not held against the limits together."""
+"""For each campaign digest in hex, the epsilon that was spent, in millionths, and the bytes that
+were sent. It holds nothing that the recommender has not got. Keep it with the secret. A campaign
+that differs in anything, be it seed or closing time, is another one, answered anew and paid for.
+Two devices of one account that do not share a memory each spend the whole lifetime. Devices that
+share one take turns: what two of them do at the same moment is not held against the limits
+together."""
 
 Coin = Callable[[int], int]
-"""Question number: an integer in [0, 2^53), uniform."""
+"""Draws a uniform integer in [0, 2^53) for a question's number."""
 
 _STATED_FOR = {
     "user": "everything you rated",
@@ -57,30 +58,32 @@ _STATED_FOR = {
 _STARS_ALONE = "your stars for these two items, and NOT for which items you rated"
 
 
-class Refused(ValueError):
-    """The device will not take part: too much was asked of it."""
+class RefusalError(ValueError):
+    """Refusal of a device to take part: too much was asked of it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the owner allows, whatever a campaign says.
+    """Limits that the owner sets, whatever a campaign says.
 
-    epsilon: nats for one campaign. lifetime: nats for all campaigns together. units: what epsilon
-    may be stated for. rated_pairs: whether to ask about pairs of items that were rated, which tells
-    the recommender that they were. most_rated_pairs: how many such pairs to name in all; they cost
-    what no epsilon counts, so `lifetime` does not bound them. Raises ValueError for what would be
-    no limit by mistake.
+    Raises:
+        ValueError: A value would be no limit by mistake.
     """
 
     epsilon: float = 1.0
+    """Nats for one campaign."""
     lifetime: float = 4.0
+    """Nats for all campaigns together."""
     units: tuple[str, ...] = ("user",)
+    """What epsilon may be stated for."""
     rated_pairs: bool = False
+    """Whether a campaign may ask about pairs of rated items, which tells that they were rated."""
     most_rated_pairs: int = 3
+    """How many such pairs are named in all; they cost what no epsilon counts, so `lifetime` does
+    not bound them."""
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "lifetime"):
-            value = getattr(self, name)
+        for name, value in (("epsilon", self.epsilon), ("lifetime", self.lifetime)):
             # A limit that is not a number would refuse nothing: no number is above it.
             if type(value) is bool or not isinstance(value, int | float) or not value >= 0:
                 raise ValueError(f"the limit {name} is a number of nats from 0 up; got {value!r}")
@@ -94,20 +97,27 @@ class Limits:
 
 
 def new_secret() -> bytes:
-    """32 bytes of the operating system's generator: make one per account and never show it."""
+    """Draw 32 bytes from the operating system: make one per account and never show it."""
     return secrets.token_bytes(32)
 
 
 class Device:
-    """One person's device.
-
-    secret: the account's; two devices with it and the same stars send the same bytes.
-    memory: what was sent before; keep it. coin: for tests, in the place of the secret's noise.
-    """
+    """One person's device: it answers campaigns within its owner's limits, and makes lists."""
 
     def __init__(
         self, secret: bytes, memory: Memory, limits: Limits | None = None, coin: Coin | None = None
     ) -> None:
+        """Set up a device.
+
+        Args:
+            secret: The account's; two devices with it and the same stars send the same bytes.
+            memory: What was sent before; keep it.
+            limits: The owner's; by default those of `Limits`.
+            coin: For tests, in the place of the secret's noise.
+
+        Raises:
+            ValueError: The secret has fewer than 32 bytes.
+        """
         if len(secret) < 32:
             raise ValueError("a secret has at least 32 bytes: make one with new_secret()")
         self._secret = secret
@@ -115,16 +125,21 @@ class Device:
         self._limits = Limits() if limits is None else limits
         self._coin = coin
         self._answering = threading.Lock()
-        self._most_once = _whole(self._limits.epsilon)
-        self._most_ever = _whole(self._limits.lifetime)
+        self._most_once = _whole_micros(self._limits.epsilon)
+        self._most_ever = _whole_micros(self._limits.lifetime)
 
     def report(
         self, campaign: Campaign, catalogue: Sequence[ItemId], history: Mapping[ItemId, float]
     ) -> Report:
-        """The answer to a campaign: what was sent before, or else drawn now and remembered.
+        """Answer a campaign: by what was sent before, or else by what is drawn now and remembered.
 
-        catalogue: item ids in the campaign's order. history: item to stars; unknown items stay out.
-        Raises Refused for a campaign beyond the limits. It is never answered in part.
+        Args:
+            campaign: The question.
+            catalogue: Item ids in the campaign's order.
+            history: Item to stars; unknown items stay out.
+
+        Raises:
+            RefusalError: The campaign is beyond the limits. It is never answered in part.
         """
         name = campaign.digest.hex()
         with self._answering:  # two campaigns at once must not both find room in the lifetime
@@ -147,16 +162,26 @@ class Device:
         liked_from: float,
         n: int = 10,
     ) -> list[ItemId]:
-        """The n best items the owner has not rated. Nothing is sent.
+        """List the n best items that the owner has not rated. Nothing is sent.
 
         An item's cluster counts first, by the share of its rated items that the owner liked (one
-        like and one dislike added), then its score. catalogue: in the campaign's order; ValueError
-        for another one than the clusters name.
+        like and one dislike added), then its score.
+
+        Args:
+            clusters: What was learned.
+            catalogue: Item ids in the campaign's order.
+            history: Item to stars.
+            liked_from: Stars from which on an item is liked.
+            n: Length of the list.
+
+        Raises:
+            ValueError: The clusters are of another catalogue.
         """
         fits = len(catalogue) == len(clusters.labels)
         if not fits or catalogue_digest(catalogue) != clusters.catalogue:
             raise ValueError("these clusters are of another list of items")
-        liked, rated = [1] * 256, [2] * 256
+        liked = [1] * 256
+        rated = [2] * 256
         for item, label in zip(catalogue, clusters.labels, strict=True):
             if item in history:
                 rated[label] += 1
@@ -172,36 +197,39 @@ class Device:
         return [catalogue[number] for number in unseen[:n]]
 
     def _check(self, campaign: Campaign, catalogue: Sequence[ItemId]) -> None:
-        limits, spent = self._limits, sum(epsilon for epsilon, _ in self._memory.values())
+        limits = self._limits
+        spent = sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
-            raise Refused("this campaign asks for answers without noise")
+            raise RefusalError("this campaign asks for answers without noise")
         if not campaign.epsilon <= self._most_once:
-            raise Refused(
+            raise RefusalError(
                 f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device "
                 f"gives at most {limits.epsilon:.10g} in one campaign"
             )
         if not spent + campaign.epsilon <= self._most_ever:
-            raise Refused(
+            raise RefusalError(
                 "with this campaign, epsilon adds up to "
                 f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives "
                 f"{limits.lifetime:.10g} in all"
             )
         if campaign.unit not in limits.units:
-            raise Refused(f"this campaign protects a {campaign.unit} only")
+            raise RefusalError(f"this campaign protects a {campaign.unit} only")
         if campaign.names_pair:
             self._check_rated_pairs()
         if len(catalogue) != campaign.items or catalogue_digest(catalogue) != campaign.catalogue:
-            raise Refused("this campaign was made for another list of items")
+            raise RefusalError("this campaign was made for another list of items")
         # Twice the same item could lie in two sets, and one rating then change two bits.
         if len(set(catalogue)) != len(catalogue):
-            raise Refused("this campaign's list names an item twice")
+            raise RefusalError("this campaign's list names an item twice")
 
     def _check_rated_pairs(self) -> None:
         if not self._limits.rated_pairs:
-            raise Refused("this campaign asks about items that its owner rated, which shows them")
+            raise RefusalError(
+                "this campaign asks about items that its owner rated, which shows them"
+            )
         named = sum(len(sent) == RATED_REPORT_BYTES for _, sent in self._memory.values())
         if not named < self._limits.most_rated_pairs:
-            raise Refused(
+            raise RefusalError(
                 f"this device has named {named} pairs of items that its owner rated; it names at "
                 f"most {self._limits.most_rated_pairs} in all"
             )
@@ -219,41 +247,43 @@ class Device:
         }
         pair = None
         if campaign.senses:
-            liked = self._capped(campaign, liked)
-            true = [not liked.isdisjoint(members) for members in sensed_sets(campaign, ticket)]
+            liked = self._cap_likes(campaign, liked)
+            true_bits = [not liked.isdisjoint(items) for items in sensed_sets(campaign, ticket)]
         else:
             if campaign.names_pair:
-                pair = self._rated_pair(campaign, rated)
-                asked = [pair]
+                pair = self._choose_rated_pair(campaign, rated)
+                questions = [pair]
             else:
-                asked = pairs(campaign, ticket)
+                questions = pairs(campaign, ticket)
             disliked = rated - liked
-            true = []
-            for both in asked:
-                identical = campaign.asks_identical and disliked.issuperset(both)
-                true.append(liked.issuperset(both) or identical)
-        bits = sum(self._released(campaign, q, bit) << q for q, bit in enumerate(true))
+            true_bits = []
+            for items in questions:
+                identical = campaign.asks_identical and disliked.issuperset(items)
+                true_bits.append(liked.issuperset(items) or identical)
+        bits = 0
+        for question, bit in enumerate(true_bits):
+            bits |= self._release_bit(campaign, question, bit) << question
         return Report(campaign.id, ticket, bits, pair)
 
-    def _capped(self, campaign: Campaign, liked: set[int]) -> set[int]:
-        """At most as many as epsilon is calibrated for, chosen by the secret."""
+    def _cap_likes(self, campaign: Campaign, liked: set[int]) -> set[int]:
+        """Keep at most as many likes as epsilon is calibrated for, chosen by the secret."""
         cap = campaign.likes_cap
         if cap is None or len(liked) <= cap:
             return liked
-        return set(self._chosen(campaign, liked, cap))
+        return set(self._choose_items(campaign, liked, cap))
 
-    def _rated_pair(self, campaign: Campaign, rated: set[int]) -> tuple[int, int]:
-        """Two rated items, chosen by the secret, without looking at the stars."""
+    def _choose_rated_pair(self, campaign: Campaign, rated: set[int]) -> tuple[int, int]:
+        """Choose two rated items by the secret, without looking at the stars."""
         if len(rated) < 2:
-            raise Refused("this campaign needs an owner who rated two of its items")
-        one, other = sorted(self._chosen(campaign, rated, 2))
+            raise RefusalError("this campaign needs an owner who rated two of its items")
+        one, other = sorted(self._choose_items(campaign, rated, 2))
         return one, other
 
-    def _chosen(self, campaign: Campaign, items: set[int], count: int) -> list[int]:
+    def _choose_items(self, campaign: Campaign, items: set[int], count: int) -> list[int]:
         return sorted(items, key=lambda item: self._random(f"use {item}", campaign))[:count]
 
-    def _released(self, campaign: Campaign, question: int, bit: bool) -> bool:
-        """The bit with chance truth / 2^53, else the other one.
+    def _release_bit(self, campaign: Campaign, question: int, bit: bool) -> bool:
+        """Release a bit: itself with chance truth / 2^53, else the other one.
 
         The noise depends on the true bit: where memory is lost and the bit has changed, it is drawn
         afresh, and what went out before does not show by how much.
@@ -266,18 +296,22 @@ class Device:
         return bit == (coin < campaign.truth)
 
     def _random(self, purpose: str, campaign: Campaign) -> bytes:
-        """32 bytes that are random to anyone who does not know the secret."""
+        """Derive 32 bytes that are random to anyone who does not know the secret."""
         message = b"tacit sketch\0" + campaign.digest + purpose.encode()
         return hmac.new(self._secret, message, hashlib.sha256).digest()
 
 
-def _whole(nats: float) -> float:
-    """A limit in whole millionths, as campaigns state theirs; inf stays inf."""
+def _whole_micros(nats: float) -> float:
+    """Round a limit down to whole millionths, as campaigns state theirs; inf stays inf."""
     return nats if math.isinf(nats) else micros(nats)
 
 
 def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> list[list[str]]:
-    """Every byte of a report, in hex, with what it means: rows of [bytes, meaning]."""
+    """Explain every byte of a report.
+
+    Returns:
+        Rows of [bytes in hex, meaning].
+    """
     data = report.encode()
     lie = 1 - campaign.truth / WHOLE
     chooses = "" if report.pair else " that chooses the questions"
@@ -296,9 +330,9 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
             ),
         ],
     ]
-    for question, asked in enumerate(_asked(campaign, report)):
+    for question, asked in enumerate(_questions_asked(campaign, report)):
         answer = "yes" if report.bits >> question & 1 else "no"
-        titles = ", ".join(shown(catalogue[number]) for number in asked[:3])
+        titles = ", ".join(printable_id(catalogue[number]) for number in asked[:3])
         more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""
         rows.append([f"bit {question}", f"{answer}, to: {_question(campaign)} {titles}{more}?"])
     if report.pair is not None:
@@ -307,7 +341,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
 
 
 def _question(campaign: Campaign) -> str:
-    """The beginning of a question to a person, before the titles of its items."""
+    """Write the beginning of a question to a person, before the titles of its items."""
     if campaign.senses:
         return "do you like at least one of"
     if campaign.asks_identical:
@@ -315,8 +349,8 @@ def _question(campaign: Campaign) -> str:
     return "do you like both of"
 
 
-def shown(item: ItemId) -> str:
-    """An id for the eyes: what a terminal would obey, or turn round, is written out as \\u....
+def printable_id(item: ItemId) -> str:
+    """Write an id for the eyes: what a terminal would obey, or turn round, is escaped.
 
     The recommender chooses ids, and must not change what a person reads about it.
     """
@@ -325,7 +359,8 @@ def shown(item: ItemId) -> str:
     )
 
 
-def _asked(campaign: Campaign, report: Report) -> list[list[int]]:
+def _questions_asked(campaign: Campaign, report: Report) -> list[list[int]]:
+    """List the item numbers of each question that a report answers."""
     if campaign.senses:
         return sensed_sets(campaign, report.ticket)
     if report.pair is not None:

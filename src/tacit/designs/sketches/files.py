@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.designs.sketches.messages import Campaign, MessageError, is_integer, require
 from tacit.designs.sketches.tickets import belong_to_shards
-from tacit.errors import ConfigError, ModelFileError
+from tacit.errors import UNUSABLE_CONTENT, ConfigError, ModelFileError
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -30,25 +30,24 @@ MOST_COUNTED = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Counts of a server, as its file holds them.
-
-    campaign: whose reports were counted.
-    shards: numbers of the shards that were counted, ascending, of shard_count.
-    keep_tickets: whether every ticket that answered is known.
-    rejected: how many reports were refused, by reason.
-    totals: (2, places) int64, answers 0 and 1 by place of the campaign.
-    ones: (questions + 1,) int64, reports by how many of their bits are 1.
-    tickets: uint64, those that answered, ascending; none where they are not kept.
-    """
+    """Counts of a server, as its file holds them."""
 
     campaign: Campaign
+    """The campaign whose reports were counted."""
     shards: tuple[int, ...]
+    """Numbers of the shards that were counted, ascending."""
     shard_count: int
+    """How many shards there are."""
     keep_tickets: bool
+    """Whether every ticket that answered is known."""
     rejected: Mapping[str, int]
+    """How many reports were refused, by reason."""
     totals: Ints
+    """(2, places) int64, how often each place of the campaign was answered 0 and 1."""
     ones: Ints
+    """(questions + 1,) int64, reports by how many of their bits are 1."""
     tickets: Words
+    """Uint64 tickets that answered, ascending; none where they are not kept."""
 
 
 def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
@@ -98,11 +97,11 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             ones=arrays["ones"],
             tickets=arrays["tickets"].view(np.uint64),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise unreadable(path, error) from None
+    except UNUSABLE_CONTENT as error:
+        raise unreadable_checkpoint_error(path, error) from None
 
 
-def unreadable(path: str | Path, error: Exception) -> ModelFileError:
+def unreadable_checkpoint_error(path: str | Path, error: Exception) -> ModelFileError:
     """Make the error for a file whose content no server saved."""
     return ModelFileError(f"{path}: its content is not what a server saves ({error}). Count again.")
 
@@ -111,7 +110,9 @@ def check_counts(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], campaign: Campaign
 ) -> None:
     """MessageError unless a server can have saved these."""
-    shards, count, keeps = header["shards"], header["shard_count"], header["keep_tickets"]
+    shards = header["shards"]
+    count = header["shard_count"]
+    keeps = header["keep_tickets"]
     known = is_integer(count, 1, (1 << 64) - 1) and all(is_integer(k, 0, count - 1) for k in shards)
     require(
         known and len(shards) > 0 and shards == sorted({*shards}),
@@ -121,7 +122,9 @@ def check_counts(
     refused = dict(header["rejected"]).values()
     require(all(is_integer(each, 0, MOST_COUNTED) for each in refused), "refusals are counted")
     require(set(arrays) == {"totals", "ones", "tickets"}, "counts are totals, ones and tickets")
-    totals, ones, tickets = arrays["totals"], arrays["ones"], arrays["tickets"]
+    totals = arrays["totals"]
+    ones = arrays["ones"]
+    tickets = arrays["tickets"]
     integers = all(array.dtype == np.int64 for array in arrays.values())
     shapes = (totals.shape, ones.shape, tickets.ndim)
     fits = integers and shapes == ((2, campaign.places), (campaign.questions + 1,), 1)

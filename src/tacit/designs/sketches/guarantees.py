@@ -56,7 +56,8 @@ def changed_bits(campaign: Campaign, unit: str) -> int:
 
     Where the number of likes is capped, one rating more can push another one out.
     """
-    cap, most = campaign.likes_cap, {"user": campaign.questions, "rating": 1, "moved rating": 2}
+    cap = campaign.likes_cap
+    most = {"user": campaign.questions, "rating": 1, "moved rating": 2}
     if not campaign.senses:
         return campaign.questions
     if cap is not None:

@@ -29,43 +29,42 @@ LARGEST_SET = 1_000_000
 
 @dataclass(frozen=True)
 class ReportInformation:
-    """What one report of a method tells, in nats, beside what the lemmas allow.
+    """Information in one report of a method, in nats, beside what the lemmas allow.
 
-    method: one question with all of epsilon; `one-bit-question` has no noise.
-    about_person: I(X; S), about what the person rated and likes.
-    lemma_3_1: at most eps; None without noise.
-    sharper: at most eps tanh(eps / 2), for every eps; None without noise.
-    about_labels: I(Z; S), about the labels of all items.
-    lemma_4_1: the lemma's right side for this very report: the mean of
-        2^(shared items) [consistent] - 1 over two draws of the person given the report.
-    lemma_4_5: (w / N) sinh^2(eps / 2), which follows for any report; None without noise.
-    shifts: least and largest sigma of P(X = x | S = s) = P(X = x) (1 + sigma(x, s)).
-    allowed_shifts: e^-eps - 1 and e^eps - 1, as Lemma 4.5 has them; None without noise.
-    theorem_4_3: 1 / N, for one noiseless bit about one rated item; None for other reports.
+    The report is one question with all of epsilon; that of `one-bit-question` has no noise.
     """
 
     method: str
+    """The method's name."""
     about_person: float
+    """I(X; S), about what the person rated and likes."""
     lemma_3_1: float | None
+    """At most eps; None without noise."""
     sharper: float | None
+    """At most eps tanh(eps / 2), for every eps; None without noise."""
     about_labels: float
+    """I(Z; S), about the labels of all items."""
     lemma_4_1: float
+    """The lemma's right side for this very report: the mean of 2^(shared items) [consistent] - 1
+    over two draws of the person given the report."""
     lemma_4_5: float | None
+    """(w / N) sinh^2(eps / 2), which follows for any report; None without noise."""
     shifts: tuple[float, float]
+    """Least and largest sigma of P(X = x | S = s) = P(X = x) (1 + sigma(x, s))."""
     allowed_shifts: tuple[float, float] | None
+    """e^-eps - 1 and e^eps - 1, as Lemma 4.5 has them; None without noise."""
     theorem_4_3: float | None = None
+    """1 / N, for one noiseless bit about one rated item; None for other reports."""
 
 
 @dataclass(frozen=True)
 class SharedItems:
-    """Chance that two people rated no item in common: exact, and as Lemma 4.7 has it.
-
-    exact: C(N - w, w) / C(N, w).
-    lemma_4_7: 1 - w^2 / N, near the exact chance where w^2 is small against N; at least 0.
-    """
+    """Chance that two people rated no item in common."""
 
     exact: float
+    """C(N - w, w) / C(N, w)."""
     lemma_4_7: float
+    """1 - w^2 / N, near the exact chance where w^2 is small against N; at least 0."""
 
 
 def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInformation | None:
@@ -79,12 +78,17 @@ def maxsense_information(N: int, w: int, eps: float, set_size: int) -> ReportInf
 
 
 def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> ReportInformation:
-    """Information of the bit about a random pair.
+    """Compute the information of the bit about a random pair.
 
-    identical: whether a yes means that both items are rated alike, not that both are liked.
+    Args:
+        N: Items.
+        w: Rated items.
+        eps: Loss of the bit.
+        identical: Whether a yes means that both items are rated alike, not that both are liked.
     """
-    name, yes = ("pairwise-identical", 0.5) if identical else ("pairwise-preference", 0.25)
-    true_chances = np.array([0.0, theory.both_rated(N, w)])
+    name = "pairwise-identical" if identical else "pairwise-preference"
+    yes = 0.5 if identical else 0.25
+    true_chances = np.array([0.0, theory.pair_rated_chance(N, w)])
     return _private_information(name, N, w, eps, np.array([1 - yes, yes]), true_chances)
 
 
@@ -114,7 +118,7 @@ def shared_items(N: int, w: int) -> SharedItems:
 
 
 def no_rated_chances(N: int, w: int, most: int) -> Floats:
-    """(most + 1,) chance that none of 0, 1, ... given items is among w random ones of N."""
+    """Compute (most + 1,) chances that w random items of N hold none of 0, 1, ... given ones."""
     given = np.arange(most)
     factors = np.maximum(N - w - given, 0) / (N - given)
     chances: Floats = np.concatenate([[1.0], np.cumprod(factors)])
@@ -127,12 +131,15 @@ def _private_information(
     """Information of a bit that is released by the eps-DP bit release.
 
     Args:
-        method: its name.
-        N, w, eps: items, rated items, loss of the bit.
+        method: Its name.
+        N: Items.
+        w: Rated items.
+        eps: Loss of the bit.
         weights: (k,) chances of what the bit depends on.
         true_chances: (k,) P(S0 = 1) given that.
     """
-    lie, rho = theory.truth(-eps), theory.rho(eps)
+    lie = theory.truth(-eps)
+    rho = theory.rho(eps)
     chances = lie + rho * true_chances
     mean = float(weights @ chances)
     shifts = [0.0]

@@ -1,4 +1,4 @@
-"""What crosses between devices and the recommender in the sketches, and nothing else.
+"""Messages between devices and the recommender in the sketches: there are no others.
 
 Campaign   recommender -> device   one public question, the same for everybody
 Report     device -> recommender   randomised bits, once; 22 bytes (30 where pairs are chosen)
@@ -24,7 +24,6 @@ from functools import cached_property, lru_cache
 
 VERSION = 1
 CLUSTERS_VERSION = 2
-"""The first one did not name the catalogue."""
 MICRO = 1_000_000
 WHOLE = 1 << 53
 """Chances are parts of this."""
@@ -53,11 +52,14 @@ _REPORT = struct.Struct(">BB8sQI")
 _PAIR = struct.Struct(">II")
 _CLUSTERS = struct.Struct(">4sBBBx32s32sI")
 _MAGIC = b"tcit"
-_KIND_CAMPAIGN, _KIND_REPORT, _KIND_CLUSTERS = 1, 2, 3
+_KIND_CAMPAIGN = 1
+_KIND_REPORT = 2
+_KIND_CLUSTERS = 3
 REPORT_HEAD = bytes([VERSION, _KIND_REPORT])
-REPORT_BYTES, RATED_REPORT_BYTES = _REPORT.size, _REPORT.size + _PAIR.size
+REPORT_BYTES = _REPORT.size
+RATED_REPORT_BYTES = REPORT_BYTES + _PAIR.size
 _EXACT = Context(prec=60)
-_NUMBERS = {
+_BOUNDS = {
     "items": (2, MOST),
     "rated": (1, MOST),
     "theta": (0, MOST),
@@ -67,7 +69,7 @@ _NUMBERS = {
     "truth": (WHOLE // 2, WHOLE),
     "closes": (0, WHOLE),
 }
-"""Of a campaign: the least and the most of each, in the order of its bytes."""
+"""Least and most of each number of a campaign, in the order of its bytes."""
 
 ItemId = int | str
 
@@ -77,7 +79,7 @@ class MessageError(ValueError):
 
 
 def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
-    """How many of a report's bits two neighbouring inputs can differ in.
+    """Count the bits of a report in which two neighbouring inputs can differ.
 
     Each bit may cost epsilon over this. Sensed sets are disjoint, so one rating touches one of
     them; under 'user', a device uses at most `rated` liked items, before and after. Random pairs
@@ -85,11 +87,12 @@ def exposed_bits(method: str, unit: str, questions: int, rated: int) -> int:
     """
     if method != "multi-maxsense":
         return questions
-    return {"user": min(questions, 2 * rated), "rating": 1, "moved rating": min(questions, 2)}[unit]
+    by_unit = {"user": min(questions, 2 * rated), "rating": 1, "moved rating": min(questions, 2)}
+    return by_unit[unit]
 
 
 def catalogue_digest(items: Iterable[ItemId]) -> bytes:
-    """SHA-256 of the item ids in their order; integers and strings differ."""
+    """Compute the SHA-256 of item ids in their order; integers and strings differ."""
     digest = hashlib.sha256()
     for item in items:
         text = f"i{item}" if type(item) is int else f"s{item}"
@@ -102,34 +105,39 @@ def catalogue_digest(items: Iterable[ItemId]) -> bytes:
 class Campaign:
     """One question to everybody.
 
-    items       size of the catalogue, whose ids in order have the SHA-256 `catalogue`
-    rated       w, items that a person is taken to have rated
-    theta       millionths; a sensed set holds theta * items / rated items. 0 for pairs
-    questions   bits in a report
-    epsilon     millionths of a nat, for the whole report and the stated unit
-    liked_from  thousandths of a star: ratings from here up are likes
-    truth       parts of 2^53: chance that a bit is released as it is
-    closes      Unix seconds; later reports do not count
-    seed        16 public bytes, from which the questions are drawn
+    Raises:
+        MessageError: A value is out of its bounds, or the values do not hold together.
     """
 
     method: str
+    """One of METHODS."""
     unit: str
+    """One of UNITS: what epsilon is for."""
     items: int
+    """N, size of the catalogue."""
     rated: int
+    """w, items that a person is taken to have rated."""
     theta: int
+    """Millionths; a sensed set holds theta * items / rated items. 0 for pairs."""
     questions: int
+    """Bits in a report."""
     epsilon: int
+    """Millionths of a nat, for the whole report and the stated unit."""
     liked_from: int
+    """Thousandths of a star: ratings from here up are likes."""
     truth: int
+    """Parts of 2^53: chance that a bit is released as it is."""
     closes: int
+    """Unix seconds; later reports do not count."""
     seed: bytes
+    """16 public bytes, from which the questions are drawn."""
     catalogue: bytes
+    """SHA-256 of the catalogue's ids in their order."""
 
     def __post_init__(self) -> None:
         require(self.method in METHODS and self.unit in UNITS, "a campaign names method and unit")
-        for name, (least, most) in _NUMBERS.items():
-            require(is_integer(getattr(self, name), least, most), f"{name} is out of bounds")
+        for number, (name, (least, most)) in zip(self._numbers(), _BOUNDS.items(), strict=True):
+            require(is_integer(number, least, most), f"{name} is out of bounds")
         require(self.rated <= self.items, "nobody rates more items than there are")
         require(is_bytes(self.seed, 16), "a seed has 16 bytes")
         require(is_bytes(self.catalogue, 32), "a catalogue is named by 32 bytes")
@@ -139,6 +147,19 @@ class Campaign:
         room = not self.senses or self.questions * self.set_size <= self.modulus
         require(room, "the sensed sets of one person do not fit into the catalogue")
         require(self._keeps_epsilon(), "the chance of the truth is higher than epsilon allows")
+
+    def _numbers(self) -> tuple[int, ...]:
+        """List the numbers in the order of the bytes."""
+        return (
+            self.items,
+            self.rated,
+            self.theta,
+            self.questions,
+            self.epsilon,
+            self.liked_from,
+            self.truth,
+            self.closes,
+        )
 
     @property
     def senses(self) -> bool:
@@ -167,7 +188,7 @@ class Campaign:
 
     @property
     def places(self) -> int:
-        """How many there are to count: places on the wheel of sensed sets, or pairs."""
+        """How many places are counted: those on the wheel of sensed sets, or pairs."""
         return self.modulus if self.senses else self.items * (self.items - 1) // 2
 
     @property
@@ -182,15 +203,16 @@ class Campaign:
 
     @property
     def likes_cap(self) -> int | None:
-        """A device uses at most so many liked items, or all of them (None)."""
+        """Most liked items that a device uses; None for all of them."""
         return self.rated if self.senses and self.unit == "user" else None
 
     @property
     def report_bytes(self) -> int:
+        """Size of a report in bytes."""
         return RATED_REPORT_BYTES if self.names_pair else REPORT_BYTES
 
     def _keeps_epsilon(self) -> bool:
-        """exposed_bits * ln(truth / lie) <= epsilon, decided to 60 digits."""
+        """Say whether exposed_bits * ln(truth / lie) <= epsilon, decided to 60 digits."""
         if self.truth == WHOLE or self.epsilon == NO_NOISE:
             return self.truth == WHOLE and self.epsilon == NO_NOISE
         ratio = _EXACT.divide(Decimal(self.truth), Decimal(WHOLE - self.truth))
@@ -199,12 +221,17 @@ class Campaign:
         return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
 
     def encode(self) -> bytes:
+        """Write the campaign's bytes."""
         head = _MAGIC, VERSION, _KIND_CAMPAIGN, METHODS.index(self.method), UNITS.index(self.unit)
-        numbers = (getattr(self, name) for name in _NUMBERS)
-        return _CAMPAIGN.pack(*head, *numbers, self.seed, self.catalogue)
+        return _CAMPAIGN.pack(*head, *self._numbers(), self.seed, self.catalogue)
 
     @classmethod
     def decode(cls, data: bytes) -> Campaign:
+        """Read a campaign.
+
+        Raises:
+            MessageError: The bytes are no campaign.
+        """
         require(len(data) == _CAMPAIGN.size, f"a campaign has {_CAMPAIGN.size} bytes")
         magic, version, kind, method, unit, *rest = _CAMPAIGN.unpack(data)
         require(magic == _MAGIC and kind == _KIND_CAMPAIGN, "expected a campaign")
@@ -225,16 +252,20 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves the device, once: no user id, no rating, no time.
+    """Report that leaves the device, once: no user id, no rating, no time.
 
-    ticket: 64 bits, another in every campaign, from which the questions follow. bits: question q's
-    answer is bit q. pair: numbers of the two items, where the device chose them (RATED_METHODS).
+    Raises:
+        MessageError: A value is out of its bounds.
     """
 
     campaign: bytes
+    """8 bytes: `Campaign.id`."""
     ticket: int
+    """64 bits, others in every campaign, from which the questions follow."""
     bits: int
+    """Answers: question q's is bit q."""
     pair: tuple[int, int] | None = None
+    """Numbers of the two items, where the device chose them (RATED_METHODS)."""
 
     def __post_init__(self) -> None:
         require(is_bytes(self.campaign, 8), "a report names its campaign in 8 bytes")
@@ -246,11 +277,17 @@ class Report:
             require(self.pair[0] < self.pair[1], "a pair is two items in their order")
 
     def encode(self) -> bytes:
+        """Write the report's bytes."""
         head = _REPORT.pack(VERSION, _KIND_REPORT, self.campaign, self.ticket, self.bits)
         return head if self.pair is None else head + _PAIR.pack(*self.pair)
 
     @classmethod
     def decode(cls, data: bytes) -> Report:
+        """Read a report.
+
+        Raises:
+            MessageError: The bytes are no report.
+        """
         sizes = (REPORT_BYTES, RATED_REPORT_BYTES)
         require(len(data) in sizes, f"a report has {REPORT_BYTES} or {RATED_REPORT_BYTES} bytes")
         version, kind, campaign, ticket, bits = _REPORT.unpack_from(data)
@@ -263,16 +300,20 @@ class Report:
 
 @dataclass(frozen=True)
 class Clusters:
-    """What was learned: labels (items,) one byte each; scores (items,) millionths.
+    """Learned clusters: a label and a score of every item.
 
-    A score orders items within a cluster, the higher the better liked. campaign: its digest.
-    catalogue: the digest of the item ids that labels and scores are for, in their order.
+    Raises:
+        MessageError: A value is out of its bounds.
     """
 
     campaign: bytes
+    """32 bytes: `Campaign.digest`."""
     catalogue: bytes
+    """32 bytes: digest of the item ids that labels and scores are for, in their order."""
     labels: bytes
+    """(items,) cluster of each item, one byte each."""
     scores: tuple[int, ...]
+    """(items,) millionths: a score orders items within a cluster, the higher the better liked."""
 
     def __post_init__(self) -> None:
         named = is_bytes(self.campaign, 32) and is_bytes(self.catalogue, 32)
@@ -282,12 +323,18 @@ class Clusters:
         require(fits and all(is_integer(score, -MOST, MOST) for score in self.scores), "no scores")
 
     def encode(self) -> bytes:
+        """Write the clusters' bytes."""
         names = (self.campaign, self.catalogue, len(self.labels))
         head = _CLUSTERS.pack(_MAGIC, CLUSTERS_VERSION, _KIND_CLUSTERS, 0, *names)
         return head + self.labels + struct.pack(f">{len(self.scores)}i", *self.scores)
 
     @classmethod
     def decode(cls, data: bytes) -> Clusters:
+        """Read clusters.
+
+        Raises:
+            MessageError: The bytes are no clusters.
+        """
         require(len(data) >= _CLUSTERS.size, "clusters are cut short")
         magic, version, kind, spare, campaign, catalogue, items = _CLUSTERS.unpack_from(data)
         require(magic == _MAGIC and kind == _KIND_CLUSTERS, "expected clusters")
@@ -301,13 +348,17 @@ class Clusters:
 
 
 def require(true: object, what: str) -> None:
-    """MessageError saying `what` should be so."""
+    """Check a statement.
+
+    Raises:
+        MessageError: It is not true; its text is `what`, which should be so.
+    """
     if not true:
         raise MessageError(what)
 
 
 def micros(nats: float) -> int:
-    """Whole millionths in a finite number of nats, rounded down; 1e-12 of it is float error.
+    """Round a finite number of nats down to whole millionths; 1e-12 of it is float error.
 
     What is asked for and what is allowed are rounded here, so that equal numbers stay equal.
     """
@@ -315,23 +366,23 @@ def micros(nats: float) -> int:
 
 
 def is_integer(value: object, lowest: int, highest: int) -> bool:
-    """A whole number within bounds, ends included; 1.0 and True are none."""
+    """Say whether a value is a whole number within bounds, ends included; 1.0 and True are none."""
     return type(value) is int and lowest <= value <= highest
 
 
 def is_bytes(value: object, size: int) -> bool:
-    """So many bytes."""
+    """Say whether a value is so many bytes."""
     return type(value) is bytes and len(value) == size
 
 
 @lru_cache(maxsize=64)
 def wheel_size(items: int) -> int:
-    """The smallest prime that is at least `items`."""
+    """Find the smallest prime that is at least `items`."""
     while any(items % divisor == 0 for divisor in range(2, math.isqrt(items) + 1)):
         items += 1
     return items
 
 
 def set_size(modulus: int, theta: int, rated: int) -> int:
-    """Places in a sensed set: theta (millionths) * modulus / rated, rounded, at least 1."""
+    """Count the places in a sensed set: theta (millionths) * modulus / rated, at least 1."""
     return max(1, (modulus * theta + rated * MICRO // 2) // (rated * MICRO))

@@ -44,7 +44,7 @@ class Sketches:
     def receive(self, *reports: Report) -> int:
         """Count the reports of devices, and return how many were accepted."""
         messages = [report.encode() for report in reports]
-        return self.server.fold_each(messages, now=int(time.time())).accepted
+        return self.server.fold_each(messages, now=int(time.time())).accepted_count
 
     def clusters(self, number: int | None = None) -> Clustering:
         """Cluster the items by the counts so far; without a number it is chosen."""

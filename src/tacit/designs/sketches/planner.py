@@ -1,4 +1,4 @@
-"""How many people it takes, at least and by each method, and which parameters to ask with."""
+"""Numbers of people that sketches need, at least and by each method, and parameters to ask with."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ from tacit.errors import ConfigError
 THETAS = np.geomspace(0.02, 8, 121)
 """Expected number of a person's rated items in one sensed set, as tried by the planner: each is
 moved to what a set of whole items comes to, so that what is planned can be asked."""
-LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
-"""Campaigns state epsilon in millionths below 2^31."""
+LEAST_EPSILON = 1 / MICRO
+"""Nats; campaigns state epsilon in millionths."""
+MOST_EPSILON = (NO_NOISE - 1) / MICRO
+"""Nats; the millionths stay below 2^31."""
 BOUNDS = ("ldp", "scarce", "adaptive", "one_bit")
 PAIR_METHODS = (
     "pairwise-preference",
@@ -50,68 +52,76 @@ ADVISED = ("maxsense", "multi-maxsense", "pairwise-preference")
 
 @dataclass(frozen=True)
 class MethodPlan:
-    """One method. theta is None for pairs. users: inf where the method cannot work.
-
-    theta is the shortest number that stands for the planned sets: `design` takes it as it is.
-    users_clt: the normal approximation, which experiments meet. users_theorem: proved to be enough;
-    None where the theorem leaves its constant open. spectrum: of pairs, whether Theorem 3.5's
-    conditions hold in the assumed world; None for sensed sets.
-    """
+    """One method with its parameters, and the people it needs; inf where it cannot work."""
 
     method: str
+    """The method's name."""
     theta: float | None
+    """The shortest number that stands for the planned sets, as `new_campaign` takes it; None for
+    pairs."""
     questions: int
+    """Bits in a report."""
     users_clt: float
+    """People by the normal approximation, which experiments meet."""
     users_theorem: float | None
+    """People who are proved to be enough; None where the theorem leaves its constant open."""
     spectrum: PairConditions | None = None
+    """Conditions of Theorem 3.5 in the assumed world; None for sensed sets."""
 
 
 @dataclass(frozen=True)
 class PairConditions:
-    """Theorem 3.5's conditions on the matrix of chances in a world.
-
-    eigenvalues: the largest absolute value first.
-    distinct_eigenvalues: whether their absolute values differ and none is 0.
-    distinct_rows: whether the clusters' rows of eigenvectors differ.
-    """
+    """Theorem 3.5's conditions on the matrix of chances in a world."""
 
     eigenvalues: tuple[float, ...]
+    """Eigenvalues, the largest absolute value first."""
     distinct_eigenvalues: bool
+    """Whether their absolute values differ and none is 0."""
     distinct_rows: bool
+    """Whether the clusters' rows of eigenvectors differ."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """lower_bounds: see `theory`. methods: those of ADVISED, then others, each best first.
-
-    Any learner needs `ldp` and `adaptive`; `scarce` is for questions fixed beforehand. All three
-    are for the unit 'user': for others no bound is known and there are none. `one_bit` is for one
-    fixed yes/no question to each person who rated one item, at any epsilon and unit. information:
-    of one report, by method, for the unit 'user'. shared_items: Lemma 4.7.
-    """
+    """Numbers of people that sketches need, with the parameters of `plan` and what they come to."""
 
     items: int
+    """N, items of the catalogue."""
     rated: int
+    """w, items that a person has rated."""
     epsilon: float
+    """Nats of a whole report, for the unit."""
     clusters: int
+    """L, item clusters."""
     eta: float
+    """Chance that a label is wrong."""
     wrong: float
+    """Share of labels that may be wrong, for the lower bounds."""
     unit: str
+    """What epsilon is for."""
     lower_bounds: dict[str, float]
+    """People that are needed at least, as `theory` has them. Any learner needs `ldp` and
+    `adaptive`; `scarce` is for questions fixed beforehand. All three are for the unit 'user': for
+    others no bound is known and there is none. `one_bit` is for one fixed yes/no question to each
+    person who rated one item, at any epsilon and unit."""
     methods: tuple[MethodPlan, ...]
+    """Methods of ADVISED, then the others, each best first."""
     information: tuple[ReportInformation, ...]
+    """Information of one report by method, for the unit 'user'."""
     shared_items: SharedItems
+    """Lemma 4.7."""
 
     @property
     def best(self) -> MethodPlan:
         """The method that needs the fewest people, of those that hide which items were rated."""
         return self.methods[0]
 
-    def of(self, method: str) -> MethodPlan:
-        return next(own for own in self.methods if own.method == method)
+    def method_plan(self, method: str) -> MethodPlan:
+        """Look up one method's plan."""
+        return next(planned for planned in self.methods if planned.method == method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; None for infinity and for bounds that are not known."""
+        """Return plain values for JSON; None for infinity and for bounds that are not known."""
         plain = asdict(self)
         for method in plain["methods"]:
             for name in ("users_clt", "users_theorem"):
@@ -130,21 +140,32 @@ def plan(
     unit: str = "user",
     blocks: Blocks | None = None,
 ) -> Plan:
-    """People needed until every item's label is right, but for a chance of eta.
+    """Plan how many people are needed until every item's label is right, but for a chance of eta.
 
-    rated: items that a person has rated, a random set. wrong: share of labels that may be wrong,
-    for the lower bounds alone; `adaptive` is known for 0 only. unit: what epsilon is for ('user',
-    'rating', 'moved rating'); the lower bounds are for 'user' alone. blocks: who likes what; by
-    default an assumed world, `synthetic_worlds.example`. The methods' numbers depend on it, the
-    lower bounds do not. ConfigError for numbers out of range.
+    Args:
+        items: N, items of the catalogue.
+        rated: w, items that a person has rated, a random set.
+        epsilon: Nats of a whole report, for the unit.
+        clusters: L, item clusters.
+        eta: Chance that a label is wrong.
+        wrong: Share of labels that may be wrong, for the lower bounds alone; `adaptive` is known
+            for 0 only.
+        unit: What epsilon is for: 'user', 'rating' or 'moved rating'; the lower bounds are for
+            'user' alone.
+        blocks: Who likes what; by default an assumed world, `synthetic_worlds.example`. The
+            methods' numbers depend on it, the lower bounds do not.
+
+    Raises:
+        ConfigError: A number is out of range.
     """
     world = example(clusters) if blocks is None else blocks
-    _check(items, rated, epsilon, eta, wrong, unit)
+    _check_numbers(items, rated, epsilon, eta, wrong, unit)
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
-    bounds, shared = {}, 1
+    bounds = {}
+    best_number = 1  # of questions that share epsilon
     if unit == "user":
-        shared = theory.best_questions(epsilon, MOST_QUESTIONS)
+        best_number = theory.best_questions(epsilon, MOST_QUESTIONS)
         bounds = {
             "ldp": theory.ldp_bound(items, epsilon, eta, wrong),
             "scarce": theory.scarce_bound(items, rated, epsilon, eta, wrong),
@@ -153,21 +174,26 @@ def plan(
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
     if rated == 1:
         bounds["one_bit"] = theory.one_bit_bound(items, eta, wrong)
-    # The best number where all questions share epsilon, or more where they need not share.
-    exposed = {
-        n: exposed_bits("multi-maxsense", unit, n, rated) for n in range(1, MOST_QUESTIONS + 1)
-    }
-    numbers = {1, shared, *(n for n in (2, 4, 8, 16, MOST_QUESTIONS) if exposed[n] < n)}
-    sensing = [_sensing(n, epsilon / exposed[n], items, rated, eta, world) for n in sorted(numbers)]
+    # More questions are tried where one person's data cannot move all of them.
+    numbers = {1, best_number}
+    for questions in (2, 4, 8, 16, MOST_QUESTIONS):
+        if exposed_bits("multi-maxsense", unit, questions, rated) < questions:
+            numbers.add(questions)
+    sensing = []
+    for questions in sorted(numbers):
+        eps = epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
+        sensing.append(_plan_sensing(questions, eps, items, rated, eta, world))
     methods = [
         replace(sensing[0], method="maxsense"),
-        min(sensing, key=lambda found: found.users_clt),
+        min(sensing, key=lambda method: method.users_clt),
     ]
-    methods += [_pairs(name, items, rated, epsilon, eta, world) for name in PAIR_METHODS]
+    methods += [_plan_pairs(name, items, rated, epsilon, eta, world) for name in PAIR_METHODS]
     information: list[ReportInformation] = []
     if unit == "user":
-        information = _information(items, rated, epsilon, methods[0].theta)
-    methods.sort(key=lambda own: (own.method not in ADVISED, own.users_clt, own.questions))
+        information = _report_information(items, rated, epsilon, methods[0].theta)
+    methods.sort(
+        key=lambda method: (method.method not in ADVISED, method.users_clt, method.questions)
+    )
     return Plan(
         items=items,
         rated=rated,
@@ -183,7 +209,10 @@ def plan(
     )
 
 
-def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str) -> None:
+def _check_numbers(
+    items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str
+) -> None:
+    """Refuse numbers out of range."""
     if not 2 <= items <= MOST or not 1 <= rated <= items:
         raise ConfigError(
             f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
@@ -200,16 +229,19 @@ def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, uni
         raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
 
 
-def _pairs(
+def _plan_pairs(
     method: str, items: int, rated: int, epsilon: float, eta: float, world: Blocks
 ) -> MethodPlan:
     """Plan a method of pairs: the people it needs, and whether Theorem 3.5 covers the world."""
     names_pair = method in RATED_METHODS
     if names_pair and rated < 2:
         return MethodPlan(method, None, 1, math.inf, None)
-    both_rated = 1.0 if names_pair else theory.both_rated(items, rated)
-    answered = theory.both_alike if method in IDENTICAL_METHODS else theory.both_liked
-    chances = theory.pair_chances(epsilon, both_rated, answered(world.people, world.likes))
+    rated_chance = 1.0 if names_pair else theory.pair_rated_chance(items, rated)
+    if method in IDENTICAL_METHODS:
+        true_chances = theory.pair_alike_chances(world.people, world.likes)
+    else:
+        true_chances = theory.pair_liked_chances(world.people, world.likes)
+    chances = theory.pair_chances(epsilon, rated_chance, true_chances)
     spectrum = theory.pair_spectrum(chances, world.items)
     conditions = PairConditions(
         tuple(spectrum.eigenvalues.tolist()),
@@ -220,10 +252,10 @@ def _pairs(
     return MethodPlan(method, None, 1, users, None, conditions)
 
 
-def _information(
+def _report_information(
     items: int, rated: int, epsilon: float, theta: float | None
 ) -> list[ReportInformation]:
-    """Information of one report of each method that asks one question about any items."""
+    """Compute the information of one report, by method that asks one question about any items."""
     found = []
     if theta is not None:
         size = set_size(wheel_size(items), round(theta * MICRO), rated)
@@ -236,10 +268,19 @@ def _information(
     return found
 
 
-def _sensing(
+def _plan_sensing(
     questions: int, eps: float, items: int, rated: int, eta: float, world: Blocks
 ) -> MethodPlan:
-    """With the theta that needs the fewest people for this number of questions. eps: of one bit."""
+    """Plan MaxSense with the theta that needs the fewest people for this number of questions.
+
+    Args:
+        questions: Bits in a report.
+        eps: Loss of one bit, in nats.
+        items: N.
+        rated: w.
+        eta: Chance that a label is wrong.
+        world: Who likes what.
+    """
     kinds = world.people, world.items, world.likes
 
     def users(theta: float, *, proved: bool = False) -> float:
@@ -256,13 +297,13 @@ def _sensing(
     if not possible:
         return MethodPlan("multi-maxsense", float(THETAS[0]), questions, math.inf, math.inf)
     theta = min(possible, key=users)
-    written = _written(theta, round(theta * modulus / rated), items, rated)
+    shortest = _shortest_theta(theta, round(theta * modulus / rated), items, rated)
     proved = users(theta, proved=True)
-    return MethodPlan("multi-maxsense", written, questions, users(theta), proved)
+    return MethodPlan("multi-maxsense", shortest, questions, users(theta), proved)
 
 
-def _written(theta: float, size: int, items: int, rated: int) -> float:
-    """With as few decimals, at most 6, as leave a campaign's sets of this size."""
+def _shortest_theta(theta: float, size: int, items: int, rated: int) -> float:
+    """Round theta to the fewest decimals, at most 6, that leave a campaign's sets of this size."""
     for decimals in range(1, 6):
         short = round(theta, decimals)
         if short > 0 and set_size(wheel_size(items), round(short * MICRO), rated) == size:

@@ -30,14 +30,14 @@ def true_bits(
     likes: Ints,
     dislikes: tuple[Ints, Ints] | None = None,
 ) -> NDArray[np.uint32]:
-    """Answers of many people without noise, question q in bit q.
+    """Answer for many people without noise, question q in bit q.
 
     Args:
-        campaign: what is asked; not about pairs of rated items, which devices choose.
+        campaign: The questions; not about pairs of rated items, which devices choose.
         tickets: (people,) from which the questions follow.
-        starts, likes: likes[starts[n]:starts[n + 1]] are the numbers of the items that person n
-            likes.
-        dislikes: starts and items of the same layout, what each person rated and does not like;
+        starts: (people + 1,) beginnings of people's likes.
+        likes: (likes,) item numbers: likes[starts[n]:starts[n + 1]] are those that person n likes.
+        dislikes: Starts and items of the same layout, what each person rated and does not like;
             for questions whether a pair is rated alike.
 
     Returns:
@@ -52,9 +52,11 @@ def true_bits(
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
     first, second = map(np.uint64, halves(campaign.seed))
     hits = np.empty(len(tickets), dtype=np.uint32)
-    questions, items = campaign.questions, np.uint64(campaign.items)
+    questions = campaign.questions
+    items = np.uint64(campaign.items)
     if campaign.senses:
-        modulus, inverses = np.uint64(campaign.modulus), _inverses(campaign.modulus)
+        modulus = np.uint64(campaign.modulus)
+        inverses = _inverses(campaign.modulus)
         sets = questions, campaign.set_size, modulus, inverses
         first_hits(first, second, tickets, starts, likes, *sets, hits)
         return hits
@@ -69,7 +71,7 @@ def true_bits(
 
 
 def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """1 where a rating is a like; no other entry."""
+    """Mark likes: a sparse matrix of 1 where a rating is a like."""
     likes = matrix.copy()
     likes.data = (likes.data >= liked_from).astype(float)
     likes.eliminate_zeros()
@@ -79,7 +81,8 @@ def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
 def server_of_reports(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
     """A server that counted one report from each row of `likes`."""
     server = Server(campaign, keep_tickets=False)
-    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
+    starts = likes.indptr.astype(np.int64)
+    items = likes.indices.astype(np.int64)
     server.fold(make_reports(campaign, starts, items, source), now=0)
     return server
 
@@ -97,9 +100,11 @@ def make_reports(
     Under unit 'user' only `rated` likes of each count, chosen at random, as on a device.
 
     Args:
-        campaign: what is asked.
-        starts, likes, dislikes: see `true_bits`.
-        source: of tickets and noise.
+        campaign: The questions.
+        starts: See `true_bits`.
+        likes: See `true_bits`.
+        source: Of tickets and noise.
+        dislikes: See `true_bits`.
         chosen: (people, 2) the two rated items that each device names, where devices choose pairs.
     """
     if campaign.likes_cap is not None:
@@ -123,11 +128,13 @@ def make_reports(
         for question in range(campaign.questions):
             bits ^= (~bernoulli(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
     records["head"], records["campaign"] = head_of(campaign)
-    records["ticket"], records["bits"] = tickets, bits
+    records["ticket"] = tickets
+    records["bits"] = bits
     return records.tobytes()
 
 
 def _cap_likes(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, Ints]:
+    """Keep at most `cap` likes of each person, chosen at random."""
     counts = np.diff(starts)
     if len(counts) == 0 or counts.max() <= cap:
         return starts, likes

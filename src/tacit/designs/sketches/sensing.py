@@ -1,4 +1,4 @@
-"""Which questions a ticket stands for: public, the same on devices and servers, never stored.
+"""Questions that a ticket stands for: public, the same on devices and servers, never stored.
 
 Stream     Words of 64 bits, SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
            generators, 2014) from a key made of the campaign's seed and the ticket. Integers only.
@@ -24,19 +24,19 @@ _STEP = 0x9E3779B97F4A7C15
 
 
 def mix(word: int) -> int:
-    """SplitMix64's finaliser: a permutation of 64-bit words."""
+    """Apply SplitMix64's finaliser, a permutation of 64-bit words."""
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _MASK
     return word ^ (word >> 31)
 
 
 def halves(seed: bytes) -> tuple[int, int]:
-    """The two words of a seed."""
+    """Split a seed of 16 bytes into its two words."""
     return int.from_bytes(seed[:8], "big"), int.from_bytes(seed[8:], "big")
 
 
 def words(seed: bytes, ticket: int) -> Iterator[int]:
-    """The stream of one ticket in a campaign with this seed."""
+    """Yield the stream of one ticket in a campaign with this seed."""
     first, second = halves(seed)
     state = mix(first ^ mix(second ^ ticket))
     while True:
@@ -44,8 +44,8 @@ def words(seed: bytes, ticket: int) -> Iterator[int]:
         yield mix(state)
 
 
-def below(stream: Iterator[int], bound: int) -> int:
-    """A uniform integer in [0, bound): words that would favour small results are skipped."""
+def draw_below(stream: Iterator[int], bound: int) -> int:
+    """Draw a uniform integer in [0, bound), skipping words that would favour small results."""
     limit = (1 << 64) - (1 << 64) % bound
     word = next(stream)
     while word >= limit:
@@ -54,13 +54,13 @@ def below(stream: Iterator[int], bound: int) -> int:
 
 
 def wheel(campaign: Campaign, ticket: int) -> tuple[int, int]:
-    """First place c in [0, p) and step a in [1, p) of a ticket's sets."""
+    """Draw the first place c in [0, p) and the step a in [1, p) of a ticket's sets."""
     stream = words(campaign.seed, ticket)
-    return below(stream, campaign.modulus), 1 + below(stream, campaign.modulus - 1)
+    return draw_below(stream, campaign.modulus), 1 + draw_below(stream, campaign.modulus - 1)
 
 
 def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
-    """Item numbers of each question's set, in the order of the wheel."""
+    """List the item numbers of each question's set, in the order of the wheel."""
     place, step = wheel(campaign, ticket)
     sets = []
     for _ in range(campaign.questions):
@@ -74,10 +74,12 @@ def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
 
 
 def pairs(campaign: Campaign, ticket: int) -> list[tuple[int, int]]:
-    """The pair of item numbers of each question, the smaller first."""
-    stream, found = words(campaign.seed, ticket), []
+    """List the pair of item numbers of each question, the smaller first."""
+    stream = words(campaign.seed, ticket)
+    found = []
     for _ in range(campaign.questions):
-        one, other = below(stream, campaign.items), below(stream, campaign.items - 1)
+        one = draw_below(stream, campaign.items)
+        other = draw_below(stream, campaign.items - 1)
         other += other >= one
         found.append((min(one, other), max(one, other)))
     return found

@@ -1,4 +1,4 @@
-"""The recommender half of the sketches: reports come in and are counted, nothing is stored of them.
+"""The recommender half of the sketches: reports are counted, and nothing is stored of them.
 
 Source      Banerjee, Hegde, Massoulié (2012): the sums of Figures 1 to 3 (`counting` reads them).
 Runs at     the recommender.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tacit.designs.sketches.files import (
     Checkpoint,
     read_checkpoint,
-    unreadable,
+    unreadable_checkpoint_error,
     write_checkpoint,
 )
 from tacit.designs.sketches.messages import REPORT_HEAD, Campaign
@@ -35,7 +35,7 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
-"""What became of a report, by its code in `Receipt.codes`."""
+"""Fate of a report, by its code in `Receipt.codes`."""
 _ACCEPTED, _MALFORMED, _OTHER, _SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
 _RECORD = [("head", ">u2"), ("campaign", ">u8"), ("ticket", ">u8"), ("bits", ">u4")]
@@ -46,37 +46,47 @@ _BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the sa
 
 @dataclass(frozen=True, eq=False)
 class Receipt:
-    """What became of a batch. codes: (n,) uint8, places in REASONS."""
+    """Fate of each report of a batch."""
 
     codes: Bytes
+    """(n,) uint8, places in REASONS."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """By reason."""
+        """Number of reports by reason."""
         counts = np.bincount(self.codes, minlength=len(REASONS)).tolist()
         return dict(zip(REASONS, counts, strict=True))
 
     @property
-    def accepted(self) -> int:
+    def accepted_count(self) -> int:
+        """How many reports were counted."""
         return self.counts["accepted"]
 
 
 class Server:
-    """Counts the reports of one campaign.
-
-    shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
-    that no two of them count one person twice. keep_tickets: False where the caller that hands
-    reports over has made sure that they are distinct; memory then does not grow at all. After a
-    checkpoint only what came later may then be sent again; `reports` says how many had come.
-    """
+    """Counts the reports of one campaign."""
 
     def __init__(
         self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1), keep_tickets: bool = True
     ) -> None:
+        """Begin with no report.
+
+        Args:
+            campaign: The question.
+            shard: (k, n): this is the k-th of n servers, from 0, and takes tickets with
+                ticket % n = k, so that no two of them count one person twice.
+            keep_tickets: False where the caller that hands reports over has made sure that they
+                are distinct; memory then does not grow at all. After a checkpoint only what came
+                later may then be sent again; `reports` says how many had come.
+
+        Raises:
+            ConfigError: There is no such shard, or there are too many items for pairs.
+        """
         if not 0 <= shard[0] < shard[1]:
             raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
         self.campaign = campaign
-        self.shards, self.shard_count = {shard[0]}, shard[1]
+        self.shards = {shard[0]}
+        self.shard_count = shard[1]
         if not campaign.senses and campaign.items > MOST_PAIR_ITEMS:
             raise ConfigError(
                 f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
@@ -84,7 +94,8 @@ class Server:
             )
         width = campaign.questions + 1
         self.cells = np.zeros(width + 2 * campaign.places, dtype=np.int64)
-        self.ones, self.totals = self.cells[:width], self.cells[width:].reshape(2, -1)
+        self.ones = self.cells[:width]
+        self.totals = self.cells[width:].reshape(2, -1)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
         self._seen = TicketSet()
@@ -93,19 +104,23 @@ class Server:
 
     @property
     def reports(self) -> int:
-        """How many were accepted."""
+        """How many reports were accepted."""
         return int(self.ones.sum())
 
     @property
     def nbytes(self) -> int:
-        """Memory of the counts and of the tickets."""
+        """Bytes of the counts and of the tickets."""
         return self.totals.nbytes + self._seen.nbytes
 
     def fold(self, data: bytes | memoryview, *, now: int) -> Receipt:
-        """Count reports that lie one behind the other; now: Unix seconds at which they came.
+        """Count reports that lie one behind the other.
 
         A batch that ends within a report is refused as a whole, as one malformed report: what came
         from strangers goes through `fold_each`, or is checked for its length first.
+
+        Args:
+            data: The reports' bytes.
+            now: Unix seconds at which they came.
         """
         if len(data) % self._record.itemsize:
             self.rejected["malformed"] += 1
@@ -132,7 +147,11 @@ class Server:
         return Receipt(codes)
 
     def merge(self, other: Server) -> None:
-        """Take in the counts of another shard, which ends with it; ConfigError if they overlap."""
+        """Take in the counts of another shard, which ends with it.
+
+        Raises:
+            ConfigError: It is of another campaign, or the shards overlap.
+        """
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
             raise ConfigError("Only shards of one campaign, equally many, can be merged.")
         if self.shards & other.shards:
@@ -150,7 +169,7 @@ class Server:
         Waits for a batch that another thread folds.
 
         Raises:
-            ConfigError: counting was interrupted in the middle of a batch; an earlier checkpoint
+            ConfigError: Counting was interrupted in the middle of a batch; an earlier checkpoint
                 stays as it is.
         """
         with self._busy:
@@ -158,13 +177,17 @@ class Server:
 
     @classmethod
     def load(cls, path: str | Path) -> Server:
-        """Go on from a checkpoint; ModelFileError for anything else."""
+        """Go on from a checkpoint.
+
+        Raises:
+            ModelFileError: The file is no checkpoint.
+        """
         saved = read_checkpoint(path)
         try:
             server = cls(saved.campaign, keep_tickets=saved.keep_tickets)
             server.rejected = {reason: saved.rejected[reason] for reason in REASONS[1:]}
         except (KeyError, ConfigError) as error:
-            raise unreadable(path, error) from None
+            raise unreadable_checkpoint_error(path, error) from None
         server.shards = set(saved.shards)
         server.shard_count = saved.shard_count
         server.totals[:] = saved.totals
@@ -197,7 +220,7 @@ class Server:
                 self.rejected[reason] += count
 
     def _read(self, records: Any, now: int, codes: Bytes) -> None:
-        """What is wrong with each record, but for duplicates."""
+        """Find what is wrong with each record, but for duplicates."""
         head, own = head_of(self.campaign)
         tickets = records["ticket"].astype(np.uint64)
         malformed = (records["head"] != head) | (tickets == 0)
@@ -213,41 +236,46 @@ class Server:
     def _count(self, records: Any) -> None:
         from tacit.engine.sketch_compiled import count_pairs, count_sets
 
-        asks, (first, second) = self.campaign, map(np.uint64, halves(self.campaign.seed))
-        tickets, bits = records["ticket"].astype(np.uint64), records["bits"].astype(np.uint32)
-        self.ones += np.bincount(np.bitwise_count(bits), minlength=asks.questions + 1)
-        drawn = first, second, tickets, bits, asks.questions
-        if asks.senses:
-            count_sets(*drawn, asks.set_size, self.totals)
-        elif not asks.names_pair:
-            count_pairs(*drawn, np.uint64(asks.items), self.totals)
+        campaign = self.campaign
+        first, second = map(np.uint64, halves(campaign.seed))
+        tickets = records["ticket"].astype(np.uint64)
+        bits = records["bits"].astype(np.uint32)
+        self.ones += np.bincount(np.bitwise_count(bits), minlength=campaign.questions + 1)
+        answers = first, second, tickets, bits, campaign.questions
+        if campaign.senses:
+            count_sets(*answers, campaign.set_size, self.totals)
+        elif not campaign.names_pair:
+            count_pairs(*answers, np.uint64(campaign.items), self.totals)
         else:
+            # Pair (i, j), i < j, stands at i (2 N - i - 1) / 2 + j - i - 1 of the pairs in order.
             one, other = records["pair"].T.astype(np.int64)
-            place = one * (2 * asks.items - one - 1) // 2 + other - one - 1
+            place = one * (2 * campaign.items - one - 1) // 2 + other - one - 1
             np.add.at(self.totals, (bits.astype(np.int64), place), 1)
 
 
 def record(campaign: Campaign) -> np.dtype[Any]:
-    """Fields of a report in its bytes; `pair` where devices choose it."""
+    """Describe the fields of a report in its bytes; `pair` where devices choose it."""
     pair = [("pair", ">u4", 2)] if campaign.names_pair else []
     return np.dtype([*_RECORD, *pair])
 
 
 def head_of(campaign: Campaign) -> tuple[int, int]:
-    """The fields `head` and `campaign` of its reports."""
+    """Compute the fields `head` and `campaign` of a campaign's reports."""
     return int.from_bytes(REPORT_HEAD, "big"), int.from_bytes(campaign.id, "big")
 
 
 def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
-    """Cells and refusals of these reports, one behind the other. Of equal tickets the first
-    counts: all reports of a ticket belong in one part."""
+    """Count reports into cells and refusals, one behind the other.
+
+    Of equal tickets the first counts: all reports of a ticket belong in one part.
+    """
     server = Server(Campaign.decode(campaign))
     server.fold_each(messages, now=now)
     return np.concatenate([server.cells, [*server.rejected.values()]])
 
 
 def server_of(campaign: bytes, counts: NDArray[np.int64]) -> Server:
-    """A server that has these counts, and no tickets."""
+    """Make a server that has these counts, and no tickets."""
     server = Server(Campaign.decode(campaign), keep_tickets=False)
     cells, refused = np.split(counts, [server.cells.size])
     server.cells[:] = cells

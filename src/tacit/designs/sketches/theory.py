@@ -24,10 +24,10 @@ ROW_ROUNDING = 1e-6
 """Rows of eigenvectors are exact to about the square root of a float's precision near a double
 eigenvalue."""
 PRECISION = 2.0**-51
-"""Of an eigenvalue, relative to the largest one."""
+"""Precision of an eigenvalue, relative to the largest one."""
 LN2 = math.log(2)
 LARGEST = 600.0
-"""Of an epsilon in an exponential: floats end near 709, and bounds are far below one person."""
+"""Largest epsilon in an exponential: floats end near 709, and bounds are far below one person."""
 
 
 def truth(eps: float) -> float:
@@ -43,7 +43,7 @@ def rho(eps: float) -> float:
 
 
 def sharper_information(eps: float) -> float:
-    """* What a report under eps-local privacy tells about its person: eps tanh(eps / 2) at most.
+    """* Most information of a report under eps-local privacy about its person: eps tanh(eps / 2).
 
     Below the eps nats of Lemma 3.1, and at most eps^2 / 2.
     """
@@ -102,23 +102,23 @@ def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
     return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, LARGEST)))) ** 2
 
 
-def both_rated(N: int, w: int) -> float:
+def pair_rated_chance(N: int, w: int) -> float:
     """c: chance that a random pair of items lies in a random set of w: w(w-1) / (N(N-1))."""
     return w * (w - 1) / (N * (N - 1))
 
 
-def both_liked(alpha: Floats, b: Floats) -> Floats:
+def pair_liked_chances(alpha: Floats, b: Floats) -> Floats:
     """(L, L) bhat: chance that one random person likes an item of each of two clusters."""
     product: Floats = b.T @ (alpha[:, None] * b)
     return product
 
 
-def both_alike(alpha: Floats, b: Floats) -> Floats:
+def pair_alike_chances(alpha: Floats, b: Floats) -> Floats:
     """(L, L) chance that one random person likes both items of two clusters, or dislikes both.
 
     Appendix B's words for the chance of a class of pairs: identical preference.
     """
-    return both_liked(alpha, b) + both_liked(alpha, 1 - b)
+    return pair_liked_chances(alpha, b) + pair_liked_chances(alpha, 1 - b)
 
 
 def pair_chances(eps: float, c: float, true_chances: Floats) -> Floats:
@@ -126,23 +126,23 @@ def pair_chances(eps: float, c: float, true_chances: Floats) -> Floats:
 
     Args:
         eps: loss of one answer.
-        c: chance that the person rated both items, `both_rated`; 1 where rated pairs are asked.
-        true_chances: (L, L) chance of a true yes for two rated items: `both_liked` or `both_alike`.
+        c: chance that the person rated both items, `pair_rated_chance`; 1 where rated pairs are
+            asked.
+        true_chances: (L, L) chance of a true yes for two rated items: `pair_liked_chances` or
+            `pair_alike_chances`.
     """
     return truth(-eps) + rho(eps) * c * true_chances
 
 
 @dataclass(frozen=True, eq=False)
 class PairSpectrum:
-    """Eigenvalues and eigenvectors of Theorem 3.5's matrix, and its two conditions.
-
-    eigenvalues: (L,) of B = P(S = 1 | l, l') beta_l', the largest absolute value first.
-    rows: (L, L) row l has the entries of the eigenvectors for cluster l; those of eigenvalues that
-        are 0 are left out as 0. Vectors y have sum_l beta_l y(l)^2 = 1.
-    """
+    """Eigenvalues and eigenvectors of Theorem 3.5's matrix, and its two conditions."""
 
     eigenvalues: Floats
+    """(L,) eigenvalues of B = P(S = 1 | l, l') beta_l', the largest absolute value first."""
     rows: Floats
+    """(L, L) row l has the entries of the eigenvectors for cluster l; those of eigenvalues that are
+    0 are left out as 0. Vectors y have sum_l beta_l y(l)^2 = 1."""
 
     @property
     def smallest(self) -> float:
@@ -233,9 +233,9 @@ def theorem_5_1(
 ) -> float:
     """* People that are enough for MaxSense, by Chernoff, with chance 1 - eta. inf if D is 0.
 
-    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2); eta = N^-d in the paper's words. eps: of ONE bit.
-    With several questions (Theorem 5.3) an item lies in at most one of a person's sets, so that
-    people count once for each question.
+    48 N^2 ln(2 N / eta) / (theta w rho^2 D^2); eta = N^-d in the paper's words. eps is the loss of
+    ONE bit. With several questions (Theorem 5.3) an item lies in at most one of a person's sets, so
+    that people count once for each question.
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 48 * N**2 * math.log(2 * N / eta) / strength
@@ -246,15 +246,15 @@ def clt_users(
 ) -> float:
     """* People that MaxSense needs, by the normal approximation, normalised scores.
 
-    8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps: of ONE
-    bit. s: chance of a 1.
+    8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps is the loss
+    of ONE bit, s the chance of a 1.
     """
     strength = theta * w * (rho(eps) * D) ** 2 * questions
     return math.inf if strength == 0 else 8 * s * (1 - s) * N**2 * math.log(N / eta) / strength
 
 
 def signal(questions: int, eps: float) -> float:
-    """What a person's report is worth when eps is shared: questions * tanh^2(eps / 2 questions)."""
+    """Signal of a report whose questions share eps: questions * tanh^2(eps / 2 questions)."""
     return questions * math.tanh(eps / (2 * questions)) ** 2
 
 

@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
-_TABLES, _SHIFT = 256, np.uint64(56)
-_FULL, _GROWTH, _FIRST_SIZE = 0.8, 1.55, 32
+_TABLES = 256
+_SHIFT = np.uint64(56)
+_FULL = 0.8
+_GROWTH = 1.55
+_FIRST_SIZE = 32
 
 
 class TicketSet:
@@ -44,7 +47,8 @@ class TicketSet:
         homes = (tickets >> _SHIFT).astype(np.uint8)
         order = np.argsort(homes, kind="stable")
         ends = np.cumsum(np.bincount(homes, minlength=_TABLES)).tolist()
-        group_by, found = tickets[order], np.empty(len(tickets), dtype=np.bool_)
+        group_by = tickets[order]
+        found = np.empty(len(tickets), dtype=np.bool_)
         start = 0
         for home, end in enumerate(ends):
             if start < end:
@@ -64,11 +68,13 @@ class TicketSet:
     def _with_room(self, home: int, more: int) -> Words:
         from tacit.engine.sketch_compiled import remember
 
-        table, size = self._tables[home], len(self._tables[home])
+        table = self._tables[home]
+        size = len(self._tables[home])
         while (self._used[home] + more) > _FULL * size:
             size = int(size * _GROWTH)
         if size > len(table):
-            retained, larger = table[table != 0], np.zeros(size, dtype=np.uint64)
+            retained = table[table != 0]
+            larger = np.zeros(size, dtype=np.uint64)
             remember(larger, 0, retained, self._key, np.empty(len(retained), dtype=np.bool_))
             self._tables[home] = larger
         return self._tables[home]

@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     from tacit.designs.standard_scheme.model import Exchange, StandardScheme
     from tacit.designs.standard_scheme.server import Profiles, Server
 
-_HOME = {"Exchange": "model", "StandardScheme": "model"}
-_HOME |= {"Profiles": "server", "Server": "server"}
+_HOME = {
+    "Exchange": "model",
+    "Profiles": "server",
+    "Server": "server",
+    "StandardScheme": "model",
+}
+"""Module of each name that loads on first use."""
 
 __all__ = [
     "RELEASES",
@@ -50,6 +55,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """Load a name on first use."""
     if name not in _HOME:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -27,35 +27,44 @@ from tacit.designs.standard_scheme.messages import ItemId, Release
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Account:
-    """One account's state under the disclosure that the service shows now.
-
-    disclosure, log   as the service shows them to everybody
-    values, secret    the owner's; they never leave
-    keep              stores the state durably, and then its `spoken` in the file of the secret. It
-                      is called before a letter is returned; if it raises, there is no letter
-    tell              hears, in a sentence for the owner, why nothing new is decided
-    """
+    """One account's state under the disclosure that the service shows now."""
 
     state: State
+    """The memory."""
     disclosure: Disclosure
+    """The public tables, as the service shows them to everybody."""
     log: Log
+    """Its public log, as the service shows it to everybody."""
     values: Mapping[str, str]
+    """The owner's values of the attributes; they never leave."""
     secret: bytes
+    """The account's secret; it never leaves."""
     keep: Callable[[State], object]
+    """Stores the state durably, and then its `spoken` in the file of the secret. It is called
+    before a letter is returned; if it raises, there is no letter."""
     tell: Callable[[str], object] = str
+    """Takes a sentence for the owner that says why nothing new is decided."""
 
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
-        """The letter that is due, kept before it is returned; None where none is. In the same epoch
-        it is the same bytes.
+        """Make the letter that is due, and keep it before it is returned.
 
-        history: all present stars, each under the id that it was given for: a new name of an item
-        is followed with the next letter. Stars off the scale are not decided. entered: the second
-        at which each was first entered; without it, the second at which this object first saw it.
+        In the same epoch it is the same bytes. Stars off the scale are not decided.
+
+        Args:
+            history: All present stars, each under the id that it was given for: a new name of an
+                item is followed with the next letter.
+            entered: The second at which each star was first entered; without it, the second at
+                which this object first saw it.
+            now: Unix seconds.
+
+        Returns:
+            The letter's bytes; None where none is due.
         """
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length
         distrust = self._find_distrust(calendar_epoch(now, length))
-        history, entered = follow_aliases(history, state), follow_aliases(entered, state)
+        history = follow_aliases(history, state)
+        entered = follow_aliases(entered, state)
         self._note_arrivals(history, entered, now)
         if latest_ended_epoch(state.created, now, length) == state.last_epoch:
             return state.letter
@@ -68,7 +77,8 @@ class Account:
         else:
             letter = self._repeat_letter(history, epoch, distrust)
         if letter is not None:
-            state.letter, state.spoken = letter.encode(), epoch
+            state.letter = letter.encode()
+            state.spoken = epoch
         elif not state.closed:
             return None
         state.last_epoch = epoch
@@ -96,8 +106,9 @@ class Account:
 
     def _make_letter(self, history: History, epoch: int) -> Release | None:
         """Decide what arrived before the epoch's end, and release all that is shown."""
-        state, disclosure = self.state, self.disclosure
-        self._follow(history)
+        state = self.state
+        disclosure = self.disclosure
+        self._follow_deletions(history)
         over = epoch_end(epoch, state.created, state.epoch_length)
         ended = {
             item: star
@@ -116,11 +127,14 @@ class Account:
             self.tell(f"Not decided, because the stars lie off the scale: {items}.")
         return device.release(ended, epoch)
 
-    def _follow(self, history: History) -> None:
-        """Deletions count under the names of the last letter, before names are merged: a deleted
-        item does not come back because it is merged with a rated one. Where a rating stands under
-        a new name already, its old name was not deleted."""
-        state, aliases = self.state, self.disclosure.aliases
+    def _follow_deletions(self, history: History) -> None:
+        """Withdraw what its owner deleted, under the names of the last letter; then merge names.
+
+        A deleted item does not come back because it is merged with a rated one. Where a rating
+        stands under a new name already, its old name was not deleted.
+        """
+        state = self.state
+        aliases = self.disclosure.aliases
         anew = (old for old, new in aliases if new in history and state.is_undecided(new))
         state.withdraw({*history, *anew})
         state.follow(aliases)
@@ -134,7 +148,8 @@ class Account:
         state.withdraw(history)
         if state.letter is None:
             return None
-        last, shown = Release.decode(state.letter), state.shown_levels()
+        last = Release.decode(state.letter)
+        shown = state.shown_levels()
         ratings = tuple((item, level) for item, level in last.ratings if item in shown)
         return Release(last.disclosure, epoch, ratings)
 

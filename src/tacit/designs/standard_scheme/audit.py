@@ -16,7 +16,11 @@ from tacit.auditing.pairs import AuditedMechanism, Pair, claim_makers
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.standard_scheme.training.people import Statistics, add_noise, sum_statistics
 
-EPSILON, ITEMS, LEVELS, CONTRIBUTIONS = 1.0, 3, 2, 3
+EPSILON = 1.0
+ITEMS = 3
+LEVELS = 2
+CONTRIBUTIONS = 3
+"""Most ratings of a person that count."""
 _OTHERS = 80  # in every cell: no noise takes a count below 0, where it would be cut off
 _HEADS = 2  # of a vector: people with either value
 
@@ -41,7 +45,8 @@ def sum_vector(ratings: int) -> Numbers:
 def release_noisily(vector: Numbers, contributions: int) -> Numbers:
     """Release head counts and histogram of a vector, with noise for so many contributions."""
     histogram = vector[_HEADS:].reshape(1, _HEADS, ITEMS, LEVELS)
-    people, stars = vector[:_HEADS].reshape(1, _HEADS), histogram @ np.arange(LEVELS)
+    people = vector[:_HEADS].reshape(1, _HEADS)
+    stars = histogram @ np.arange(LEVELS)
     given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
     with np.errstate(invalid="ignore"):  # the grey box spoils numbers
         noisy = add_noise(given, epsilon=EPSILON, contributions=contributions)
@@ -50,7 +55,7 @@ def release_noisily(vector: Numbers, contributions: int) -> Numbers:
 
 
 def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
-    """A training person with so many ratings comes or goes."""
+    """Pair the sums with and without a training person with so many ratings."""
     return laplace_pair(
         f"a person with {ratings} ratings",
         lambda vector: release_noisily(vector, contributions),
@@ -61,7 +66,8 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
     )
 
 
-def disclosure() -> AuditedMechanism:
+def audited_disclosure() -> AuditedMechanism:
+    """Describe the release of the private disclosure's sums, with its pairs."""
     pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
     return AuditedMechanism(
         "private disclosure", "training person", "comes or goes", EPSILON, pairs
@@ -69,7 +75,7 @@ def disclosure() -> AuditedMechanism:
 
 
 def plant_bug(bug: bool) -> Pair:
-    """A pair whose noise leaves the head count out of the sensitivity, if asked to."""
+    """Make a pair whose noise leaves the head count out of the sensitivity, if a bug is planted."""
     return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
 
 
@@ -77,8 +83,9 @@ BUGS = (MechanismBug("the head count left out of the sensitivity", plant_bug, EP
 
 
 def audit() -> AuditPlan:
+    """Plan the audit of the private disclosure."""
     return AuditPlan(
-        {"": claim_makers([disclosure])},
+        {"": claim_makers([audited_disclosure])},
         BUGS,
         conclusion="No violation of the disclosure's claim was found. That is no proof.",
         after="tacit attack standard-scheme RATINGS  measures what letters reveal.",

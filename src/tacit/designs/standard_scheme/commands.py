@@ -38,8 +38,10 @@ class Sees(StrEnum):
     NO = "no"
 
 
-PEOPLE, ASKERS = 2500, 500
-"""Of the tour; neither the recommender nor the attacker has seen those who ask."""
+PEOPLE = 2500
+"""Generated people of the tour."""
+ASKERS = 500
+"""Those of them who ask; neither the recommender nor the attacker has seen them."""
 UNIT = "an attribute of the person who asks: measured, no epsilon"
 AGAINST = "the service that gets the releases"
 
@@ -148,7 +150,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
-    """The named model, or what is to be replaced if that is such a model."""
+    """Load the earlier model: the named one, or the one at `out`; None where there is none."""
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.recommenders.model_files import load_model
 
@@ -176,7 +178,8 @@ def tour() -> Tour:
 
     ratings = generate(users=PEOPLE, items=300, ratings=150_000, seed=1)
     order = np.random.default_rng(1).permutation(ratings.n_users)
-    others, askers = ratings.of_users(order[ASKERS:]), ratings.of_users(order[:ASKERS])
+    others = ratings.of_users(order[ASKERS:])
+    askers = ratings.of_users(order[:ASKERS])
     model = StandardScheme(service_sees_items=False).fit(others)
     sees = LogisticRegression().fit(others.matrix, others.attribute("gender") == "F")
     histories = [askers.history(user) for user in askers.user_ids.tolist()]
@@ -188,7 +191,8 @@ def tour() -> Tour:
     women = (askers.attribute("gender") == "F").astype(int)
     seen = (askers.matrix, sparse.csr_array(shown))
     before, after = (auc(women, sees.score(each)) for each in seen)
-    made, rated = model.exchange(histories[0], owners[0], n=3), len(histories[0])
+    made = model.exchange(histories[0], owners[0], n=3)
+    rated = len(histories[0])
     sent = made.release.encode()
     return Tour(
         asked=f"{ASKERS} people ask for lists and want to keep their gender to themselves; "
@@ -207,23 +211,28 @@ def tour() -> Tour:
 
 
 class OnReleases:
-    """Everybody whose attribute is known consents to training; a list for anyone else is made from
-    true stars, and so is everybody's without `hides`."""
+    """Lists made from letters, of everybody whose attribute is known, who also consent to training.
+
+    A list for anyone else is made from true stars, and so is everybody's without `hides`.
+    """
 
     def __init__(self, *, attribute: str, hides: bool) -> None:
-        self.attribute, self.hides = attribute, hides
+        self.attribute = attribute
+        self.hides = hides
 
     def fit(self, ratings: Ratings) -> OnReleases:
+        """Fit the standard scheme to everybody's ratings."""
         from tacit.designs.standard_scheme import StandardScheme
 
         model = StandardScheme(attributes=(self.attribute,), service_sees_items=False)
-        self.model_, self.ratings_ = model.fit(ratings), ratings
+        self.model_ = model.fit(ratings)
+        self.ratings_ = ratings
         return self
 
     def recommend(
         self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> Recommendations:
-        """Made from the release of a person's device."""
+        """Recommend from the release of a person's device."""
         value: Any = self.ratings_.attribute(self.attribute)[self.ratings_.user_number(user)]
         return self.model_.recommend(
             user,

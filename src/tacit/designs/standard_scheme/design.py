@@ -232,7 +232,10 @@ DESIGN = Design(
     "how well it works.",
     served=(
         ServedSection(
-            "disclosures", "serve:ServedDisclosure", "serve:router", "serve.operator:make_demo"
+            "disclosures",
+            "serve.disclosure:ServedDisclosure",
+            "serve.router:router",
+            "serve.operator:make_demo",
         ),
     ),
 )

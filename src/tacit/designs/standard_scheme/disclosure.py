@@ -47,15 +47,16 @@ Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-av
 
 @dataclass(frozen=True)
 class Rule:
-    """How a device turns its owner's stars into a release.
-
-    mix: parts per million, the chance that a rating is obfuscated and not shown as it is
-    """
+    """Rule by which a device turns its owner's stars into a release."""
 
     transform: Transform
+    """How a true level becomes a released one."""
     selection: bool
+    """Whether items are held back by the chance to show them."""
     rounding: bool
+    """Whether released levels are rounded at random to whole ones."""
     mix: int = MICRO
+    """Parts per million: chance that a rating is obfuscated and not shown as it is."""
 
     def __post_init__(self) -> None:
         switches = (self.selection, self.rounding)
@@ -92,21 +93,21 @@ RELEASES = {
 
 @dataclass(frozen=True)
 class AttributeTable:
-    """One attribute's public numbers; tables are indexed [value][item].
-
-    offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
-    keep       parts per million, chance that a rated item is shown; 0: it is not decided
-    means      micro-levels: average level that such people give; () unless the rule needs it
-    coupling   [value][item][level]: cumulative parts per million over the released levels; ()
-               unless the rule couples
-    """
+    """One attribute's public numbers; tables are indexed [value][item]."""
 
     name: str
+    """Name of the attribute."""
     values: tuple[str, ...]
+    """Its values."""
     offsets: Table
+    """Micro-levels to subtract for a person with this value; they sum to 0 over the values."""
     keep: Table
+    """Parts per million: chance that a rated item is shown; 0: it is not decided."""
     means: Table
+    """Micro-levels: average level that such people give; () unless the rule needs it."""
     coupling: tuple[tuple[Table, ...], ...]
+    """[value][item][level] cumulative parts per million over the released levels; () unless the
+    rule couples."""
 
     def check(self, items: int, levels: int, transform: Transform) -> None:
         """MessageError unless the tables are those of the rule, complete and in bounds."""
@@ -147,28 +148,30 @@ class AttributeTable:
 
 @dataclass(frozen=True)
 class Disclosure(Message):
-    """Everything a device needs.
-
-    minimum, step   the lowest star, and the stars in one level
-    levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
-                    and is rounded to its quarters
-    epoch_length    seconds between two ends of an epoch
-    aliases         (old id, new id) of items that were renamed, merged or split; an old id comes
-                    once and is no item any more, and no alias leads to another
-    item_means      (items,) micro-levels; () unless the rule needs them
-    """
+    """Public tables: everything that a device needs."""
 
     kind = "disclosure"
 
     rule: Rule
+    """What a device does with a rating."""
     minimum: float
+    """The lowest star."""
     step: float
+    """Stars in one level."""
     levels: int
+    """How many whole levels there are; 0 on a continuous scale, which is CONTINUOUS_LEVELS long and
+    is rounded to its quarters."""
     items: tuple[ItemId, ...]
+    """Ids of the items, in the order of all tables."""
     epoch_length: int
+    """Seconds between two ends of an epoch."""
     aliases: tuple[tuple[ItemId, ItemId], ...]
+    """(old id, new id) of items that were renamed, merged or split; an old id comes once and is no
+    item any more, and no alias leads to another."""
     item_means: tuple[int, ...]
+    """(items,) micro-levels; () unless the rule needs them."""
     attributes: tuple[AttributeTable, ...]
+    """Public numbers of each attribute."""
 
     def __post_init__(self) -> None:
         for number in (self.minimum, self.step):

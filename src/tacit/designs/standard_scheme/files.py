@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
-from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
@@ -21,10 +20,14 @@ from tacit.designs.standard_scheme.training.people import PeopleHashes
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.privacy import Measurement
 from tacit.recommenders import headers, public_facts
+from tacit.recommenders.fits_in_process import CountedFit
+from tacit.recommenders.header_types import check_types, make_from_header
 
 FORMAT = 3
 """Of the tables in a model file."""
 
+LARGEST_LEVEL = 1e4
+"""Size of a number that a level is predicted from; levels are counted in whole thousandths."""
 Header = Mapping[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -50,6 +53,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "people": fitted.n_consenting,
         "rated_enough": fitted.n_rated_enough,
         "taken": list(fitted.assumed_public),
+        "disclosures": [disclosure.to_row() for disclosure in fitted.disclosures],
         "measurements": [asdict(measured) for measured in fitted.measurements],
     }
 
@@ -100,7 +104,9 @@ def read_settings(header: Header) -> dict[str, Any]:
         raise ValueError(f"its format is {header.get('format')}, and this program reads {FORMAT}")
     settings = dict(header["settings"])
     settings["aliases"] = dict(settings["aliases"])
-    if settings["disclosure_epsilon"] is None:
+    is_exact = settings["disclosure_epsilon"] is None
+    check_types(Settings, settings | {"disclosure_epsilon": 1.0} if is_exact else settings)
+    if is_exact:
         settings["disclosure_epsilon"] = math.inf
     return settings
 
@@ -119,7 +125,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
     return Fitted(
         item_ids=items,
         titles=headers.titles_from_header(header),
-        scale=RatingScale(*header["scale"]),
+        scale=headers.scale_from_header(header["scale"]),
         n_consenting=header["people"],
         people=people,
         tables={
@@ -127,41 +133,69 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
             for position, name in enumerate(attributes)
         },
         profiles=Profiles(
-            headers.read_array(arrays, "intercepts", len(items)),
-            headers.read_array(arrays, "factors", len(items), None),
-            header["ridge"],
+            headers.read_floats(arrays, "intercepts", len(items), most=LARGEST_LEVEL),
+            headers.read_floats(arrays, "factors", len(items), None, most=LARGEST_LEVEL),
+            headers.number_from_header(header["ridge"]),
         ),
-        ease=read_ease(arrays, len(items), header["levels"]),
+        ease=read_ease(arrays, len(items), headers.count_from_header(header["levels"], least=1)),
         n_rated_enough=header["rated_enough"],
-        assumed_public=tuple(name for name in public_facts.PUBLIC_FACTS if name in header["taken"]),
-        measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
+        assumed_public=read_conditions(header),
+        measurements=read_measurements(header),
+        disclosures=tuple(CountedFit.from_row(row) for row in header["disclosures"]),
     )
 
 
-def read_tables(arrays: Arrays, prefix: str, values: list[str], n_items: int) -> Tables:
+def read_measurements(header: Header) -> tuple[Measurement, ...]:
+    """The attacks on the card; ValueError for what is none."""
+    return tuple(make_from_header(Measurement, entry) for entry in header["measurements"])
+
+
+def read_conditions(header: Header) -> tuple[str, ...]:
+    """Read what was taken for public.
+
+    Raises:
+        ValueError: This version does not know a name of it.
+    """
+    names = headers.names_from_header(header["taken"])
+    if not set(names) <= set(public_facts.PUBLIC_FACTS):
+        raise ValueError("it takes something unknown for public")
+    return tuple(name for name in public_facts.PUBLIC_FACTS if name in names)
+
+
+def read_tables(arrays: Arrays, prefix: str, values: Any, n_items: int) -> Tables:
     """One attribute's public tables, whose arrays have this prefix."""
-    headers.read_array(arrays, f"{prefix}item_means", n_items)
-    headers.read_array(arrays, f"{prefix}means", len(values), n_items)
+    names = headers.names_from_header(values)
+    coupling = None
+    if f"{prefix}coupling" in arrays:
+        coupling = _read_integers(arrays, f"{prefix}coupling", len(names), n_items, None, None)
     return Tables(
-        values=tuple(values),
-        offsets=arrays[f"{prefix}offsets"],
-        keep=arrays[f"{prefix}keep"],
-        means=arrays[f"{prefix}means"],
-        coupling=arrays.get(f"{prefix}coupling"),
-        item_means=arrays[f"{prefix}item_means"],
+        values=names,
+        offsets=_read_integers(arrays, f"{prefix}offsets", len(names), n_items),
+        keep=_read_integers(arrays, f"{prefix}keep", len(names), n_items),
+        means=_read_integers(arrays, f"{prefix}means", len(names), n_items),
+        coupling=coupling,
+        item_means=_read_integers(arrays, f"{prefix}item_means", n_items),
     )
+
+
+def _read_integers(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.int64]:
+    """Read an array of whole numbers; ValueError for others."""
+    array = headers.read_array(arrays, name, *shape)
+    if array.dtype.kind != "i":
+        raise ValueError(f"'{name}' does not hold whole numbers")
+    return array.astype(np.int64, copy=False)
 
 
 def read_ease(arrays: Arrays, n_items: int, n_levels: int) -> Ease:
     """Item-item weights, checked to be a matrix of the items."""
     weights = sparse.csc_array(
         (
-            headers.read_array(arrays, "weights", None).astype(np.int64),
-            headers.read_array(arrays, "rows", None),
-            headers.read_array(arrays, "columns", n_items + 1),
+            _read_integers(arrays, "weights", None),
+            headers.read_places(arrays, "rows", n_items),
+            _read_integers(arrays, "columns", n_items + 1),
         ),
         shape=(n_items, n_items),
         copy=True,
     )
     weights.check_format(full_check=True)
-    return Ease(weights, headers.read_array(arrays, "popularity", n_items), n_levels)
+    return Ease(weights, _read_integers(arrays, "popularity", n_items), n_levels)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
-from tacit.recommenders.public_facts import describe_assumptions, describe_condition
+from tacit.recommenders.public_facts import (
+    describe_assumptions,
+    describe_condition,
+    name_text_of_rows,
+)
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -96,7 +102,10 @@ _PUBLISHED_CLAIMS = (
 
 
 def cards(
-    settings: Settings, measurements: tuple[Measurement, ...], assumed_public: tuple[str, ...]
+    settings: Settings,
+    measurements: tuple[Measurement, ...],
+    assumed_public: tuple[str, ...],
+    epsilons: Sequence[float] = (),
 ) -> tuple[Guarantee, ...]:
     """The card of the person who hides an attribute, and that of those who consented to training.
 
@@ -104,19 +113,25 @@ def cards(
         settings: of the model.
         measurements: of attacks on its releases; none if none were made.
         assumed_public: what was read off the ratings, as names in `PUBLIC_FACTS`.
+        epsilons: of all private disclosures that count, this one last; none: of this one alone.
     """
     if settings.is_published:
         person = card_of_published_release(settings, measurements)
     else:
         person = card_of_sound_release(settings, measurements)
     if settings.has_private_disclosure:
-        return person, card_of_private_disclosure(settings, assumed_public)
-    return person, card_of_exact_disclosure(settings)
+        spent = tuple(epsilons) or (settings.disclosure_epsilon,)
+        consenting = card_of_private_disclosure(settings, assumed_public, spent)
+    else:
+        consenting = card_of_exact_disclosure(settings)
+    return name_text_of_rows((person, consenting), assumed_public)
 
 
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:
-    """The card of a person whose device obfuscates. It never prints an epsilon, and without
-    measurements nothing about how hard guessing is."""
+    """Write the card of a person whose device obfuscates.
+
+    It never prints an epsilon, and without measurements nothing about how hard guessing is.
+    """
     hidden = " and ".join(settings.attributes)
     basis = Basis.MEASURED if measurements else Basis.UNMEASURED
     return Guarantee(
@@ -182,14 +197,24 @@ def describe_attacks(hidden: str, measurements: tuple[Measurement, ...]) -> str:
     )
 
 
-def card_of_private_disclosure(settings: Settings, assumed_public: tuple[str, ...]) -> Guarantee:
-    """The card of consenting people whose public tables are differentially private."""
+def card_of_private_disclosure(
+    settings: Settings, assumed_public: tuple[str, ...], epsilons: tuple[float, ...]
+) -> Guarantee:
+    """The card of consenting people whose public tables are differentially private.
+
+    Args:
+        settings: of the model.
+        assumed_public: what was read off the ratings, as names in `PUBLIC_FACTS`.
+        epsilons: of all disclosures that count; they add up.
+    """
+    epsilon = sum(epsilons)
+    together = f" That is {len(epsilons)} disclosures together." if len(epsilons) > 1 else ""
     return Guarantee(
         name=_OF_CONSENTING,
         sentence=(
             "All that devices get to know about items is "
-            f"{settings.disclosure_epsilon:g}-differentially private for each person whose ratings "
-            "trained it; the recommender's own item profiles are not."
+            f"{epsilon:g}-differentially private for each person whose ratings "
+            f"trained it; the recommender's own item profiles are not.{together}"
             + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
@@ -197,7 +222,7 @@ def card_of_private_disclosure(settings: Settings, assumed_public: tuple[str, ..
         against=_AGAINST_READERS,
         trust=Trust.PLATFORM,
         basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
-        epsilon=settings.disclosure_epsilon,
+        epsilon=epsilon,
         delta=0.0,
         lifetime=_PER_DISCLOSURE,
         assumptions=(

@@ -25,52 +25,49 @@ Aliases = tuple[tuple[ItemId, ItemId], ...]
 
 @dataclass(frozen=True)
 class Record:
-    """Decision about one item, for ever.
-
-    level       the released micro-levels; None: held back
-    digest      of the disclosure that decided
-    epoch       label of the letter that was made then
-    withdrawn   its owner deleted the rating: not in the letters until it is rated again
-    """
+    """Decision about one item, for ever."""
 
     level: int | None
+    """The released micro-levels; None: held back."""
     digest: str
+    """Digest of the disclosure that decided."""
     epoch: int
+    """Label of the letter that was made then."""
     withdrawn: bool = False
+    """Whether its owner deleted the rating: then it is in no letter until it is rated again."""
 
 
 @dataclass
 class State(Message):
-    """An account on one device.
-
-    created     second of the account's creation
-    binding     names the rule and the values that the records were made under; "" at first
-    frozen      items that are never decided nor sent, because another memory may have decided them
-    arrivals    undecided items: the second at which each was first seen rated
-    last_epoch  the latest epoch that is closed, -1 at first
-    letter      the bytes that were made for that epoch, if any were
-    spoken      the latest epoch that a letter was made for, -1 at first; the file of the secret
-                holds a copy, by which a lost or an old memory is noticed
-    log         the service's log as far as this device has seen it
-    aliases     the names that it follows, as in the disclosure that was followed last
-    epoch_length  seconds, of the first disclosure that was followed; 0 before
-    closed      nothing is decided any more: another memory of this account exists
-    """
+    """An account on one device."""
 
     kind = "memory"
 
     created: int
+    """Second of the account's creation."""
     binding: str = ""
+    """Names the rule and the values that the records were made under; empty at first."""
     records: dict[ItemId, Record] = field(default_factory=dict)
+    """Items that were decided."""
     frozen: set[ItemId] = field(default_factory=set)
+    """Items that are never decided nor sent, because another memory may have decided them."""
     arrivals: dict[ItemId, int] = field(default_factory=dict)
+    """Undecided items, and the second at which each was first seen rated."""
     last_epoch: int = -1
+    """The latest epoch that is closed; -1 at first."""
     letter: bytes | None = None
+    """The bytes that were made for that epoch, if any were."""
     spoken: int = -1
+    """The latest epoch that a letter was made for; -1 at first. The file of the secret holds a
+    copy, by which a lost or an old memory is noticed."""
     log: Log = ()
+    """The service's log as far as this device has seen it."""
     aliases: Aliases = ()
+    """The names that it follows, as in the disclosure that was followed last."""
     epoch_length: int = 0
+    """Seconds of an epoch, from the first disclosure that was followed; 0 before."""
     closed: bool = False
+    """Whether nothing is decided any more, because another memory of this account exists."""
 
     def __post_init__(self) -> None:
         require(is_integer(self.created, 0), "a memory has the second of its creation")
@@ -88,17 +85,22 @@ class State(Message):
         require(settled, "the length of an epoch, and whether the memory is closed")
 
     def is_undecided(self, item: ItemId) -> bool:
-        """Whether nothing was or may have been decided about it."""
+        """Say whether nothing was or may have been decided about an item."""
         return item not in self.records and item not in self.frozen
 
     def follow_names(self, items: Iterable[ItemId]) -> set[ItemId]:
-        """Ids of items under the names that are followed."""
+        """Translate ids into the names that are followed."""
         now = dict(self.aliases)
         return {now.get(item, item) for item in items}
 
     def check_names(self, aliases: Aliases) -> None:
-        """Refused if these drop or contradict a name that was followed: its item would be decided
-        a second time."""
+        """Check that no name is dropped or contradicted that was followed.
+
+        Its item would be decided a second time.
+
+        Raises:
+            RefusalError: One is.
+        """
         now = dict(aliases)
         if any(now.get(old) != now.get(new, new) for old, new in self.aliases):
             raise RefusalError(
@@ -106,10 +108,13 @@ class State(Message):
             )
 
     def follow(self, aliases: Aliases) -> None:
-        """Move what is known about an old id to its new one; Refused as by `check_names`.
+        """Move what is known about an old id to its new one.
 
         Letters hold what they held and nothing more: of several records a shown one stands, the new
         id's own first. A withdrawn one is held back from then on.
+
+        Raises:
+            RefusalError: A name that was followed is dropped or contradicted.
         """
         self.check_names(aliases)
         before = dict(self.aliases)
@@ -139,7 +144,7 @@ class State(Message):
                 self.records[item] = replace(record, withdrawn=item not in rated)
 
     def shown_levels(self) -> dict[ItemId, int]:
-        """Released micro-levels of the items that letters hold."""
+        """Look up the released micro-levels of the items that letters hold."""
         return {
             item: record.level
             for item, record in self.records.items()
@@ -147,14 +152,20 @@ class State(Message):
         }
 
     def _content(self) -> dict[str, Any]:
-        return super()._content() | {
-            "records": [
-                _record_row(item, self.records[item])
-                for item in sorted(self.records, key=item_bytes)
-            ],
+        decided = sorted(self.records, key=item_bytes)
+        return {
+            "created": self.created,
+            "binding": self.binding,
+            "records": [_record_row(item, self.records[item]) for item in decided],
             "frozen": sorted(self.frozen, key=item_bytes),
             "arrivals": sorted(self.arrivals.items(), key=lambda row: item_bytes(row[0])),
+            "last_epoch": self.last_epoch,
             "letter": None if self.letter is None else self.letter.decode(),
+            "spoken": self.spoken,
+            "log": self.log,
+            "aliases": self.aliases,
+            "epoch_length": self.epoch_length,
+            "closed": self.closed,
         }
 
     @classmethod
@@ -189,7 +200,8 @@ def restore_old_copy(
     """Take an older copy of the memory as lost for everything that it has no record of."""
     state.frozen |= {*state.follow_names(history), *state.arrivals} - state.records.keys()
     state.arrivals.clear()
-    state.letter, state.spoken = None, spoken
+    state.letter = None
+    state.spoken = spoken
     _close_past_epochs(state, now, length)
 
 

@@ -27,13 +27,17 @@ VERSION = 2
 LARGEST = 1 << 53
 """Integers up to here are exact in every language that reads JSON."""
 MICRO = 1_000_000
-DAY, WEEK = 86_400, 604_800
-"""Seconds."""
+DAY = 86_400
+"""Seconds of a day."""
+WEEK = 604_800
+"""Seconds of a week."""
 CONTINUOUS_LEVELS = 4
 """A continuous scale is this many levels long."""
 
-LIKED, SHOWN = 10, 3
-"""What a star in the top two fifths of the scale counts for, and any other: 1 and 0.3 in tenths."""
+LIKED = 10
+"""Weight of a star in the top two fifths of the scale, in tenths."""
+SHOWN = 3
+"""Weight of any other star, in tenths."""
 LARGEST_COLUMN = 256
 """Most weights that an item may have, so that a table stays small enough to send."""
 LARGEST_WEIGHT = 10**9
@@ -46,10 +50,10 @@ class MessageError(ValueError):
 
 
 class Message:
-    """A dataclass with canonical bytes, which hold its fields under their names unless it overrides
-    that. kind: what the bytes say that they are."""
+    """A dataclass with canonical bytes: JSON of its version, its kind and its content."""
 
     kind: ClassVar[str]
+    """What the bytes say that they are."""
 
     def encode(self) -> bytes:
         """Canonical bytes of the message."""
@@ -57,7 +61,11 @@ class Message:
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """MessageError for anything but canonical bytes."""
+        """Read a message.
+
+        Raises:
+            MessageError: The bytes are not exactly what this version writes.
+        """
         try:
             content = json.loads(data)
         except (ValueError, RecursionError):
@@ -84,10 +92,12 @@ class Message:
 
     @classmethod
     def _names(cls) -> list[str]:
+        """List the names of the fields, which are the names in the content."""
         return [each.name for each in fields(cls)]  # type: ignore[arg-type]  # a dataclass
 
     def _content(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._names()}
+        """Return the fields as JSON."""
+        raise NotImplementedError
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
@@ -95,35 +105,39 @@ class Message:
 
 
 def encode(content: dict[str, Any]) -> bytes:
-    """The canonical bytes."""
+    """Write JSON in its one spelling: sorted keys, no spaces, UTF-8."""
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
 
 
 def frozen(value: Any) -> Any:
-    """Lists as tuples, at every depth."""
+    """Turn lists into tuples, at every depth."""
     return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def require(true: bool, what: str) -> None:
-    """MessageError saying `what` should be so."""
+    """Check a statement.
+
+    Raises:
+        MessageError: It is not true; its text is `what`, which should be so.
+    """
     if not true:
         raise MessageError(what)
 
 
 def is_id(value: Any) -> bool:
-    """An integer or a string; True and False are neither."""
+    """Say whether a value is an integer or a string; True and False are neither."""
     return type(value) is int or type(value) is str
 
 
 def is_integer(value: Any, lowest: int = -LARGEST, highest: int = LARGEST) -> bool:
-    """A whole number within bounds, ends included; 1.0 and True are none."""
+    """Say whether a value is a whole number within bounds, ends included; 1.0 and True are none."""
     return type(value) is int and lowest <= value <= highest
 
 
 def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> bool:
-    """Tuples nested to this shape, holding whole numbers within bounds."""
+    """Say whether a value is tuples nested to this shape, of whole numbers within bounds."""
     if not isinstance(value, tuple) or len(value) != shape[0]:
         return False
     if len(shape) > 1:
@@ -133,38 +147,42 @@ def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> b
 
 @dataclass(frozen=True)
 class Release(Message):
-    """Message that leaves the device: (item, released micro-levels), in the disclosure's order.
-
-    epoch: the latest epoch that had ended when it was made.
-    No user id, no attribute, no count of what was held back, no second.
-    """
+    """Letter that leaves the device: no user id, no attribute, no count of what was held back."""
 
     kind = "release"
 
     disclosure: str
+    """Digest of the disclosure by which it was made."""
     epoch: int
+    """The latest epoch that had ended when it was made."""
     ratings: tuple[tuple[ItemId, int], ...]
+    """(item, released micro-levels) of each shown item, in the disclosure's order."""
 
     def __post_init__(self) -> None:
         require(is_integer(self.epoch, 0), "an epoch is a whole number from 0 on")
         _check_rows(self.disclosure, self.ratings, 2)
 
+    def _content(self) -> dict[str, Any]:
+        return {"disclosure": self.disclosure, "epoch": self.epoch, "ratings": self.ratings}
+
 
 @dataclass(frozen=True)
 class Scores(Message):
-    """(item, level, preference) of each item.
-
-    level        predicted micro-levels, before the attribute's own effect
-    preference   thousandths; lists are ranked by it, ties in the disclosure's order of items
-    """
+    """Scores of all items for one letter."""
 
     kind = "scores"
 
     disclosure: str
+    """Digest of the letter's disclosure."""
     scores: tuple[tuple[ItemId, int, int], ...]
+    """(item, predicted micro-levels before the attribute's own effect, preference in thousandths).
+    Lists are ranked by preference, ties in the disclosure's order of items."""
 
     def __post_init__(self) -> None:
         _check_rows(self.disclosure, self.scores, 3)
+
+    def _content(self) -> dict[str, Any]:
+        return {"disclosure": self.disclosure, "scores": self.scores}
 
 
 def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:
@@ -176,7 +194,7 @@ def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ..
 
 
 def liked_levels(levels: int) -> tuple[int, ...]:
-    """(levels,) what each whole level of a scale counts for, in tenths."""
+    """Weigh the whole levels of a scale: (levels,) tenths."""
     top = max(1, 2 * levels // 5)
     return (SHOWN,) * (levels - top) + (LIKED,) * top
 
@@ -188,18 +206,17 @@ class ItemTable(Message):
     Fitted in `training/item_weights.py`. It goes out with the consent of the people whose ratings
     it was fitted to, and protects none of them. A preference is a sum of products of whole numbers,
     so that two languages rank alike.
-
-    disclosure   digest of the disclosure whose items, in its order, the columns belong to
-    liked        what each whole level counts for, from the lowest level up
-    columns      for each item: numbers of other items, ascending, and their weights in 1/1000;
-                 no weights at all for an item that the table leaves out
     """
 
     kind = "item-table"
 
     disclosure: str
+    """Digest of the disclosure whose items, in its order, the columns belong to."""
     liked: tuple[int, ...]
+    """Weight of each whole level in tenths, from the lowest level up."""
     columns: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    """For each item the numbers of other items, ascending, and their weights in 1/1000; no weights
+    at all for an item that the table leaves out."""
 
     def __post_init__(self) -> None:
         require(type(self.disclosure) is str, "an item table names a disclosure")
@@ -215,14 +232,22 @@ class ItemTable(Message):
             whole = bounded and 0 not in weights
             require(whole, "an item has a weight for each item of its column")
 
+    def _content(self) -> dict[str, Any]:
+        return {"disclosure": self.disclosure, "liked": self.liked, "columns": self.columns}
+
     def rank(
         self, items: Sequence[ItemId], levels: Mapping[ItemId, int]
     ) -> list[tuple[ItemId, int]]:
-        """Unseen items with their preference in ten-thousandths, best first.
+        """Rank unseen items by their preference in ten-thousandths, best first.
 
-        items: those of the disclosure, in its order, which also orders ties. levels: the person's
-        own whole levels, from 0; unknown items count for nothing. Items that the table leaves out
-        come last, with preference 0. Raises ValueError for other items or levels than the table's.
+        Items that the table leaves out come last, with preference 0.
+
+        Args:
+            items: Items of the disclosure, in its order, which also orders ties.
+            levels: The person's own whole levels, from 0; unknown items count for nothing.
+
+        Raises:
+            ValueError: Items or levels are not the table's.
         """
         if len(items) != len(self.columns):
             raise ValueError("this item table was made for another disclosure")

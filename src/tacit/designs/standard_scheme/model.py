@@ -28,13 +28,14 @@ from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server, levels
 from tacit.designs.standard_scheme.settings import Settings, Variant
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import bin_of
-from tacit.designs.standard_scheme.training.people import level_size
+from tacit.designs.standard_scheme.training.people import PeopleHashes, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind
 from tacit.designs.standard_scheme.training.tables import make_disclosure
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders import inputs
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
+from tacit.recommenders.fits_in_process import CountedFit
 
 
 @dataclass(frozen=True)
@@ -42,57 +43,60 @@ class Exchange:
     """One list and the messages it took."""
 
     release: Release
+    """The letter that leaves the device."""
     scores: Scores
+    """What the recommender answers."""
     recommendations: Recommendations
+    """The list that the device makes."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StandardScheme:
     """Hide an attribute of the person who asks, by what their device sends.
 
-    attributes     names in `ratings.user_attributes`, each of two or more values
-    variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
-    release        what a device sends, a name in `disclosure.RELEASES`
-    profiles       what describes an item where stars are predicted: "latent" factors, explicit
-                   "features" (genres and years of `ratings.item_metadata`), or "latent+features"
-    factors        number of latent factors of an item
-    disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
-                   about items; infinity: exact statistics
-    contributions  most ratings that a person counts with, where that epsilon is finite
-    values         public values of attributes, by name; others are read off the consenting people,
-                   and a private disclosure is then proved on condition that they are public
-    edges          public edges of numeric attributes, by name, such as {"age": (25, 45)}: an
-                   attribute with many numbers is cut into bins; age is at 25 and 45 by default
-    service_sees_items   whether the service that asks for releases learns otherwise what people
-                   watched, bought, opened or rated; the sound variant is fitted where it does not
-    item_table     whether the consenting people agreed that `item_table_` is published, for lists
-                   on the device from true stars
-    epoch_length   seconds between two letters of a device, a day at least
-    aliases        as in `Disclosure`, old id to new one
-    random_state   of the factorisation and the cross-validation; no draw of a device and no
-                   privacy noise depends on it
-
-    Fitted: `fitted_`, all that was learned; `disclosure_`, what devices get; `server_`.
+    After a fit, `fitted_` is all that was learned, `disclosure_` what devices get, and `server_`
+    the recommender.
 
     Raises:
-        ConfigError: settings that cannot be.
-        PrivacyError: settings that would tell the attribute.
+        ConfigError: The settings cannot be.
+        PrivacyError: The settings would tell the attribute.
     """
 
     attributes: Sequence[str] = ("gender",)
+    """Names in `ratings.user_attributes`, each of two or more values."""
     variant: Variant = "sound"
+    """"sound", or "published": raw gaps, add-one smoothing and the patent's penalties."""
     release: str = "scheme+selection+rounding"
+    """What a device sends, a name in `disclosure.RELEASES`."""
     profiles: ProfileKind = "latent"
+    """What describes an item where stars are predicted: "latent" factors, explicit "features"
+    (genres and years of `ratings.item_metadata`), or "latent+features"."""
     factors: int = 20
+    """Number of latent factors of an item."""
     disclosure_epsilon: float = math.inf
+    """Nats per consenting person (add or remove), for all that devices get about items; infinity:
+    exact statistics."""
     contributions: int = 50
+    """Most ratings that a person counts with, where that epsilon is finite."""
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Public values of attributes, by name; others are read off the consenting people, and a
+    private disclosure is then proved on condition that they are public."""
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Public edges of numeric attributes, by name, such as {"age": (25, 45)}: an attribute with
+    many numbers is cut into bins; age is at 25 and 45 by default."""
     service_sees_items: bool | None = None
+    """Whether the service that asks for releases learns otherwise what people watched, bought,
+    opened or rated; the sound variant is fitted where it does not."""
     item_table: bool = False
+    """Whether the consenting people agreed that `item_table_` is published, for lists on the device
+    from true stars."""
     epoch_length: int = WEEK
+    """Seconds between two letters of a device, a day at least."""
     aliases: Mapping[Any, Any] = field(default_factory=dict)
+    """Old id to new one of items that were renamed, as in `Disclosure`."""
     random_state: int = 0
+    """Seed of the factorisation and the cross-validation; no draw of a device and no privacy noise
+    depends on it."""
 
     def __post_init__(self) -> None:
         self.attributes = tuple(self.attributes)
@@ -126,7 +130,9 @@ class StandardScheme:
 
         Args:
             ratings: with the attributes as `user_attributes`.
-            previous: the model that this one replaces.
+            previous: the model that this one replaces; None: what this object was fitted to before,
+                if anything. Its private disclosures count on the card, as do those of equal ratings
+                in this process.
 
         Raises:
             ConfigError: fewer than 50 of the people changed since `previous`, but not none: two
@@ -135,9 +141,13 @@ class StandardScheme:
                 release would tell the attribute on this scale.
             DataError: an attribute or the item features are missing.
         """
-        inputs.checked_ratings(ratings)
-        earlier = None if previous is None else previous.fitted_.people
-        self._hold(fitting.fit(self.settings, ratings, earlier))
+        ratings = inputs.as_ratings(ratings)
+        replaced = self if previous is None and hasattr(self, "fitted_") else previous
+        people: PeopleHashes | None = None
+        disclosures: tuple[CountedFit, ...] = ()
+        if replaced is not None:
+            people, disclosures = replaced.fitted_.people, replaced.fitted_.disclosures
+        self._hold(fitting.fit(self.settings, ratings, people, disclosures))
         return self
 
     def device(
@@ -146,10 +156,17 @@ class StandardScheme:
         memory: State | None = None,
         dice: bytes | Dice | None = None,
     ) -> Device:
-        """One person's device. Keep `memory` and the secret: two decisions on one item tell.
+        """Make one person's device.
 
-        dice: the account's secret, or where draws come from; by default a new secret. DataError
-        for an attribute or value that the disclosure does not name.
+        Keep the memory and the secret: two decisions about one item tell the attribute.
+
+        Args:
+            attributes: The person's values of the hidden attributes.
+            memory: What was decided before; by default nothing.
+            dice: The account's secret, or where draws come from; by default a new secret.
+
+        Raises:
+            DataError: The disclosure does not name such an attribute or value.
         """
         self._require_fit()
         memory = State(created=0) if memory is None else memory
@@ -184,8 +201,13 @@ class StandardScheme:
         return Exchange(release, scores, self.rank(scores, history, **wanted))
 
     def rank(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
-        """The list that a device makes of the scores of its last letter. wanted: as for
-        `recommend`."""
+        """Make the list that a device makes of the scores of its last letter.
+
+        Args:
+            scores: Scores for the letter.
+            history: The person's true stars.
+            wanted: Keywords of `recommend`.
+        """
         known = {item: preference for item, _, preference in scores.scores}
         preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
         return self._make_list(preferences, history, **wanted)
@@ -200,11 +222,11 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The n best unseen items for a person with this history.
+        """List the n best unseen items for a person with this history.
 
-        With `attributes` it is made from the obfuscated release, as a recommender far away would
-        make it. Without, it is made here from the true stars, and nothing would be sent. The model
-        keeps no person: a bare `user` gets the list of a person without ratings.
+        With `attributes` the list is made from the obfuscated release, as it is made for a device.
+        Without them it is made from the true stars, and nothing would be sent. The model keeps no
+        person: a bare `user` gets the list of a person without ratings.
         """
         self._require_fit()
         wanted: dict[str, Any] = {"user": user, "n": n}
@@ -229,14 +251,19 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The list that a device makes from true stars and the published item table alone;
-        PrivacyError where none is published."""
+        """Make the list that a device makes from true stars and the published item table alone.
+
+        Raises:
+            PrivacyError: No table is published.
+        """
         if self.item_table_ is None:
             raise PrivacyError(
                 "A list at the device needs the item table, which is published with the consent of "
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
-        n, levels, items = inputs.checked_n(n), self._levels(history), self.disclosure_.items
+        n = inputs.checked_n(n)
+        levels = self._levels(history)
+        items = self.disclosure_.items
         rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
         wanted = set(items if candidates is None else inputs.checked_ids(candidates, "candidates"))
         wanted -= {*history, *inputs.checked_ids(exclude, "exclude")}
@@ -270,7 +297,10 @@ class StandardScheme:
         """Cards of the people who obfuscate, and of those whose ratings train."""
         self._require_fit()
         return guarantees.cards(
-            self.settings, self.fitted_.measurements, self.fitted_.assumed_public
+            self.settings,
+            self.fitted_.measurements,
+            self.fitted_.assumed_public,
+            [disclosure.cost for disclosure in self.fitted_.disclosures],
         )
 
     def add_measurements(self, measurements: Sequence[Measurement]) -> None:
@@ -294,7 +324,9 @@ class StandardScheme:
         """Take this as what was fitted, and make the disclosure and the server of it."""
         settings = self.settings
         self.fitted_: fitting.Fitted = fitted
-        self.item_ids_, self.titles_, self.scale_ = fitted.item_ids, fitted.titles, fitted.scale
+        self.item_ids_ = fitted.item_ids
+        self.titles_ = fitted.titles
+        self.scale_ = fitted.scale
         self.disclosure_: Disclosure = make_disclosure(
             dict(fitted.tables),
             settings.rule_on(fitted.scale),

@@ -13,7 +13,7 @@ from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 
 
 def highest_level(n_levels: int) -> int:
-    """The highest whole level. n_levels: of the scale, 0 on a continuous one."""
+    """Compute the highest whole level of a scale with so many levels, 0 for a continuous one."""
     return n_levels - 1 if n_levels else CONTINUOUS_LEVELS
 
 

@@ -36,22 +36,22 @@ Ints = NDArray[np.int64]
 
 UNIT = 1000
 """Parts of 1 in which weights are stored."""
-AT_HOME, SERVED = LIKED * UNIT, 1000
-"""Parts of 1 in which a preference is given on the device, and by the recommender."""
+AT_HOME = LIKED * UNIT
+"""Parts of 1 in which a device gives a preference."""
+SERVED = 1000
+"""Parts of 1 in which the recommender gives a preference."""
 
 
 @dataclass(frozen=True)
 class Profiles:
-    """Item profiles, by which the recommender predicts stars, in levels.
-
-    intercepts   (items,) level of an item for a person about whom nothing is known
-    factors      (items, d) item profiles
-    ridge        penalty of a person's estimate
-    """
+    """Item profiles, by which the recommender predicts stars, in levels."""
 
     intercepts: Floats
+    """(items,) level of an item for a person about whom nothing is known."""
     factors: Floats
+    """(items, d) item profiles."""
     ridge: float
+    """Penalty of a person's estimate."""
 
     def estimate(self, released: sparse.csr_array) -> Floats:
         """(people, d) ridge estimates of a (people, items) CSR of released levels."""
@@ -66,16 +66,14 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Ease:
-    """Item-item weights and the order of items for a person about whom nothing is known.
-
-    weights      (items, items) CSC int64 in 1/1000; the column of an item left out is empty
-    popularity   (items,) place of each item by likes, 0 for the most liked
-    n_levels     whole levels of the scale
-    """
+    """Item-item weights and the order of items for a person about whom nothing is known."""
 
     weights: sparse.csc_array
+    """(items, items) CSC int64 in 1/1000; the column of an item left out is empty."""
     popularity: Ints
+    """(items,) place of each item by likes, 0 for the most liked."""
     n_levels: int
+    """Whole levels of the scale."""
 
     @property
     def has_weights(self) -> NDArray[np.bool_]:
@@ -83,10 +81,17 @@ class Ease:
         return np.asarray(np.diff(self.weights.indptr) > 0)
 
     def preferences(self, levels: sparse.csr_array, stars: Floats) -> Ints:
-        """(people, items) preferences in thousandths, for released (people, items) CSR levels.
+        """Compute preferences from what people show.
 
-        stars: (people, items) predicted levels. They order the items left out, below all others.
         Where a person shows no item that has weights, items are ordered by popularity.
+
+        Args:
+            levels: (people, items) CSR of released levels.
+            stars: (people, items) predicted levels; they order the items left out, below all
+                others.
+
+        Returns:
+            (people, items) thousandths.
         """
         has_weights = self.has_weights
         shown = weigh_levels(levels, self.n_levels)
@@ -106,7 +111,8 @@ class Ease:
 
     def table(self, disclosure: str) -> ItemTable:
         """Item table that devices rank with, for the disclosure with this digest."""
-        rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
+        rows = self.weights.indices.tolist()
+        weights = self.weights.data.tolist()
         columns = tuple(
             (tuple(rows[start:end]), tuple(weights[start:end]))
             for start, end in pairwise(self.weights.indptr.tolist())
@@ -131,7 +137,9 @@ class Server:
     """Answers releases made for one disclosure: levels from the profiles, preferences from EASE."""
 
     def __init__(self, disclosure: Disclosure, profiles: Profiles, ease: Ease) -> None:
-        self._disclosure, self._profiles, self._ease = disclosure, profiles, ease
+        self._disclosure = disclosure
+        self._profiles = profiles
+        self._ease = ease
 
     def score(self, release: Release) -> Scores:
         """Scores of every item; the device leaves out what its owner has seen.
@@ -139,7 +147,8 @@ class Server:
         Raises ValueError for a release that was made for another disclosure, or for items that the
         disclosure does not have.
         """
-        digest, items = self._disclosure.digest, self._disclosure.items
+        digest = self._disclosure.digest
+        items = self._disclosure.items
         number = self._disclosure.item_number
         if release.disclosure != digest:
             raise ValueError("the release was made for another disclosure: fetch the current one")

@@ -19,20 +19,32 @@ Floats = NDArray[np.float64]
 def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
     """* Equation (7) with min, where the patent prints max: min(1, min_c p_c / p_own).
 
-    p_own: (n,) for the person's own value; p_all: (values, n) for every value. Then
-    P(item shown | value) = min_c p_c for every value. The sound variant multiplies it with a cap
-    below 1, the same for every value, which changes nothing about that.
+    Then P(item shown | value) = min_c p_c for every value. The sound variant multiplies it with a
+    cap below 1, the same for every value, which changes nothing about that.
+
+    Args:
+        p_own: (n,) chance that an item is rated, for the person's own value.
+        p_all: (values, n) chances for every value.
+
+    Returns:
+        (n,) chances that a rated item is shown.
     """
     kept: Floats = np.minimum(1.0, p_all.min(axis=0) / p_own)
     return kept
 
 
 def quantile_coupling(own: Floats, target: Floats) -> Floats:
-    """(..., levels, levels) chances P(released | own star) that turn `own` into `target`.
+    """Monotone coupling of two distributions over the stars.
 
-    own, target: (..., levels) distributions over the stars. The monotone coupling: both are laid on
-    [0, 1) as intervals, and a star is released as whatever target interval lies over its own. A
-    star of chance 0 is released as itself: nobody gives it.
+    Both are laid on [0, 1) as intervals, and a star is released as whatever target interval lies
+    over its own. A star of chance 0 is released as itself: nobody gives it.
+
+    Args:
+        own: (..., levels) distribution of the true stars.
+        target: (..., levels) distribution of the released ones.
+
+    Returns:
+        (..., levels, levels) chances P(released | own star).
     """
     high_own, high_target = np.cumsum(own, axis=-1), np.cumsum(target, axis=-1)
     low_own, low_target = high_own - own, high_target - target

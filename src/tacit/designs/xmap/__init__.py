@@ -8,14 +8,14 @@ variant shares no mechanism with the paper.
 
 settings.py             every choice, checked once; catalogue.py: items and their domains
 model.py                `XMap`, the class that a user meets
-published.py            the published variant: the paper's four steps in their order
+published_variant.py    the published variant: the paper's four steps in their order
 baseliner.py            1: centred ratings, similarities of items
 extender.py             2: layers BB, NB, NN of each domain, X-SIM along meta-paths
 generator.py            3: images of source items, people's AlterEgos
 recommender.py          4: predictions from items or from people
 private_neighbours.py   4 with privacy: PNSA and PNCF
 voting_lists.py         lists of NX-Map; sparse_rows.py: lists of numbers as a sparse matrix
-sound.py                the sound variant: private lists of `tacit.profile_sums`
+sound_variant.py        the sound variant: private lists of `tacit.profile_sums`
 files.py                arrays of the published variant in model files
 guarantees.py           cards; theory.py: the paper's formulas
 commands.py             `tacit fit|plan|simulate|evaluate xmap`; serve.py: the demonstration

@@ -19,14 +19,12 @@ Floats = NDArray[np.float64]
 
 
 class Baseline(NamedTuple):
-    """Centred ratings of both domains.
-
-    table: (people, items) stars minus the person's mean.
-    raters: (items,) people who rated each item.
-    """
+    """Centred ratings of both domains."""
 
     table: Table
+    """(people, items) stars minus the person's mean."""
     raters: NDArray[np.int64]
+    """(items,) people who rated each item."""
 
 
 def make_baseline(stars: sparse.csr_array) -> Baseline:

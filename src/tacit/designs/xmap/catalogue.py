@@ -64,7 +64,8 @@ def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Cata
     Raises:
         ValueError: Items, titles or domains make no sense.
     """
-    items, names = header["items"], header["domains"]
+    items = header["items"]
+    names = header["domains"]
     titles = header["titles"] or [None] * len(items)
     kinds = {type(item) for item in items}
     if kinds not in ({int}, {str}) or len(set(items)) < len(items):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from tacit.design import (
     private_fit_summary,
     usefulness,
 )
+from tacit.designs.xmap.experiment.contenders import VARIANTS
 from tacit.designs.xmap.experiment.evaluation import Grid
-from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
@@ -35,6 +35,8 @@ MOST_NEIGHBOURS = 500
 
 @dataclass(frozen=True)
 class FitSettings(ExecutionOptions):
+    """Options of `tacit fit xmap`."""
+
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
     epsilon: float = option(EPSILON_HELP)
@@ -76,7 +78,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k, significance, alpha and pnsa are for the variant published only.
     """
-    from tacit.data.stored_ratings import show_progress
+    from tacit.data.domains import describe_features
+    from tacit.data.stored_ratings import catalogue_of, show_progress
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.settings import refuse_filter
 
@@ -89,7 +92,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if variant == "sound":
         refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(ExecutionOptions))
-    given = {name: value for name, value in vars(settings).items() if name not in own}
+    given = {name: value for name, value in asdict(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
     passes = 7 if settings.stars else 4
     if variant != "sound":
@@ -98,7 +101,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
         open_until.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
-    card, useful = model.guarantees()[0], usefulness(model)
+    card = model.guarantees()[0]
+    useful = usefulness(model)
     data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.settings_.source) or None,
@@ -118,7 +122,10 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
         "--history my_ratings.csv"
     )
-    return Result(data, (sentence,), after)
+    shown = [sentence]
+    if variant == "sound":
+        shown.append(describe_features(catalogue_of(ratings), settings.features))
+    return Result(data, tuple(shown), after)
 
 
 FIT = Command(FitSettings, fit, ratings=True)
@@ -126,6 +133,8 @@ FIT = Command(FitSettings, fit, ratings=True)
 
 @dataclass(frozen=True)
 class PlanSettings:
+    """Options of `tacit plan xmap`."""
+
     ratings: float = option("Ratings of everyone.", least=1)
     items: float = option("Items of the target domains; published: of all domains.", least=2)
     people: float = option("People with ratings.", least=2, flag="--people --users")
@@ -149,8 +158,14 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 PLAN = Command(PlanSettings, plan)
 
 
-PEOPLE, ITEMS, TOUR_EPSILON, FITS = 3000, 80, 3.0, 2
-"""Of the tour; TOUR_EPSILON: of its private model, for a whole profile."""
+PEOPLE = 3000
+"""Generated people of the tour."""
+ITEMS = 80
+"""Items of each of its domains."""
+TOUR_EPSILON = 3.0
+"""Nats of its private model, for a whole profile."""
+FITS = 2
+"""Fits that each of its attacks is measured on."""
 _LEGEND = (
     "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
     "differences over people."
@@ -159,6 +174,8 @@ _LEGEND = (
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Grid):
+    """Options of `tacit evaluate xmap`."""
+
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
     features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
@@ -191,8 +208,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         verdict,
     )
 
-    measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
-    asked = measured | {
+    of_grid = options_of(Grid)
+    measured = {name: value for name, value in asdict(settings).items() if name in of_grid}
+    parameters = measured | {
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
@@ -205,20 +223,25 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             first_seed=settings.seed,
             workers=settings.workers,
             progress=advance,
-            **asked,
+            **parameters,
         )
     pairs = []
-    for overlap in settings.overlaps if settings.similarities else ():
+    counted_overlaps = settings.overlaps if settings.similarities else ()
+    for overlap in counted_overlaps:
         split = cross_domain_split(
             ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
         )
         pairs.append({"overlap": overlap} | similarities_found(split.train, **domains))
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **asked)
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **parameters)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
     outcome = verdict(table)
+    data = table.to_dict()
+    if pairs:
+        data["similarities"] = pairs
+    data["manifest"] = made_with
     return Result(
-        table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
+        data,
         (
             f"{outcome.headline}. {outcome.sentence}",
             points(table),
@@ -306,7 +329,7 @@ SIMULATE = Command(SimulateSettings, simulate)
 
 
 def tour() -> Tour:
-    """Books to films, and the audit's attack on who was in the data."""
+    """Show books to films, and the audit's attack on who was in the data."""
     from tacit.auditing.attacks.membership import play
     from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.tables import GAMES
@@ -318,8 +341,12 @@ def tour() -> Tour:
     model = XMap(source="source", target="target", epsilon=TOUR_EPSILON).fit(ratings)
     books = [int(item) for item in ratings.item_ids[:3]]
     best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
-    read = {row.method: row.auc for game in GAMES for row in play(game, fits=FITS)[:1]}
-    without, private = read["nx-map"], read["x-map-sound"]
+    read: dict[str, float] = {}
+    for game in GAMES:
+        row = play(game, fits=FITS)[0]
+        read[row.method] = row.auc
+    without = read["nx-map"]
+    private = read["x-map-sound"]
     card = model.guarantees()[0]
     trial = list_trial(ratings, source="source", target="target", seed=1)
     ndcg = {

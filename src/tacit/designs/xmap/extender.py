@@ -45,7 +45,9 @@ class Extension:
     """The layers of both domains, and the edges that are kept between them."""
 
     source: DomainLayers
+    """Layers of the source domain."""
     target: DomainLayers
+    """Layers of the target domain."""
     stages: tuple[Stage, ...]
     """Edges from each layer to the next, in the order of `layers`."""
     targets: Numbers
@@ -54,7 +56,8 @@ class Extension:
     @property
     def layers(self) -> tuple[Numbers, ...]:
         """NN, NB, BB of the source, then BB, NB, NN of the target."""
-        source, target = self.source, self.target
+        source = self.source
+        target = self.target
         outward = (target.bridge, target.non_bridge, target.unconnected)
         return (source.unconnected, source.non_bridge, source.bridge, *outward)
 
@@ -64,7 +67,9 @@ class NeighbourSearch:
     """Find the neighbours of items among others, and leave out items that have none."""
 
     base: Baseline
+    """Ratings and similarities."""
     engine: Engine
+    """Computes similarities."""
     k: int
     """Neighbours that an item keeps in each neighbouring layer, by |similarity|."""
     significance: int
@@ -98,14 +103,16 @@ def extend(
 
     # BB: items with a neighbour in the other domain.
     source_across, target_across = search((sources, targets), (targets, sources))
-    source_bridge, target_bridge = source_across.of, target_across.of
+    source_bridge = source_across.of
+    target_bridge = target_across.of
 
     # NB: other items with a neighbour in BB of their own domain.
     source_nb_to_bb, target_nb_to_bb = search(
         (np.setdiff1d(sources, source_bridge), source_bridge),
         (np.setdiff1d(targets, target_bridge), target_bridge),
     )
-    source_non_bridge, target_non_bridge = source_nb_to_bb.of, target_nb_to_bb.of
+    source_non_bridge = source_nb_to_bb.of
+    target_non_bridge = target_nb_to_bb.of
 
     # NN: remaining items with a neighbour in NB; and what BB keeps in NB.
     source_rest = np.setdiff1d(sources, np.union1d(source_bridge, source_non_bridge))
@@ -116,7 +123,8 @@ def extend(
         (source_rest, source_non_bridge),
         (target_rest, target_non_bridge),
     )
-    source_unconnected, target_unconnected = source_nn_to_nb.of, target_nn_to_nb.of
+    source_unconnected = source_nn_to_nb.of
+    target_unconnected = target_nn_to_nb.of
 
     # What NB keeps in NN.
     source_nb_to_nn, target_nb_to_nn = search(
@@ -202,7 +210,8 @@ def _join_edges(
     values = np.concatenate([values_outward, values_back])
     edge = left.astype(np.int64) * (len(base.raters) + 1) + right
     _, first = np.unique(edge, return_index=True)  # each edge once, by left, then right
-    left, right = left[first], right[first]
+    left = left[first]
+    right = right[first]
     similar, raters_of_both, agreements = values[first].T
     raters_of_either = base.raters[left] + base.raters[right] - raters_of_both
     shares = agreements / np.maximum(1, raters_of_either)

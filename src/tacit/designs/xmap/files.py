@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, RatingScale
 from tacit.designs.xmap.catalogue import Catalogue
-from tacit.designs.xmap.published import PublishedModel, TargetModel
+from tacit.designs.xmap.published_variant import PublishedModel, TargetModel
 from tacit.designs.xmap.recommender import ItemNeighbours
 from tacit.designs.xmap.voting_lists import VotingTable
 from tacit.engine import Engine, Numbers

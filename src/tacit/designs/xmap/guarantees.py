@@ -32,7 +32,7 @@ def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) 
     Args:
         epsilon: What a user chose; the events come to it within rounding.
         delta: Probability that the bound of epsilon fails.
-        spent: The card of fitted lists; None: of a fit whose catalogue and scale are public.
+        spent: Card of the fitted lists; None before a fit, for a public catalogue and scale.
     """
     settings = profile_settings.Settings(epsilon=epsilon, delta=delta)
     lists = spent or profile_guarantees.card_before_fit(settings)
@@ -120,9 +120,12 @@ def _replacement(epsilon: float, images: int) -> Claim:
 
 
 def _sensitivity() -> Claim:
-    i, j = np.array([-1.0, -2, 2, -2]), np.array([-2.0, 1, -1, 1])
-    printed, true = theory.similarity_sensitivity(i, j), theory.largest_change(i, j)
-    a, b = np.array([2.0, 1.0, 2.0]), np.array([2.0, 1.0, math.nan])
+    i = np.array([-1.0, -2, 2, -2])
+    j = np.array([-2.0, 1, -1, 1])
+    printed = theory.similarity_sensitivity(i, j)
+    true = theory.largest_change(i, j)
+    a = np.array([2.0, 1.0, 2.0])
+    b = np.array([2.0, 1.0, math.nan])
     return Claim(
         "Theorem 2: no person changes a similarity by more than SS",
         "false: for centred ratings the products may be negative, and a person who rated only one "
@@ -162,12 +165,13 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
         )
         for people in (10, 100)
     )
-    whole = (
-        f"the k = {k} similarities of this model are drawn without noise: no epsilon"
-        if math.isinf(epsilon_prime)
-        else f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
-        f"{k * epsilon_prime / 2:.3g}"
-    )
+    if math.isinf(epsilon_prime):
+        whole = f"the k = {k} similarities of this model are drawn without noise: no epsilon"
+    else:
+        whole = (
+            f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
+            f"{k * epsilon_prime / 2:.3g}"
+        )
     return Claim(
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
@@ -202,11 +206,14 @@ def _utility() -> Claim:
 
 @cache
 def selection_loss(people: int, sensitivity: float | None = None) -> float:
-    """Exact log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
+    """Compute the log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
 
     `people` rate t_i and t_1 one above their means, as many t_i and t_2; one more rates t_i and
     t_1 two above their own mean, such as 5-5-1-1 among people of 4-4-2-2.
-    sensitivity: None for the printed SS.
+
+    Args:
+        people: How many rate t_i with t_1, and how many with t_2.
+        sensitivity: Sensitivity of every candidate; None for the printed SS.
     """
     odds = []  # logarithms of t_1 against t_2
     for present in (True, False):
@@ -222,9 +229,10 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
 
 
 def noise_scales(people: int) -> tuple[float, float]:
-    """Scales of PNCF's noise on the similarity of t_i and t_1, with one person and without.
+    """Compute the scales of PNCF's noise on one similarity, with one person and without.
 
-    people: how many rate t_i and each other item in the example of `selection_loss`.
+    Args:
+        people: As in the example of `selection_loss`.
     """
     present, absent = (
         theory.similarity_sensitivity(*_columns(people, there)[:2]) for there in (True, False)
@@ -233,7 +241,8 @@ def noise_scales(people: int) -> tuple[float, float]:
 
 
 def _columns(people: int, present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
-    ones, none = np.ones(people), np.full(people, np.nan)
+    ones = np.ones(people)
+    none = np.full(people, np.nan)
     extra = [2.0] if present else []
     missing = [math.nan] if present else []
     return (

@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.ratings import RatingScale
 from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.catalogue import keep_domains, read_catalogue_header
 from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
 from tacit.designs.xmap.settings import Kind, Pnsa, Settings, Variant, settings_from_header
-from tacit.designs.xmap.sound import SOUND_VERSION, make_sound_lists, read_sound_lists
+from tacit.designs.xmap.sound_variant import SOUND_VERSION, make_sound_lists, read_sound_lists
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
+from tacit.profile_sums.fits import Fit
 from tacit.profile_sums.model import PrivateLists
-from tacit.profile_sums.scoring import Reason
+from tacit.profile_sums.scoring import Reasons
 from tacit.recommenders import base, headers, inputs, public_facts
 from tacit.recommenders.base import Floats, History, HistoryTimes, Recommendations
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.published import PublishedModel
+    from tacit.designs.xmap.published_variant import PublishedModel
     from tacit.engine import Engine
     from tacit.randomness import Source
 
@@ -57,6 +57,9 @@ class XMap(base.ItemRecommender):
     published_: PublishedModel | None = None
     """What the published variant has learned."""
 
+    fits_: tuple[Fit, ...] = ()
+    """All fits of the sound variant that count, the last one last."""
+
     def __init__(
         self,
         *,
@@ -77,12 +80,22 @@ class XMap(base.ItemRecommender):
         features: Sequence[str] | None = None,
         stars: bool = False,
     ) -> None:
-        self.source, self.target, self.domain, self.engine = source, target, domain, engine
-        self.variant, self.recommender = variant, recommender
-        self.features, self.stars = features, stars
-        self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
-        self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
+        self.source = source
+        self.target = target
+        self.domain = domain
+        self.variant = variant
+        self.epsilon = epsilon
+        self.epsilon_prime = epsilon_prime
+        self.delta = delta
+        self.recommender = recommender
+        self.k = k
+        self.extender_k = extender_k
+        self.significance = significance
+        self.alpha = alpha
         self.pnsa = pnsa
+        self.engine = engine
+        self.features = features
+        self.stars = stars
         _ = self.settings  # refuses bad ones
 
     @property
@@ -105,6 +118,9 @@ class XMap(base.ItemRecommender):
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
         """Learn from everybody.
 
+        Earlier fits of the sound variant by this object, and of equal ratings in this process, are
+        on the card.
+
         Args:
             ratings: In memory or stored; their items have the metadata `domain`.
             draws: Where the published variant draws from; by default the operating system. Noise
@@ -114,7 +130,7 @@ class XMap(base.ItemRecommender):
             ConfigError: A parameter has no such value.
             DataError: A domain has no item, or a target has no rating.
         """
-        inputs.checked_ratings(catalogue_of(ratings))
+        ratings = inputs.as_ratings_source(ratings)
         settings = self.settings
         chosen, domains = keep_domains(ratings, settings)
         known = catalogue_of(chosen)
@@ -122,17 +138,24 @@ class XMap(base.ItemRecommender):
         if hasattr(self, "item_ids_"):
             del self.item_ids_  # a fit that fails leaves no fitted model
         if settings.variant == "sound":
-            self.sound_ = make_sound_lists(settings).fit(chosen)
+            lists = make_sound_lists(settings)
+            lists.is_clone = self.is_clone
+            self.sound_ = lists.fit_part(chosen, ratings, self.fits_)
+            self.fits_ = lists.fitted_.fits
         else:
-            from tacit.designs.xmap.published import fit_published
+            from tacit.designs.xmap.published_variant import fit_published
             from tacit.engine import Engine
             from tacit.randomness import secure
 
-            engine, source = self.engine or Engine(), draws or secure()
-            self.published_ = fit_published(chosen, domains, engine, source)
-        self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
-        self.titles_, self.taken_ = headers.titles_of(known), public_facts.facts_read_off(known)
-        self.settings_, self.item_ids_ = settings, known.item_ids
+            engine = self.engine or Engine()
+            self.published_ = fit_published(chosen, domains, engine, draws or secure())
+        self.settings_ = settings
+        self.catalogue_ = domains
+        self.people_ = known
+        self.scale_ = known.scale
+        self.titles_ = headers.titles_of(known)
+        self.taken_ = public_facts.facts_read_off(known)
+        self.item_ids_ = known.item_ids
         return self
 
     def recommend(
@@ -169,7 +192,8 @@ class XMap(base.ItemRecommender):
             )
         person = self.published_.read_person(user, history, history_times)
         left_out = {*person.history, *inputs.checked_ids(exclude, "exclude")}
-        scores, ids = self.published_.score(person), self.item_ids_
+        scores = self.published_.score(person)
+        ids = self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
         return made.with_titles(self.titles_)
 
@@ -220,7 +244,7 @@ class XMap(base.ItemRecommender):
 
     def explain(
         self, item: Any, user: Any = None, *, history: History | None = None, n: int = 3
-    ) -> tuple[Reason, ...]:
+    ) -> Reasons:
         """Name the own items and features that add most to an item's score, as `Private.explain`.
 
         It spends nothing. The published variant has no reasons.
@@ -231,18 +255,20 @@ class XMap(base.ItemRecommender):
         if item not in self._target_ids(None):
             raise DataError("no such item in a target domain", found=item)
         lists = self.sound_
-        return () if lists is None else lists.explain(item, user, history=history, n=n)
+        return Reasons() if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card: what other people get to see says this much about one person."""
+        """Return one card: how much the lists that others see say about one person."""
         self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            return (card_without_noise(settings.variant),)
-        if self.published_ is not None:
-            return (self.published_.card(),)
-        spent = self._sound_lists().guarantees()[0]
-        return (card_of_sound(settings.epsilon, settings.delta, spent),)
+            card = card_without_noise(settings.variant)
+        elif self.published_ is not None:
+            card = self.published_.card()
+        else:
+            spent = self._sound_lists().guarantees()[0]
+            card = card_of_sound(settings.epsilon, settings.delta, spent)
+        return public_facts.name_text_of_rows((card,), self.taken_)
 
     def __getstate__(self) -> dict[str, Any]:
         """Holds no person, as a file; PrivacyError for a user-based model."""
@@ -292,12 +318,13 @@ class XMap(base.ItemRecommender):
         model.catalogue_ = read_catalogue_header(header, model.settings_)
         model.item_ids_ = headers.ids_from_header(header["items"])
         model.titles_ = headers.titles_from_header(header)
-        model.scale_ = RatingScale(*header["scale"])
-        model.taken_ = tuple(header["taken"])
+        model.scale_ = headers.scale_from_header(header["scale"])
+        model.taken_ = headers.names_from_header(header["taken"])
         if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":
             model.sound_ = read_sound_lists(header, arrays, model.item_ids_, model.catalogue_)
+            model.fits_ = model.sound_.fitted_.fits
             return model
         from tacit.designs.xmap.files import read_published
         from tacit.engine import Engine

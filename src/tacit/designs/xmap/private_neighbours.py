@@ -140,7 +140,8 @@ def draw_neighbours(
         Numbers of neighbours, -1 where there are fewer, and noisy similarities; both
         (len(lists), k).
     """
-    k, budget = pnsa.k, pnsa.budget
+    k = pnsa.k
+    budget = pnsa.budget
     longest_list = max(len(candidates.numbers) for candidates in lists)
     shape = (len(lists), max(k, longest_list))
     exponents = np.full(shape, -np.inf)

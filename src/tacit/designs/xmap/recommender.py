@@ -168,8 +168,8 @@ class PeopleNeighbours:
     def predict(self, profile: Profiles, *_: object) -> Floats:
         """Predict (1, n_target) stars of one profile.
 
-        They are its own mean, or without ratings the items', plus how far the people like it are
-        from their own means.
+        Stars are the profile's own mean, plus the mean deviation of similar people from their own
+        means. A profile without ratings has the items' means in place of its own.
         """
         people, similarities = self.neighbours(profile)
         weight = self.support(profile)
@@ -197,7 +197,8 @@ class PeopleNeighbours:
 
     def _choose(self, profile: Profiles) -> tuple[Numbers, Floats]:
         """Draw people by PNSA, or take those of the largest positive cosines, ties by number."""
-        rated, deviations = profile.stars.indices, profile.deviations
+        rated = profile.stars.indices
+        deviations = profile.deviations
         everybody = measure_candidates(rated, deviations, self._columns, self._squares, 0)
         others = everybody.keep(~self._has_same_profile(profile.stars))
         if self.pnsa is None:
@@ -220,6 +221,7 @@ class PeopleNeighbours:
 
     @cached_property
     def _squares(self) -> Floats:
+        """(items,) sums of squares of each item's ratings."""
         columns = self._columns
         squares = np.bincount(columns.indices, columns.data**2, minlength=columns.shape[1])
         return squares.astype(np.float64)

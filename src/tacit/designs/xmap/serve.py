@@ -12,7 +12,12 @@ from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.xmap.model import XMap
 from tacit.service.demo_data import book_titles, film_titles
 
-PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12
+PEOPLE = 2000
+BOOKS = 100
+FILMS = 200
+RATINGS_EACH = 30
+"""Mean number of ratings of a person in each domain."""
+GENRES = 12
 EPSILON = 4.0
 """Nats for one person's whole profile, of the model that is served."""
 DELTA = 1e-6
@@ -22,6 +27,7 @@ _FIRST_BOOK = 1001
 
 
 def make_demo(folder: Path) -> str:
+    """Fit the demonstration's model into a folder; return its section of tacit.toml."""
     model = XMap(source="books", target="films", epsilon=EPSILON, delta=DELTA, stars=True)
     model.fit(population()).save(folder / "films.tacit")
     return """[models.films]
@@ -30,9 +36,9 @@ file = "films.tacit"
 
 
 def population() -> Ratings:
-    """Ratings of generated people; the catalogue is given, so that a fit reads nothing off them."""
+    """Generate ratings; their catalogue is given, so that a fit reads nothing off them."""
     made = generate_domains(
-        PEOPLE, (BOOKS, FILMS), float(EACH), pull=0.35, shift=20.0, labels=GENRES, seed=SEED
+        PEOPLE, (BOOKS, FILMS), float(RATINGS_EACH), pull=0.35, shift=20.0, labels=GENRES, seed=SEED
     )
     numbers = [*range(_FIRST_BOOK, _FIRST_BOOK + BOOKS), *range(1, FILMS + 1)]
     titles = dict(zip(numbers, [*book_titles(BOOKS), *film_titles(FILMS)], strict=True))

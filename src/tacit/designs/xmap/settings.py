@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Adjacency
+from tacit.recommenders.header_types import check_types
 
 Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
@@ -79,9 +80,10 @@ class Settings:
         if self.features is not None:
             message = "features are names of item metadata"
             object.__setattr__(self, "features", _names(self.features, message))
+        parameters = asdict(self)
         for kind, number, noun, names in _NUMBERS:
             for name in names:
-                value = getattr(self, name)
+                value = parameters[name]
                 if value is None and name == "epsilon_prime":
                     continue
                 if isinstance(value, bool) or not isinstance(value, kind):
@@ -139,20 +141,22 @@ class Settings:
 
     @property
     def user_based(self) -> bool:
+        """Whether the recommender is user-based."""
         return self.recommender == "user-based"
 
     @property
     def for_neighbours(self) -> float:
-        """epsilon' of the published recommender; without one, epsilon."""
+        """Nats epsilon' of the published recommender; without one, epsilon."""
         return self.epsilon if self.epsilon_prime is None else self.epsilon_prime
 
     @property
     def budget(self) -> float | None:
-        """epsilon' of PNSA and PNCF; None without noise."""
+        """Nats epsilon' of PNSA and PNCF; None without noise."""
         return None if math.isinf(self.for_neighbours) else self.for_neighbours
 
     @property
     def noiseless(self) -> bool:
+        """Whether nothing is drawn with noise."""
         return math.isinf(self.epsilon) and (self.variant == "sound" or self.budget is None)
 
     @property
@@ -177,7 +181,9 @@ def _names(given: object, message: str) -> tuple[str, ...]:
 
 
 def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
-    """Read what `to_header` wrote, as keywords of `XMap`."""
+    """Read what `to_header` wrote, as keywords of `XMap`; ValueError for other types."""
+    finite = {name: 1.0 if value == "inf" else value for name, value in header.items()}
+    check_types(Settings, finite)
     return {name: math.inf if value == "inf" else value for name, value in header.items()}
 
 

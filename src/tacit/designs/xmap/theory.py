@@ -104,7 +104,7 @@ def uncut_truncation(
 def truncation(
     kth: float, k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
+    """Width w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
 
     Args:
         kth: Sim_k, the k-th largest similarity. Below 0 it is w itself, as printed.
@@ -203,7 +203,7 @@ def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
 
 
 def _times_around(rate: float) -> Floats:
-    """(times,) moments that part the distribution of one clock, or of a few, into small steps."""
+    """Choose (times,) at which to integrate, close together where a clock of this rate rings."""
     shares = np.linspace(0, 1, _TIMES // 2, endpoint=False)
     times = np.concatenate([-np.log1p(-shares), np.geomspace(1e-9, 60, _TIMES // 2)])
     return np.unique(times) / rate

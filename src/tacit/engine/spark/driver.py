@@ -32,7 +32,7 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import item_without_ratings
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, columns_among
-from tacit.data.tables.cleaning import arrow_of, ids_of
+from tacit.data.tables.cells import arrow_of, ids_of
 from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import Block, Rows
-from tacit.data.tables.cleaning import arrow_of
+from tacit.data.tables.cells import arrow_of
 from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, DataError
 
@@ -181,7 +181,7 @@ def prepare_blocks(
     hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
-    for block in rows.to_block(width, ordered=False).parts(BLOCK_ROWS):
+    for block in rows.to_block(width).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
         seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         cells = [block.offsets.tobytes(), block.items.tobytes(), block.values.tobytes()]
@@ -204,7 +204,7 @@ def make_lists(
         return
     rows, users = _rows(table, used)
     users, named, start = _shorten_text(users), pa.array(of_lists.tolist()), 0
-    for block in rows.to_block(width, ordered=False).parts(BLOCK_ROWS):
+    for block in rows.to_block(width).parts(BLOCK_ROWS):
         found = make(block.to_ratings(width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,16 +34,24 @@ from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.people import people_between, read_profiles
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums import counts as counts_module
-from tacit.profile_sums.sums import item_tastes, star_factors
+from tacit.profile_sums.sums import item_tastes, popular_counts, star_factors
 from tacit.profile_sums.sums.counts import (  # before they are replaced
     Counts,
+    CountTable,
+    make_counts,
     profile_centre,
-    release_counts,
+    release_count_table,
     sum_counts,
 )
-from tacit.profile_sums.sums.item_tastes import sum_item_tastes  # before it is replaced
+from tacit.profile_sums.sums.item_tastes import (  # before they are replaced
+    ItemQuery,
+    choose_query,
+    sum_item_tastes,
+)
 from tacit.profile_sums.sums.moment import people_tastes
+from tacit.profile_sums.sums.popular_counts import PopularTable, release_popular_counts
 from tacit.profile_sums.sums.top_items import release_top_items
+from tacit.profile_sums.usefulness import popular_above_noise
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,6 +69,7 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
         centre: ProfileCentre,
         features: FeatureTables,
         directions: Floats,
+        query: ItemQuery,
         mechanism: SumRelease,
         settings: Settings,
     ) -> Ints:
@@ -68,13 +77,15 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
         tables = []
         for u in range(len(people.offsets) - 1):
             person = people_between(people, u, u + 1)
-            tables.append(sum_item_tastes(person, centre, features, directions, exact, settings))
+            own = sum_item_tastes(person, centre, features, directions, query, exact, settings)
+            tables.append(own)
         return add_tables(tables, mechanism)
 
     return {item_tastes: {"sum_item_tastes": total}}
 
 
 def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Clip each row of a table by itself."""
     total = mechanism.zero_table()
     for table in tables:
         total += np.array([mechanism.clip_table(row) for row in table])
@@ -91,6 +102,7 @@ def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Scale everybody's tables by the longest of them."""
     lengths = [float(np.linalg.norm(table)) for table in tables]
     share = mechanism.norm / max([mechanism.norm, *lengths])
     total = mechanism.zero_table()
@@ -109,23 +121,43 @@ def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) ->
     return total
 
 
-def show_people_to_centre(centre: Callable[..., ProfileCentre]) -> Fault:
-    """Plant a step after the counts that gets to see the people."""
+def add_counts_beside_clip(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Clip tastes at the whole norm, and add the column of counts to them."""
+    total = mechanism.zero_table()
+    for table in tables:
+        total[:, :-1] += mechanism.clip_table(table[:, :-1] * 100)  # as long as it may be
+        total[:, -1] += mechanism.clip_table(table[:, -1])
+    return total
+
+
+def divide_by_most_likes(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Divide likes by the root of the largest number that anybody has; without tastes."""
+    likes = [np.count_nonzero(table[:, -1]) for table in tables]
+    total = mechanism.zero_table()
+    for own, table in zip(likes, tables, strict=True):
+        table[:, :-1] = 0
+        total += mechanism.clip_table(table * math.sqrt(own / max(likes)))
+    return total
+
+
+def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
+    """Plant a step of the release that gets to see the people, as its first argument."""
     seen: list[Profiles] = []
 
-    def keep_people(people: Profiles, *arguments: Any) -> Counts:
+    def keep_people(people: Profiles, *arguments: Any) -> CountTable:
         seen[:] = [people]
-        return release_counts(people, *arguments)
+        return release_count_table(people, *arguments)
 
-    def centre_of_people(*arguments: Any) -> ProfileCentre:
-        return centre(seen[0], *arguments)
+    def with_people(*arguments: Any) -> Any:
+        return fault(seen[0], *arguments)
 
-    return {release: {"release_counts": keep_people, "profile_centre": centre_of_people}}
+    return {release: {"release_count_table": keep_people, step: with_people}}
 
 
 def centre_at_true_mean(
     people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
 ) -> ProfileCentre:
+    """Centre profiles at the true mean of tastes, which nobody released."""
     centre = profile_centre(counts, features, settings)
     tastes = people_tastes(people, centre, features.context)
     return centre._replace(mean=centre.mean + tastes.mean(axis=0))
@@ -134,10 +166,12 @@ def centre_at_true_mean(
 def centre_by_true_counts(
     people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
 ) -> ProfileCentre:
+    """Centre profiles by the counts before noise."""
     return profile_centre(true_counts(people, counts), features, settings)
 
 
 def true_counts(people: Profiles, counts: Counts) -> Counts:
+    """Return the counts before noise."""
     likes = np.bincount(people.likes, minlength=len(counts.targets)).astype(float)
     if people.one_domain:
         used = likes
@@ -147,11 +181,30 @@ def true_counts(people: Profiles, counts: Counts) -> Counts:
 
 
 def top_items_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> Any:
+    """Choose the top items by the counts before noise."""
     return release_top_items(people, true_counts(people, counts), *arguments)
 
 
+def head_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> ItemQuery:
+    return choose_query(true_counts(people, counts), *arguments)
+
+
+def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -> float:
+    likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
+    return popular_above_noise(likes / (len(people.offsets) - 1), deviation)
+
+
+def count_popular_items_with_one_charge(
+    people: Profiles, counts: Counts, noises: list[float], settings: Settings
+) -> PopularTable:
+    """Draw each of the later counts with the noise of all of them together."""
+    noise = combined_noise(noises)
+    return release_popular_counts(people, counts, [noise] * len(noises), settings)
+
+
 def divide_by_true_number(people: Profiles, *arguments: Any) -> Counts:
-    return replace(release_counts(people, *arguments), people=float(len(people.offsets) - 1))
+    """Divide by the true number of people."""
+    return replace(make_counts(*arguments), people=float(len(people.offsets) - 1))
 
 
 def add_presence_after_clip(
@@ -172,15 +225,18 @@ def add_presence_after_clip(
 
 
 def read_likes_above_mean(ratings: Ratings, sides: Any, _: float, other_weight: float) -> Profiles:
+    """Take what is above the mean of all stars for a like."""
     return read_profiles(ratings, sides, float(ratings.values.mean()), other_weight)
 
 
 def read_without_rare_items(ratings: Ratings, *arguments: Any) -> Profiles:
+    """Leave out items that few people rated."""
     often = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
     return read_profiles(ratings.where(often[ratings.items]), *arguments)
 
 
 def double_clip(mechanism: SumRelease) -> ClipRule:
+    """Clip at twice the norm that is charged."""
     return ClipRule(2 * mechanism.norm, mechanism.resolution, 4 * mechanism.squared_norm)
 
 
@@ -191,6 +247,7 @@ def forget_shares(settings: Settings) -> list[float]:
 
 _TASTE = World("taste", False)
 _TOP_ITEMS = World("top-items", False)
+_POPULARITY = World("auto", False)
 _FACTORS = World("taste", False, stars=True, factors=True)
 
 
@@ -205,11 +262,13 @@ class PlantedBug:
     tool: Tool = "grey-box"
     epsilon: float = EPSILON
     rule_of: RuleOf | None = None
+    conditions: Fault = field(default_factory=dict)
+    """Values replaced in the faulty and in the shipped fit alike, so that the fault can show."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Whether a whole fit loses more than it claims, or a sum more than its own event."""
         fault = self.fault if bug else {}
-        with plant(fault):
+        with plant(self.conditions), plant(fault):
             noise = answer_sampler(factors=self.world.factors)
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = replays(self.world.fit, tables, noise)
@@ -226,17 +285,30 @@ HALF_SIGMA_BESIDE: Fault = {
     GramRelease: {"sigma_off_diagonal": property(lambda mechanism: mechanism.sigma / 2)}
 }
 """Half of sigma, where its root of a half is due."""
+SMALL_HEADS: Fault = {
+    item_tastes: {"LEAST_HEAD": 8, "HEAD_FACTOR": 0.1},
+    popular_counts: {"LEAST_POPULAR_HEAD": 8},
+}
+"""Heads that leave items out, also among few items."""
+COUNTS_BESIDE_CLIP = replace_item_sum(add_counts_beside_clip)
+TASTES_AROUND_TRUE_MEAN = show_people_after_counts("profile_centre", centre_at_true_mean)
+DAMPED_BY_TRUE_COUNTS = show_people_after_counts("profile_centre", centre_by_true_counts)
+HEAD_BY_TRUE_COUNTS = show_people_after_counts("choose_query", head_by_true_counts)
+GATE_BY_TRUE_COUNTS = show_people_after_counts("popular_above_noise", popular_by_true_counts)
+POPULAR_COUNTS_WITH_ONE_CHARGE: Fault = {
+    release: {"release_popular_counts": count_popular_items_with_one_charge}
+}
 BUGS = (
     PlantedBug("each row clipped, not the person's table", replace_item_sum(clip_each_row)),
     PlantedBug("two sums with one charge", replace_item_sum(clip_mean_row_apart)),
-    PlantedBug("tastes around the true mean", show_people_to_centre(centre_at_true_mean)),
+    PlantedBug("tastes around the true mean", TASTES_AROUND_TRUE_MEAN),
     PlantedBug("half the noise beside the diagonal", HALF_SIGMA_BESIDE),
     PlantedBug("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
-    PlantedBug("items damped by true counts", show_people_to_centre(centre_by_true_counts)),
+    PlantedBug("items damped by true counts", DAMPED_BY_TRUE_COUNTS),
     PlantedBug("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),
     PlantedBug(
         "divided by the true number of people",
-        {release: {"release_counts": divide_by_true_number}},
+        show_people_after_counts("make_counts", divide_by_true_number),
     ),
     PlantedBug(
         "everybody scaled by the longest table",
@@ -248,6 +320,21 @@ BUGS = (
         {counts_module: {"sum_counts": add_presence_after_clip}},
     ),
     PlantedBug("each sum with the noise of the whole budget", SHARES_FORGOTTEN),
+    PlantedBug("likes of the head added beside the clip", COUNTS_BESIDE_CLIP),
+    PlantedBug(
+        "the head of sum 3 by true counts",
+        HEAD_BY_TRUE_COUNTS,
+        conditions=SMALL_HEADS,
+    ),
+    PlantedBug(
+        "likes over the most that anybody has",
+        replace_item_sum(divide_by_most_likes),
+        "likes everything",
+    ),
+    PlantedBug("the gate by true counts", GATE_BY_TRUE_COUNTS, world=_POPULARITY),
+    PlantedBug(
+        "three later counts with one charge", POPULAR_COUNTS_WITH_ONE_CHARGE, world=_POPULARITY
+    ),
     PlantedBug(
         "likes above the mean of all", {fitted_lists: {"read_people": read_likes_above_mean}}
     ),

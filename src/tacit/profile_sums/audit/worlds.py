@@ -1,6 +1,7 @@
 """Small tables with and without one person, and whole fits of them.
 
-The claim is audited in both modes, in one domain and across two. The noisy number of people is
+The claim is audited in every mode, in one domain and across two; 'auto' comes to popularity among
+so few people. The noisy number of people is
 given by the auditor, for 40 people alone would end a fit after its first sum; and clips are small
 enough to bind in so small a world. Both leave every rule of the fit as it is shipped.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class TightClips(PrivateLists):
 
     @property
     def settings(self) -> Settings:
+        """Settings of the base world, with clips that nearly everybody reaches."""
         return replace(
             super().settings,
             moment_clip=_TIGHT_CLIP,
@@ -79,6 +81,7 @@ class World:
 
     @property
     def name(self) -> str:
+        """Name of the world."""
         domains = "across domains" if self.across else "one domain"
         if self.factors:
             return f"private, {self.mode}, {domains}, with factors of stars"
@@ -102,7 +105,8 @@ class World:
 def released_numbers(model: PrivateLists) -> dict[str, NDArray[Any]]:
     """Arrays of the model file, and the released numbers of its header."""
     released = model.released_
-    people = np.array([released.usefulness.people, released.deviation])
+    usefulness = released.usefulness
+    people = np.array([usefulness.people, released.deviation, usefulness.popular])
     return {**model.parts()[1], "people": people}
 
 
@@ -113,6 +117,8 @@ def all_worlds(recommender: type[PrivateLists]) -> tuple[World, ...]:
         World("taste", True, recommender=recommender),
         World("top-items", False, recommender=recommender),
         World("top-items", True, recommender=recommender),
+        World("auto", False, recommender=recommender),
+        World("auto", True, recommender=recommender),
         World("taste", True, stars=True, recommender=recommender),
         World("taste", False, stars=True, factors=True, recommender=recommender),
     )
@@ -151,13 +157,14 @@ def make_ratings(rows: Sequence[Stars]) -> Ratings:
     )
 
 
-def answer_sampler(seed: int = 0, *, factors: bool = False) -> Answer:
+def answer_sampler(seed: int = 0, *, factors: bool = False, items: int = ITEMS) -> Answer:
     """Answer for the sampler with a hundredth of the noise, and a first sum of 400 people.
 
     Args:
         seed: Of the noise.
         factors: Whether the first sum says so many people, and the Gram matrix of stars is so
             large, that stars have factors.
+        items: Items of all domains together: the first sum has an entry for each, and one more.
     """
     draws = np.random.default_rng(seed)
     people = _ANSWERED_MANY_PEOPLE if factors else _ANSWERED_PEOPLE
@@ -166,7 +173,7 @@ def answer_sampler(seed: int = 0, *, factors: bool = False) -> Answer:
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         noise = np.rint(draws.normal(0, call.scale / 100, call.values.shape)).astype(np.int64)
         answered = call.values + noise
-        is_counts = answered.ndim == 2 and answered.shape[1] == 1  # they alone have one column
+        is_counts = answered.shape == (items + 1, 1)
         if is_counts:
             answered[-1] = int(people * Settings().presence / resolution)
         if factors and answered.shape == (ITEMS * (ITEMS - 1) // 2,):
@@ -183,17 +190,19 @@ def largest_share_used(world: World, moves: Sequence[float]) -> float:
         world: The way to fit.
         moves: How far each draw moves with the person, over its noise.
     """
-    draws_per_sum = _draws_per_sum(world)
-    ends = np.cumsum((0, *draws_per_sum))
+    draws = draws_per_sum(world)
+    ends = np.cumsum((0, *draws))
     mu_squared = [sum(move**2 for move in moves[a:b]) for a, b in pairwise(ends)]
     noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
     return max(float(mu2 * noise**2) for mu2, noise in zip(mu_squared, noises, strict=True))
 
 
-def _draws_per_sum(world: World) -> tuple[int, ...]:
+def draws_per_sum(world: World) -> tuple[int, ...]:
     """Draws of each sum: a Gram matrix has two, beside the diagonal and on it."""
-    if world.mode == "taste":
-        lists: tuple[int, ...] = (1, 2, 1, 1)
+    if world.mode == "auto":  # popularity
+        lists: tuple[int, ...] = (1, 1, 1, 1)
+    elif world.mode == "taste":
+        lists = (1, 2, 1, 1)
     else:
         lists = (1, 2, 2, 1 if world.across else 2)
     if not world.stars:
@@ -201,7 +210,19 @@ def _draws_per_sum(world: World) -> tuple[int, ...]:
     return (*lists, 1, 2 if world.factors else 1, 1)
 
 
-def audit_line(world: World) -> AuditedClaim:
+class FittedWorld(Protocol):
+    """One way to fit, once or several times."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def factors(self) -> bool: ...
+
+    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]: ...
+
+
+def audit_line(world: FittedWorld) -> AuditedClaim:
     """Replay one way to fit for every person who is added or removed."""
     checks = []
     for name, person in PERSONS.items():

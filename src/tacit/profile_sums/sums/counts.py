@@ -33,6 +33,18 @@ FEWEST_PEOPLE = 50
 
 
 @dataclass(frozen=True, eq=False)
+class CountTable:
+    """The release of sum 1 as it was drawn."""
+
+    values: Floats
+    """(context items + target items + 1,) noisy sums, the number of people last."""
+    context_items: int
+    """How many entries context items have of their own; 0 in one domain."""
+    deviation: float
+    """Standard deviation of the noise in each entry."""
+
+
+@dataclass(frozen=True, eq=False)
 class Counts:
     """The release of sum 1, as shares of people; unbiased, so that some may be negative."""
 
@@ -46,11 +58,21 @@ class Counts:
     """Noisy number of people, 1 or more."""
     too_few: bool
     """Whether there are too few people for further sums."""
+    deviations_of_new: Floats | None = None
+    """(target items,) standard deviation of each share where a plan has new items; None: all have
+    `deviation`."""
+
+    @property
+    def target_deviations(self) -> Floats:
+        """(target items,) standard deviation of the noise in each share of likes."""
+        if self.deviations_of_new is not None:
+            return self.deviations_of_new
+        return np.full(len(self.targets), self.deviation)
 
     @property
     def means(self) -> Floats:
         """(target items,) shares for serving: at least half the noise."""
-        return np.maximum(self.targets, self.deviation / 2)
+        return np.maximum(self.targets, self.target_deviations / 2)
 
     @property
     def floored_context(self) -> Floats:
@@ -65,6 +87,7 @@ def unit_share(settings: Settings, *, one_domain: bool) -> float:
 
 
 def counts_mechanism(entries: int, noise: float) -> SumRelease:
+    """Return the mechanism of the counts, at norm 1."""
     return SumRelease(noise, entries, norm=1.0, resolution=resolution_for(1.0))
 
 
@@ -78,9 +101,9 @@ def sum_counts(
     return total
 
 
-def release_counts(
+def release_count_table(
     people: People, context_items: int, target_items: int, noise: float, settings: Settings
-) -> Counts:
+) -> CountTable:
     """Release sum 1.
 
     Args:
@@ -94,17 +117,23 @@ def release_counts(
     mechanism = counts_mechanism(own_entries + target_items + 1, noise)
     add = partial(sum_counts, context_items=own_entries, mechanism=mechanism, settings=settings)
     released = mechanism.add_noise(people.total(add))[:, 0]
-    noisy_people = float(released[-1]) / settings.presence
-    fewest = FEWEST_PEOPLE if noise else 1
+    return CountTable(released, own_entries, mechanism.deviation)
+
+
+def make_counts(table: CountTable, settings: Settings) -> Counts:
+    """Divide the released sum by the noisy number of people: post-processing."""
+    noisy_people = float(table.values[-1]) / settings.presence
+    fewest = FEWEST_PEOPLE if table.deviation else 1
     n_people = max(noisy_people, float(fewest))
-    scale = unit_share(settings, one_domain=people.one_domain) * n_people
-    shares = released[:-1] / scale
+    scale = unit_share(settings, one_domain=not table.context_items) * n_people
+    shares = table.values[:-1] / scale
+    targets = shares[table.context_items :]
     return Counts(
-        context=shares if people.one_domain else shares[:context_items],
-        targets=shares[own_entries:],
-        deviation=mechanism.deviation / scale,
+        context=shares[: table.context_items] if table.context_items else targets,
+        targets=targets,
+        deviation=table.deviation / scale,
         people=n_people,
-        too_few=noise > 0 and noisy_people <= FEWEST_PEOPLE,
+        too_few=table.deviation > 0 and noisy_people <= FEWEST_PEOPLE,
     )
 
 

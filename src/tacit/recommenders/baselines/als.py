@@ -15,8 +15,8 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, MissingExtra
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import ListBaseline, like_matrix
-from tacit.recommenders.headers import Arrays, read_array
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.headers import Arrays, read_floats
+from tacit.recommenders.inputs import as_ratings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,7 +52,7 @@ class ALS(ListBaseline):
 
     def fit(self, ratings: Ratings) -> ALS:
         """Learn item factors; MissingExtra without the package `implicit`."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         try:
             from implicit.als import AlternatingLeastSquares
         except ImportError:
@@ -74,8 +74,10 @@ class ALS(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        """Scores F p, with (F'F + (weight - 1) L'L + regularization I) p = weight L'1 and L the
-        factors of the person's likes."""
+        """Return the scores F p, F the items' factors and L those of the person's likes.
+
+        p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
+        """
         liked = self.item_factors_[self._likes(history).indices]
         normal = self.item_factors_.T @ self.item_factors_ + (self.weight - 1) * (liked.T @ liked)
         normal[np.diag_indices(len(normal))] += self.regularization
@@ -87,4 +89,4 @@ class ALS(ListBaseline):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
-        self.item_factors_ = read_array(arrays, "factors", len(self.item_ids_), self.factors)
+        self.item_factors_ = read_floats(arrays, "factors", len(self.item_ids_), self.factors)

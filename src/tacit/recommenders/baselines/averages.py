@@ -14,7 +14,7 @@ from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Baseline, history_row
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, read_floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class ItemMean(Baseline):
         return {"means": self.means_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.means_ = read_array(arrays, "means", len(self.item_ids_))
+        self.means_ = read_floats(arrays, "means", len(self.item_ids_))
 
 
 class UserAverage(Baseline):
@@ -76,7 +76,7 @@ class UserAverage(Baseline):
         return {"overall": self.overall_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.overall_ = read_array(arrays, "overall", 1)
+        self.overall_ = read_floats(arrays, "overall", 1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -118,7 +118,7 @@ class UserItemMean(Baseline):
         return {"means": self.means_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.means_ = read_array(arrays, "means", len(self.item_ids_))
+        self.means_ = read_floats(arrays, "means", len(self.item_ids_))
 
 
 def _check_damping(damping: float) -> None:

@@ -14,15 +14,18 @@ from tacit import container
 from tacit.data.domains import ratings_in_domain
 from tacit.data.ratings import Column, Ratings
 from tacit.recommenders.base import Floats, History, ItemRecommender
+from tacit.recommenders.header_types import make_from_header
 from tacit.recommenders.headers import (
     Arrays,
     ids_from_header,
     items_to_header,
-    read_array,
+    number_from_header,
+    read_floats,
+    read_places,
     titles_from_header,
     titles_of,
 )
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.inputs import as_ratings
 
 
 class Baseline(ItemRecommender):
@@ -35,7 +38,7 @@ class Baseline(ItemRecommender):
 
     def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
         """Take over the items of the ratings, or those of one domain; give their ratings."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         chosen = ratings if domain is None else ratings_in_domain(ratings, domain)
         self.item_ids_ = chosen.item_ids
         self.people_ = chosen
@@ -70,7 +73,7 @@ class Baseline(ItemRecommender):
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Make the model of a checked file; ValueError where its parts do not fit together."""
-        model = cls(**header["settings"])
+        model = make_from_header(cls, header["settings"])
         model.titles_ = titles_from_header(header)
         model.item_ids_ = ids_from_header(header["items"])
         model._restore(header, arrays)
@@ -100,7 +103,7 @@ class ListBaseline(Baseline):
         return {"liked_from": self.liked_from_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.liked_from_ = float(header["liked_from"])
+        self.liked_from_ = number_from_header(header["liked_from"])
 
 
 def like_matrix(ratings: Ratings, *, other_weight: float = 0.0) -> sparse.csr_array:
@@ -161,9 +164,9 @@ def matrix_from_arrays(
         height: Number of its rows; None: any.
         width: Number of its columns.
     """
-    offsets = read_array(arrays, f"{name} offsets", None)
-    columns = read_array(arrays, f"{name} columns", None)
-    values = read_array(arrays, f"{name} values", None)
+    columns = read_places(arrays, f"{name} columns", width)
+    offsets = read_places(arrays, f"{name} offsets", len(columns) + 1)
+    values = read_floats(arrays, f"{name} values", len(columns))
     matrix = sparse.csr_array((values, columns, offsets), shape=(len(offsets) - 1, width))
     matrix.check_format(full_check=True)
     if height not in (None, matrix.shape[0]):

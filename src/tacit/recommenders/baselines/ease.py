@@ -22,8 +22,8 @@ from tacit.recommenders.baselines.baseline import (
     like_matrix,
     like_rows,
 )
-from tacit.recommenders.headers import Arrays, read_array
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.headers import Arrays, read_floats, read_places
+from tacit.recommenders.inputs import as_ratings
 
 MOST_ITEMS = 30_000
 """Items at most, for each pair of which a number is held."""
@@ -51,7 +51,7 @@ class EASE(ListBaseline):
 
     def fit(self, ratings: Ratings) -> EASE:
         """Solve one regression of each item on all others."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         _refuse_many_items(ratings.n_items)
         self._learn_items(ratings)
         with threadpool_limits(1):
@@ -68,7 +68,7 @@ class EASE(ListBaseline):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
         items = len(self.item_ids_)
-        self.weights_ = read_array(arrays, "weights", items, items)
+        self.weights_ = read_floats(arrays, "weights", items, items)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,10 +123,11 @@ class Ridge(ListBaseline):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
-        self.source_places_ = read_array(arrays, "from", None)
-        self.target_places_ = read_array(arrays, "to", None)
+        items = len(self.item_ids_)
+        self.source_places_ = read_places(arrays, "from", items)
+        self.target_places_ = read_places(arrays, "to", items)
         shape = len(self.source_places_), len(self.target_places_)
-        self.weights_ = read_array(arrays, "weights", *shape)
+        self.weights_ = read_floats(arrays, "weights", *shape)
 
 
 def _check_penalty(penalty: float) -> None:

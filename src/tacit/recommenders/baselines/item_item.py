@@ -20,7 +20,7 @@ from tacit.recommenders.baselines.baseline import (
     matrix_to_arrays,
     replace_values,
 )
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, read_floats
 
 BM25_SATURATION = 1.2
 """k1 of BM25: how soon many people count no more."""
@@ -76,7 +76,7 @@ class ItemItem(ListBaseline):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
         items = len(self.item_ids_)
-        self.popularity_ = read_array(arrays, "popularity", items)
+        self.popularity_ = read_floats(arrays, "popularity", items)
         self.similar_ = matrix_from_arrays(arrays, "similar", items, items)
 
 

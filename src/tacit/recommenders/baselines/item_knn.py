@@ -23,7 +23,7 @@ from tacit.recommenders.baselines.baseline import (
     person_means,
     replace_values,
 )
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, read_floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -78,7 +78,7 @@ class ItemKNN(Baseline):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         items = len(self.item_ids_)
-        self.means_ = read_array(arrays, "means", items)
+        self.means_ = read_floats(arrays, "means", items)
         self.similar_ = matrix_from_arrays(arrays, "similar", items, items)
 
 

@@ -15,7 +15,7 @@ from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.averages import ItemMean
 from tacit.recommenders.baselines.baseline import Baseline, history_row, replace_values
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.headers import Arrays, read_floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,5 +65,5 @@ class MatrixFactorization(Baseline):
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         items = len(self.item_ids_)
-        self.means_ = read_array(arrays, "means", items)
-        self.item_factors_ = read_array(arrays, "factors", items, self.factors)
+        self.means_ = read_floats(arrays, "means", items)
+        self.item_factors_ = read_floats(arrays, "factors", items, self.factors)

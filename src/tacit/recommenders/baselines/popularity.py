@@ -10,8 +10,8 @@ Clips      a person's likes count for 1 / sqrt(their number) each, so that they 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -25,9 +25,11 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Baseline
-from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.fits_in_process import CountedFit, FitCounter
+from tacit.recommenders.headers import Arrays, names_from_header, read_floats
 from tacit.recommenders.public_facts import (
-    PUBLIC_FACTS,
+    CONDITIONS,
+    UNKNOWN_SPENDING,
     describe_assumptions,
     describe_condition,
     facts_read_off,
@@ -60,12 +62,14 @@ class Popularity(Baseline):
         return {"counts": self.counts_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
+        self.counts_ = read_floats(arrays, "counts", len(self.item_ids_))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivatePopularity(Baseline):
     """Scores are noisy counts of likes. The whole fit is one release; fitting again is another.
+
+    The card counts all fits of this object, and of equal ratings in this process.
 
     Args:
         epsilon: For one person's whole profile, added or removed; inf: no noise.
@@ -76,6 +80,9 @@ class PrivatePopularity(Baseline):
     epsilon: float
     delta: float = 1e-6
     domain: str | None = None
+
+    fits_: tuple[CountedFit, ...] = field(default=(), init=False)
+    """All fits that count, the last one last; their costs are noise multipliers."""
 
     kind = "private-popularity"
     unsaved = ("epsilon",)
@@ -92,13 +99,20 @@ class PrivatePopularity(Baseline):
         """Release one noisy count of likes for each item."""
         chosen = self._learn_items(ratings, self.domain)
         self.taken_ = facts_read_off(chosen)
+        if self.is_clone and not self.fits_:
+            self.taken_ = (*self.taken_, UNKNOWN_SPENDING)
         likes = chosen.where(chosen.likes)
         likes_of_person = np.diff(likes.offsets)[likes.users]
         values = 1 / np.sqrt(likes_of_person)[:, None]
         mechanism = self._mechanism(chosen.n_items)
+        if mechanism.noise_multiplier:
+            new_fit = CountedFit.of_cost(mechanism.noise_multiplier)
+            self.fits_ = FITS_IN_PROCESS.add(ratings, new_fit, self.fits_)
+        else:
+            self.fits_ = ()
+        self.spent_ = self.epsilon, self.delta
         released = mechanism([Contributions(likes.users, likes.items, values)])
         self.counts_: Floats = released[:, 0]
-        self.spent_ = self.epsilon, self.delta
         return self
 
     def event(self, items: int) -> Event:
@@ -125,7 +139,9 @@ class PrivatePopularity(Baseline):
         epsilon, delta = self.spent_
         if math.isinf(epsilon):
             return (_card_without_noise(),)
-        return (_card_with_noise(epsilon, delta, self.taken_),)
+        if len(self.fits_) > 1:
+            epsilon = total_epsilon(self.fits_, delta)
+        return (_card_with_noise(epsilon, delta, self.taken_, len(self.fits_)),)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"counts": self.counts_}
@@ -133,10 +149,15 @@ class PrivatePopularity(Baseline):
     def _header(self) -> dict[str, Any]:
         epsilon, delta = self.spent_  # of the fit: parameters may have been set since
         stated = epsilon if math.isfinite(epsilon) else None
-        return {"epsilon": stated, "delta": delta, "taken": list(self.taken_)}
+        return {
+            "epsilon": stated,
+            "delta": delta,
+            "fits": [fit.to_row() for fit in self.fits_],
+            "taken": list(self.taken_),
+        }
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
+        self.counts_ = read_floats(arrays, "counts", len(self.item_ids_))
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
@@ -150,10 +171,24 @@ class PrivatePopularity(Baseline):
         settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
         model = super().from_parts(header | {"settings": settings}, arrays)
         model.spent_ = (epsilon, delta)
-        model.taken_ = tuple(header["taken"])
-        if not set(model.taken_) <= set(PUBLIC_FACTS):
+        model.fits_ = tuple(CountedFit.from_row(row) for row in header["fits"])
+        if math.isfinite(epsilon) != bool(model.fits_):
+            raise ValueError("its fits are not those of its epsilon")
+        model.taken_ = names_from_header(header["taken"])
+        if not set(model.taken_) <= set(CONDITIONS):
             raise ValueError("the file takes for public what this tacit does not know")
         return model
+
+
+FITS_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
+
+
+def total_epsilon(fits: Sequence[CountedFit], delta: float) -> float:
+    """Epsilon of all fits together, on the exact curve."""
+    accountant = GDPAccountant()
+    for fit in fits:
+        accountant.add(SumRelease(fit.cost, 1).event)
+    return accountant.epsilon(delta)
 
 
 _NAME = "Private popularity: one noisy count of likes"
@@ -170,8 +205,18 @@ _SOURCES = (
 )
 
 
-def _card_with_noise(epsilon: float, delta: float, assumed_public: tuple[str, ...]) -> Guarantee:
-    """Card of a release. assumed_public: names of `PUBLIC_FACTS` that were read off the ratings."""
+def _card_with_noise(
+    epsilon: float, delta: float, assumed_public: tuple[str, ...], n_fits: int
+) -> Guarantee:
+    """Card of a release.
+
+    Args:
+        epsilon: Of all fits together.
+        delta: At which epsilon holds.
+        assumed_public: Names of `CONDITIONS`.
+        n_fits: How many fits of these people are counted.
+    """
+    together = f" That is {n_fits} fits together." if n_fits > 1 else ""
     noise = (
         "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
         "integers from the operating system's generator, by an exact sampler"
@@ -181,7 +226,7 @@ def _card_with_noise(epsilon: float, delta: float, assumed_public: tuple[str, ..
         name=_NAME,
         sentence=(
             f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
-            f"for each person's whole profile.{describe_condition(assumed_public)}"
+            f"for each person's whole profile.{together}{describe_condition(assumed_public)}"
         ),
         protects="one person's whole profile, present or absent",
         adjacency=_UNIT,

@@ -23,8 +23,8 @@ from tacit.recommenders.baselines.baseline import (
     person_means,
     replace_values,
 )
-from tacit.recommenders.headers import Arrays, ids_from_header, read_array
-from tacit.recommenders.inputs import checked_ratings
+from tacit.recommenders.headers import Arrays, ids_from_header, read_floats
+from tacit.recommenders.inputs import as_ratings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,7 +60,7 @@ class RemoteUser(Baseline):
 
     def fit(self, ratings: Ratings) -> RemoteUser:
         """Keep the ratings of everybody who rated in both domains."""
-        checked_ratings(ratings)
+        ratings = as_ratings(ratings)
         source, target = (
             ratings_in_domain(ratings, self.source),
             ratings_in_domain(ratings, self.target),
@@ -114,8 +114,8 @@ class RemoteUser(Baseline):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         self.source_ids_ = ids_from_header(header["source_items"])
         source_items = len(self.source_ids_)
-        self.overall_ = read_array(arrays, "overall", 1)
-        self.source_means_ = read_array(arrays, "source means", source_items)
+        self.overall_ = read_floats(arrays, "overall", 1)
+        self.source_means_ = read_floats(arrays, "source means", source_items)
         self.tastes_ = matrix_from_arrays(arrays, "tastes", None, source_items)
         self.answers_ = matrix_from_arrays(arrays, "answers", None, len(self.item_ids_))
         if self.tastes_.shape[0] != self.answers_.shape[0]:

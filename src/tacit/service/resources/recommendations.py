@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from tacit.data.columns import LONGEST_ID
 from tacit.service.access import (
     NAME_PATTERN,
     CurrentCaller,
@@ -30,7 +31,7 @@ from tacit.service.strict_json import PRINTABLE
 router = APIRouter(route_class=Operation, tags=["recommendations"])
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
-ItemId = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
+ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 Stars = Annotated[float, Field(allow_inf_nan=False)]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings, theory
-from tacit.designs.prec.audit.walk import pattern, walked
+from tacit.designs.prec.audit.walk import make_pattern, walk_paths
 from tacit.designs.prec.experiment import leaks
 from tacit.designs.prec.experiment.leaks import Kinds, exact_log_ratios, leak, pattern_pair
 from tacit.designs.prec.experiment.worlds import Game
@@ -101,13 +101,13 @@ def test_chances_are_the_shipped_curators(game):
         epsilon=math.inf,
     )
     for side, votes in zip(kinds(game, pair), (pair.first, pair.second), strict=True):
-        (walk,) = walked(PRec, settings, pattern(votes, answers), [sequence])
+        (walk,) = walk_paths(PRec, settings, make_pattern(votes, answers), [sequence])
         credits_ = side.start()
-        for number, event in enumerate(walk.drawn):
+        for number, event in enumerate(walk.draws):
             given = sequence[number]
             assert side.chances(number, credits_)[given] == pytest.approx(event.chance)
             credits_ = side.charge(number, credits_, given, bool(answers[number, given]))
-        assert len(walk.drawn) == game.rounds
+        assert len(walk.draws) == game.rounds
 
 
 @pytest.mark.parametrize("game", [ONE_ROUND, BOTH_WAYS, replace(SEARCH, rounds=12)])

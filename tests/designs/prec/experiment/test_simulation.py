@@ -12,9 +12,10 @@ import pytest
 from tacit.accounting.events import Exponential, repeat
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
-from tacit.designs.prec.experiment import SimulateSettings, play, points, runs
+from tacit.designs.prec.experiment.commands import SimulateSettings
 from tacit.designs.prec.experiment.leaks import leak
-from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round
+from tacit.designs.prec.experiment.methods import METHODS, ExponentialPlayer, per_round
+from tacit.designs.prec.experiment.simulation import play, points, runs
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
 from tacit.randomness import simulation
@@ -86,7 +87,7 @@ def test_the_competitor_spends_all_of_epsilon_and_no_more():
 def test_the_competitor_s_rounds_are_priced_for_all_clients_together(together):
     """Three clients' choices see the same votes: all 360 of them share epsilon."""
     with simulation():
-        event = Raw(replace(GAME, clients=4, together=together), 0).draw.event
+        event = ExponentialPlayer(replace(GAME, clients=4, together=together), 0).draw.event
     spent = ZCDPAccountant().add(repeat(event, GAME.rounds * together)).epsilon(1e-6)
     assert 0.99 < spent <= 1
 

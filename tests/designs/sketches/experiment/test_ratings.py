@@ -14,7 +14,7 @@ from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.counting import item_counts
 from tacit.designs.sketches.device import Device
 from tacit.designs.sketches.experiment.ratings import (
-    drawn,
+    draw_counts,
     evaluate_ratings,
     hit_chances,
     lists_on_devices,
@@ -51,13 +51,13 @@ def test_counts_have_the_stated_chances(likes, way, unit):
         with simulation():
             counts = item_counts(server_of_reports(made, people, replay("crowd 1")))
     else:
-        counts = drawn(made, likes, users=users, seed=1)
+        counts = draw_counts(made, likes, users=users, seed=1)
     truth = made.truth / WHOLE
     hits = hit_chances(made, likes)
     expected = truth * hits + (1 - truth) * (1 - hits)
     error = np.sqrt(expected * (1 - expected) / counts.asked)
     # Sets of the wheel are not all equally likely: allowed for by a hundredth.
-    assert np.all(np.abs(counts.normalised - expected) < 4.5 * error + 0.01)
+    assert np.all(np.abs(counts.normalised_scores - expected) < 4.5 * error + 0.01)
     asked = made.questions * made.set_size / made.modulus * users
     assert counts.asked.mean() == pytest.approx(asked, rel=0.01)
 

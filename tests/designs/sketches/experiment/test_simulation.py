@@ -178,10 +178,10 @@ def test_scores_are_as_the_formula_has_them(items):
     high, low = maxsense_chances(
         items, rated, 4.0, asked, ONE_CLASS.people, ONE_CLASS.items, ONE_CLASS.likes
     )
-    scores = [counts.normalised[labels == label] for label in (0, 1)]
+    scores = [counts.normalised_scores[labels == label] for label in (0, 1)]
     assert scores[0].mean() - scores[1].mean() == pytest.approx(high - low, rel=0.1)
     spread = np.mean([score.var(ddof=1) for score in scores])
-    binomial = np.mean(counts.normalised * (1 - counts.normalised) / counts.asked)
+    binomial = np.mean(counts.normalised_scores * (1 - counts.normalised_scores) / counts.asked)
     assert spread / binomial == pytest.approx(1, abs=5 * np.sqrt(2 / items))
 
 
@@ -258,7 +258,7 @@ def test_scores_of_unequal_clusters_are_as_the_formula_has_them():
     theta = campaign.set_size * rated / campaign.modulus
     world = UNEQUAL.people, UNEQUAL.items, UNEQUAL.likes
     expected = maxsense_chances(items, rated, 4.0, theta, *world)
-    scores = [counts.normalised[labels == label].mean() for label in (0, 1)]
+    scores = [counts.normalised_scores[labels == label].mean() for label in (0, 1)]
     assert scores[0] - scores[1] == pytest.approx(expected[0] - expected[1], rel=0.1)
 
 

@@ -112,6 +112,17 @@ def test_share_of_shown_ratings():
     assert abs(shown - 0.5) < 8 * 0.5 / np.sqrt(560)
 
 
+def test_lists_at_home_are_made_from_true_stars():
+    """What devices would release changes no list at home, and changes the release's own lists."""
+    all_shown, half_shown = judge(tables()), judge(tables(keep=MICRO // 2))
+    for judged in (all_shown, half_shown):
+        judged.judge_device_lists()
+        judged.accuracy(RELEASES["scheme+selection"], "release")
+    for name in ("popularity", "at-device-16", "at-device-32"):
+        np.testing.assert_array_equal(all_shown.lists.ndcg[name], half_shown.lists.ndcg[name])
+    assert (all_shown.lists.ndcg["release"] != half_shown.lists.ndcg["release"]).any()
+
+
 def test_a_third_of_the_ratings_is_held_out():
     """Predictions are judged on ratings that no release had: 14 of 20 are seen, 6 held out."""
     experiment = world()

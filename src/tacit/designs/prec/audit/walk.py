@@ -35,200 +35,239 @@ Path = tuple[int, ...]
 Places = NDArray[np.int64]
 Views = Mapping[Hashable, float]
 ABSTAINS = -1
-_ASKED = 2  # times in a round, the second of which must draw nothing
+_REQUESTS = 2  # of a client in a round, the second of which must draw nothing
 _CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
-_MOST_LOSS, _HALVINGS = 256.0, 60
-_NUMBER = 1  # of the run, so that abstainers' votes are the same for neighbours
+_MOST_LOSS = 256.0
+_HALVINGS = 60
+_RUN_NUMBER = 1  # fixed, so that abstainers' votes are the same for neighbours
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """votes: (rounds, voters) the place of each one's object, or ABSTAINS; the last column is of
-    the voter in whom neighbours differ. answers: (rounds, objects) of the client to each
-    recommendation: 1 a like, 0 a dislike. comes, leaves: (voters,) the first round, from 1, in
-    which a voter is there, and in which they are no longer.
-    """
+    """Votes and answers of a whole run, with the hidden voter in whom neighbours differ."""
 
     votes: Places
+    """(rounds, voters) place of each one's object, or ABSTAINS; the last column is the hidden
+    voter's."""
     answers: Places
+    """(rounds, objects) the client's answer to each recommendation: 1 a like, 0 a dislike."""
     comes: Places
+    """(voters,) first round, from 1, in which a voter is there."""
     leaves: Places
+    """(voters,) first round in which a voter is there no longer."""
 
     @property
     def rounds(self) -> int:
+        """How many rounds there are."""
         return len(self.votes)
 
     @property
-    def theirs(self) -> tuple[int, ...]:
-        """What the voter in whom neighbours differ votes for."""
+    def hidden_votes(self) -> tuple[int, ...]:
+        """Votes of the hidden voter."""
         return tuple(self.votes[:, -1].tolist())
 
     @property
-    def without(self) -> Pattern:
-        """The neighbour: all votes but theirs."""
+    def neighbour(self) -> Pattern:
+        """The pattern without the hidden voter."""
         return replace(
             self, votes=self.votes[:, :-1], comes=self.comes[:-1], leaves=self.leaves[:-1]
         )
 
-    def open(self, server: PRec, at: int) -> None:
-        """The next round, the `at`-th from 0; a voter's id is their column."""
-        number = at + 1
+    def open_round(self, server: PRec, row: int) -> None:
+        """Open the round of a row, from 0; a voter's id is their column."""
+        number = row + 1
         server.leave_voters(np.flatnonzero(self.leaves == number))
         present = (self.comes <= number) & (self.leaves > number)
         server.join_voters(np.flatnonzero(present))
-        voting = np.flatnonzero(present & (self.votes[at] != ABSTAINS))
-        server.open_round(range(self.answers.shape[1]), (voting, self.votes[at][voting]))
+        voting = np.flatnonzero(present & (self.votes[row] != ABSTAINS))
+        server.open_round(range(self.answers.shape[1]), (voting, self.votes[row][voting]))
 
 
-def pattern(votes: Places, answers: Places) -> Pattern:
-    """Everybody votes in all rounds."""
+def make_pattern(votes: Places, answers: Places) -> Pattern:
+    """Make the pattern of voters who are there in all rounds."""
     rounds, voters = votes.shape
     return Pattern(votes, answers, np.ones(voters, np.int64), np.full(voters, rounds + 1, np.int64))
 
 
-def followed(votes: Places) -> Pattern:
-    """The hostile client: they like exactly what the last voter voted for, who so never leaves."""
-    return pattern(votes, np.eye(2, dtype=np.int64)[votes[:, -1]])
+def follow_last_voter(votes: Places) -> Pattern:
+    """Make the pattern of a hostile client, who likes exactly what the last voter votes for.
+
+    So the last voter never leaves.
+    """
+    return make_pattern(votes, np.eye(2, dtype=np.int64)[votes[:, -1]])
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """The gate was asked. gate: which one, with the scale of the noise on its threshold; scale: of
-    the noise on this count. 0 for no noise."""
+class GateQuestion:
+    """Event: the gate was asked about a count."""
 
     gate: GateRun
+    """Which gate."""
     gate_scale: float
+    """Scale of the noise on its threshold; 0 for no noise."""
     count: int
+    """Voters who are left."""
     scale: float
+    """Scale of the noise on the count; 0 for no noise."""
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """The law gave an output. survivors: their credit over what one has at the start."""
+class LawDraw:
+    """Event: the law of a round gave an output."""
 
     output: int
+    """Place of the object."""
     chance: float
+    """Its chance under the law."""
     survivors: int
+    """Credit that is left, over what a voter has at the start."""
 
 
 @dataclass(eq=False)
 class Walk:
-    """Of one client, in order."""
+    """Events of one client's run, in order."""
 
-    events: list[Question | Drawn] = field(default_factory=list)
+    events: list[GateQuestion | LawDraw] = field(default_factory=list)
+    """What the gate was asked and what the law gave."""
 
     @property
-    def drawn(self) -> list[Drawn]:
-        return [event for event in self.events if isinstance(event, Drawn)]
+    def draws(self) -> list[LawDraw]:
+        """Draws of the law, in order."""
+        return [event for event in self.events if isinstance(event, LawDraw)]
 
     @cached_property
     def answers(self) -> list[float]:
-        """Chances that the gate shuts at each question in turn, and last, at none of them. It shuts
-        at a count if noise less count comes to the noisy negative threshold: `GateRun`."""
-        before, left, gate = 1.0, np.ones(1), None
-        shut, noise = [], np.zeros(1)
-        for asked in (event for event in self.events if isinstance(event, Question)):
-            if asked.gate is not gate:  # asked in turn, so that a gate that is left is done with
-                before, gate = before * float(left.sum()), asked.gate
-                noise, left = laplace_distribution(asked.gate_scale)
-            least = asked.count - gate.gate.threshold + noise
-            shut.append(before * float((left * laplace_tail(least, asked.scale)).sum()))
-            left = left * laplace_tail(1 - least, asked.scale)  # the noise is symmetric
-        return [*shut, before * float(left.sum())]
+        """Chances that the gate shuts at each question in turn, and last, at none of them.
 
-    def reaching(self, place: int) -> tuple[Path, float]:
-        """The outputs before an event, and the chance that it comes after them."""
-        drawn = [event for event in self.events[:place] if isinstance(event, Drawn)]
-        let_pass = sum(self.answers[place - len(drawn) :])
-        chance = math.prod(event.chance for event in drawn) * let_pass
-        return tuple(event.output for event in drawn), chance
+        It shuts at a count if noise less count comes to the noisy negative threshold: `GateRun`.
+        """
+        before = 1.0  # chance that the earlier gates are open to their end
+        open_chances = np.ones(1)  # by noise on the threshold, that this gate is open so far
+        noise = np.zeros(1)
+        gate = None
+        shut = []
+        questions = [event for event in self.events if isinstance(event, GateQuestion)]
+        for question in questions:
+            if question.gate is not gate:  # asked in turn: a gate that is left is done with
+                gate = question.gate
+                before *= float(open_chances.sum())
+                noise, open_chances = laplace_distribution(question.gate_scale)
+            least = question.count - gate.gate.threshold + noise
+            shuts = open_chances * laplace_tail(least, question.scale)
+            shut.append(before * float(shuts.sum()))
+            open_chances = open_chances * laplace_tail(1 - least, question.scale)  # symmetric noise
+        return [*shut, before * float(open_chances.sum())]
+
+    def path_to(self, place: int) -> tuple[Path, float]:
+        """Compute the outputs before an event, and the chance that it comes after them."""
+        draws = [event for event in self.events[:place] if isinstance(event, LawDraw)]
+        let_pass = sum(self.answers[place - len(draws) :])
+        chance = math.prod(draw.chance for draw in draws) * let_pass
+        return tuple(draw.output for draw in draws), chance
 
 
-class _Steering:
+class _FixedDraws:
     """Stand-ins for the law's draw and for the gate, which record what they are asked."""
 
     def __init__(self) -> None:
         self.scales: dict[GateRun, float] = {}
-        self.walk, self.output, self.survivors = Walk(), 0, 0
-        self._asked: list[SamplerCall] = []
+        self.walk = Walk()
+        self.output = 0
+        self.survivors = 0
+        self._calls: list[SamplerCall] = []
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        make, ask = GateRun.__init__, GateRun.stops_at
+    def replace_draws(self) -> Iterator[None]:
+        """Put the stand-ins in place; the draws of the run are fixed while it lasts."""
+        begin = GateRun.__init__
+        ask = GateRun.stops_at
 
-        def made(gate: GateRun, *given: Any) -> None:
-            self.scales[gate] = self._noise(lambda: make(gate, *given))
+        def begin_gate(gate: GateRun, *arguments: Any) -> None:
+            self.scales[gate] = self._noise_scale(lambda: begin(gate, *arguments))
 
         def stops_at(gate: GateRun, count: int) -> bool:
-            scale = self._noise(lambda: ask(gate, count))
-            self.walk.events.append(Question(gate, self.scales[gate], int(count), scale))
+            scale = self._noise_scale(lambda: ask(gate, count))
+            self.walk.events.append(GateQuestion(gate, self.scales[gate], int(count), scale))
             gate._stopped = False
             return False
 
         def draw(law: OutputDistribution, counts: NDArray[np.int64], _: Source) -> int:
             chance = float(law.chances(counts)[self.output])
-            self.walk.events.append(Drawn(self.output, chance, self.survivors))
+            self.walk.events.append(LawDraw(self.output, chance, self.survivors))
             return self.output
 
         with (
-            intercept_samplers() as self._asked,
-            patch.object(GateRun, "__init__", made),
+            intercept_samplers() as self._calls,
+            patch.object(GateRun, "__init__", begin_gate),
             patch.object(GateRun, "stops_at", stops_at),
             patch.object(OutputDistribution, "draw", draw),
         ):
             yield
 
-    def _noise(self, step: Any) -> float:
-        """The scale of the one noise that a step draws; 0 if it draws none."""
-        before = len(self._asked)
+    def _noise_scale(self, step: Any) -> float:
+        """Take a step, and return the scale of the one noise that it draws; 0 if it draws none."""
+        before = len(self._calls)
         step()
-        drawn = self._asked[before:]
-        if len(drawn) > 1 or any(asked.values.size != 1 for asked in drawn):
+        calls = self._calls[before:]
+        if len(calls) > 1 or any(call.values.size != 1 for call in calls):
             raise ValueError("a gate draws more than one noise at a time")
-        return drawn[0].scale if drawn else 0.0
+        return calls[0].scale if calls else 0.0
 
 
-def walked(
+def walk_paths(
     kind: type[PRec], settings: PRecSettings, votes: Pattern, paths: Sequence[Path]
 ) -> list[Walk]:
-    """Each client is given the outputs of their path, and answers as the pattern says."""
-    steering, walks = _Steering(), [Walk() for _ in paths]
-    with steering.at_work():
-        server = kind(settings, randomness=secure(), number=_NUMBER)
+    """Walk clients along paths: each is given their path's outputs, and answers by the pattern.
+
+    Returns:
+        A walk for each path.
+    """
+    fixed = _FixedDraws()
+    walks = [Walk() for _ in paths]
+    with fixed.replace_draws():
+        server = kind(settings, randomness=secure(), number=_RUN_NUMBER)
         for client in range(len(paths)):
             server.join(client)
-        for at in range(votes.rounds):
-            votes.open(server, at)
+        for row in range(votes.rounds):
+            votes.open_round(server, row)
             for client, path in enumerate(paths):
-                if at < len(path):
-                    steering.walk, steering.output = walks[client], path[at]
-                    steering.survivors = server.credit_left(client) // settings.credit
-                    for _ in range(_ASKED):
-                        server.recommend(client)
-                    server.feedback(client, bool(votes.answers[at, path[at]]))
+                if row >= len(path):
+                    continue
+                fixed.walk = walks[client]
+                fixed.output = path[row]
+                fixed.survivors = server.credit_left(client) // settings.credit
+                for _ in range(_REQUESTS):
+                    server.recommend(client)
+                server.feedback(client, bool(votes.answers[row, path[row]]))
     return walks
 
 
 def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
-    """Chance of every (outputs until the gate shut, questions that it let pass)."""
+    """Compute the chance of every (outputs until the gate shut, questions that it let pass)."""
     chances: dict[Hashable, float] = {}
     for walk in walks:
         outputs: Path = ()
-        chance, asked = 1.0, 0
+        chance = 1.0
+        questions = 0
         for event in walk.events:
-            if isinstance(event, Question):
-                chances[outputs, asked] = chance * walk.answers[asked]
-                asked += 1
+            if isinstance(event, GateQuestion):
+                chances[outputs, questions] = chance * walk.answers[questions]
+                questions += 1
             else:
-                outputs, chance = (*outputs, event.output), chance * event.chance
-        chances[outputs, asked] = chance * walk.answers[-1]
+                outputs = (*outputs, event.output)
+                chance *= event.chance
+        chances[outputs, questions] = chance * walk.answers[-1]
     return chances
 
 
-def sampled(
+def sample_views(
     kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int
 ) -> NDArray[np.int64]:
-    """(runs, rounds + 1): what each client was given; last, the rounds until their gate shut."""
+    """Sample the views of clients.
+
+    Returns:
+        (runs, rounds + 1) what each client was given; last, the rounds until their gate shut.
+    """
     seen = np.full((runs, votes.rounds + 1), votes.rounds)
     with intercept_samplers(BulkNoise().answer):
         for begun in range(0, runs, _CLIENTS):
@@ -237,67 +276,85 @@ def sampled(
 
 
 def _serve(server: PRec, votes: Pattern, seen: Places) -> None:
-    """One client for each row."""
-    for at in range(votes.rounds):
-        votes.open(server, at)
-        for client, row in enumerate(seen):
-            row[at] = place = int(server.recommend(client))
-            server.feedback(client, bool(votes.answers[at, place]))
-    for client, row in enumerate(seen):
-        if (stopped := server.transcript(client).stopped) is not None:
-            row[-1] = stopped - 1
+    """Serve a client for each row of `seen`, and write their view there."""
+    for number in range(votes.rounds):
+        votes.open_round(server, number)
+        for client, view in enumerate(seen):
+            place = int(server.recommend(client))
+            view[number] = place
+            server.feedback(client, bool(votes.answers[number, place]))
+    for client, view in enumerate(seen):
+        stopped = server.transcript(client).stopped
+        if stopped is not None:
+            view[-1] = stopped - 1
 
 
 @dataclass(frozen=True)
 class Pair:
-    """walks: of each path, with them and without them. peers: P, of the proof."""
+    """Walks along the same paths on two neighbouring patterns."""
 
     walks: Sequence[tuple[Walk, Walk]]
+    """For each path, the walk with the hidden voter and the one without."""
     peers: int
+    """P of the proof."""
 
     @property
-    def rounds(self) -> float:
-        """The largest sum of ln(p / p'), either way, over rounds with P survivors."""
+    def loss_of_rounds(self) -> float:
+        """Largest sum of ln(p / p'), either way, over rounds with P survivors."""
         most = 0.0
-        for beside, without in self.walks:
-            leak = 0.0
-            for one, other in zip(beside.drawn, without.drawn, strict=True):
-                if one.survivors < self.peers:
+        for walk, neighbour in self.walks:
+            loss = 0.0
+            for draw, other in zip(walk.draws, neighbour.draws, strict=True):
+                if draw.survivors < self.peers:
                     break
-                leak += math.log(one.chance / other.chance)
-                most = max(most, abs(leak))
+                loss += math.log(draw.chance / other.chance)
+                most = max(most, abs(loss))
         return most
 
     @property
-    def gate(self) -> float:
-        """The largest log-ratio of the gate's answers along one path; infinite without noise."""
-        return max(
-            0.0 if p == q else math.inf if 0 in (p, q) else abs(math.log(p / q))
-            for beside, without in self.walks
-            for p, q in zip(beside.answers, without.answers, strict=True)
-        )
+    def loss_of_gate(self) -> float:
+        """Largest log-ratio of the gate's answers along one path; infinite without noise."""
+        most = 0.0
+        for walk, neighbour in self.walks:
+            for p, q in zip(walk.answers, neighbour.answers, strict=True):
+                if p == q:
+                    continue
+                if 0 in (p, q):
+                    return math.inf
+                most = max(most, abs(math.log(p / q)))
+        return most
 
     @property
-    def unguarded(self) -> float:
-        """Chance that the law draws with fewer than P survivors, in the worse pattern, if all paths
-        were walked."""
+    def unguarded_chance(self) -> float:
+        """Chance that the law draws with fewer than P survivors, in the worse pattern.
+
+        All paths have to be walked.
+        """
         chances: tuple[dict[Path, float], dict[Path, float]] = ({}, {})
         for walks in self.walks:
-            for place, event in enumerate(walks[0].events):
-                if isinstance(event, Drawn) and event.survivors < self.peers:
-                    for side, walk in zip(chances, walks, strict=True):
-                        outputs, chance = walk.reaching(place)
-                        side[outputs] = chance  # paths with the same beginning share theirs
-                    break
+            place = _find_unguarded_draw(walks[0], self.peers)
+            if place is None:
+                continue
+            for side, walk in zip(chances, walks, strict=True):
+                outputs, chance = walk.path_to(place)
+                side[outputs] = chance  # paths with the same beginning share theirs
         return max(sum(side.values()) for side in chances)
 
     def views(self) -> tuple[Views, Views]:
-        """Chances of everything that a client can see, if all paths were walked."""
-        beside, without = zip(*self.walks, strict=True)
-        return views(beside), views(without)
+        """Compute the chances of all that a client can see, if all paths were walked."""
+        with_voter, without_voter = zip(*self.walks, strict=True)
+        return views(with_voter), views(without_voter)
 
 
-def walked_pair(
+def _find_unguarded_draw(walk: Walk, peers: int) -> int | None:
+    """Find the first draw with fewer than P survivors; None where there is none."""
+    for place, event in enumerate(walk.events):
+        if isinstance(event, LawDraw) and event.survivors < peers:
+            return place
+    return None
+
+
+def walk_pair(
     kind: type[PRec],
     settings: PRecSettings,
     votes: Pattern,
@@ -305,28 +362,42 @@ def walked_pair(
     *,
     peers: int | None = None,
 ) -> Pair:
-    """Both neighbours along these paths; by default, all. peers: where the plan has none."""
+    """Walk both neighbours along the same paths.
+
+    Args:
+        kind: The curator's class.
+        settings: Of the run.
+        votes: The pattern with the hidden voter.
+        paths: Outputs of each client; by default, all that there are.
+        peers: P, where the plan has none.
+    """
     if paths is None:
         paths = list(product(range(votes.answers.shape[1]), repeat=votes.rounds))
-    sides = [walked(kind, settings, side, paths) for side in (votes, votes.without)]
+    sides = [walk_paths(kind, settings, side, paths) for side in (votes, votes.neighbour)]
     return Pair(list(zip(*sides, strict=True)), settings.plan.peers if peers is None else peers)
 
 
-def beyond(first: Views, second: Views, epsilon: float) -> float:
-    """The least delta at which epsilon holds for these two, in both directions."""
+def least_delta(first: Views, second: Views, epsilon: float) -> float:
+    """Compute the least delta at which epsilon holds for two distributions, in both directions."""
+    return max(_excess(first, second, epsilon), _excess(second, first, epsilon))
+
+
+def _excess(one: Views, other: Views, epsilon: float) -> float:
+    """Sum the chances of one distribution beyond e^epsilon times those of the other."""
     factor = math.exp(epsilon)
-    return max(
-        sum(max(0.0, chance - factor * other.get(seen, 0.0)) for seen, chance in one.items())
-        for one, other in ((first, second), (second, first))
-    )
+    return sum(max(0.0, chance - factor * other.get(seen, 0.0)) for seen, chance in one.items())
 
 
-def loss_at(first: Views, second: Views, delta: float) -> float:
-    """The least epsilon that holds for these two at delta, from above; inf above _MOST_LOSS."""
-    low, high = 0.0, _MOST_LOSS
-    if beyond(first, second, high) > delta:
+def least_epsilon(first: Views, second: Views, delta: float) -> float:
+    """Compute the least epsilon that holds at delta, from above; inf above _MOST_LOSS."""
+    low = 0.0
+    high = _MOST_LOSS
+    if least_delta(first, second, high) > delta:
         return math.inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if beyond(first, second, middle) > delta else (low, middle)
+        if least_delta(first, second, middle) > delta:
+            low = middle
+        else:
+            high = middle
     return high

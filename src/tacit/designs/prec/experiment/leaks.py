@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,44 +38,44 @@ MOST_STATES = 50_000
 
 @dataclass(frozen=True, eq=False)
 class PatternPair:
-    """Two voting patterns for one client.
-
-    first, second: (rounds, voters) the place of each vote's object, in either pattern.
-    likes: (rounds, objects) what the client likes, in both.
-    steps: voters added or removed from the first to the second.
-    peers, voters: peers that every pattern between the two has at least, and voters at most.
-    """
+    """Two voting patterns for one client."""
 
     first: Votes
+    """(rounds, voters) place of each vote's object in the first pattern."""
     second: Votes
+    """(rounds, voters) places in the second pattern."""
     likes: Likes
+    """(rounds, objects) what the client likes, in both."""
     steps: int
+    """Voters added or removed from the first to the second."""
     peers: int
+    """Peers that every pattern between the two has at least."""
     voters: int
+    """Voters that every pattern between the two has at most."""
 
 
 @dataclass(frozen=True)
 class Leak:
-    """What a client of the paper's algorithm can tell apart in one pair.
-
-    world, seed: of the pair. steps: see `PatternPair`.
-    played: log-ratio of one sequence, drawn under the first pattern.
-    worst: the largest |log-ratio| of any sequence; None where there are too many credits.
-    mean: the mean under the first pattern, a relative entropy; None as `worst`.
-    per_step: the largest |log-ratio| that is known, over the steps: epsilon is at least this.
-    proven: nats that each step costs at most, if the promise is kept; None where it is not.
-    lower_bound: epsilon at least of any algorithm with p-REC's loss bound (Lemma 8, Theorem 15).
-    """
+    """Log-ratios by which a client of the paper's algorithm can tell one pair apart."""
 
     world: str
+    """World of the pair."""
     seed: int
+    """Seed of the pair."""
     steps: int
+    """See `PatternPair`."""
     played: float
+    """Log-ratio of one sequence, drawn under the first pattern."""
     worst: float | None
+    """The largest |log-ratio| of any sequence; None where there are too many credits."""
     mean: float | None
+    """The mean under the first pattern, a relative entropy; None as `worst`."""
     per_step: float
+    """The largest |log-ratio| that is known, over the steps: epsilon is at least this."""
     proven: float | None
+    """Nats that each step costs at most, if the promise is kept; None where it is not."""
     lower_bound: float | None
+    """Epsilon at least of any algorithm with p-REC's loss bound (Lemma 8, Theorem 15)."""
 
 
 class Kinds:
@@ -83,23 +84,26 @@ class Kinds:
     Args:
         votes: (rounds, voters) the place of each vote's object.
         law: p-REC's distribution of a round.
-        objects, diversity, radius: m, D and R.
+        objects: m.
+        diversity: D.
+        radius: R.
     """
 
     def __init__(
         self, votes: Votes, law: OutputDistribution, *, objects: int, diversity: int, radius: int
     ) -> None:
-        self._objects, self._law = objects, law
+        self._objects = objects
+        self._law = law
         self._start = (2 * diversity, 2 * radius + 1)
         rows, self._sizes = np.unique(votes, axis=1, return_counts=True)
         self._votes = rows.tolist()
 
     def start(self) -> Credits:
-        """Full credit for every kind."""
+        """Return full credit for every kind."""
         return (self._start,) * len(self._sizes)
 
     def chances(self, number: int, credits_: Credits) -> NDArray[np.float64]:
-        """(objects,) chance of each recommendation in a round, from 0."""
+        """Compute the (objects,) chance of each recommendation in a round, from 0."""
         counts = np.zeros(self._objects, dtype=np.int64)
         for place, credit, size in zip(self._votes[number], credits_, self._sizes, strict=True):
             if credit is not None:
@@ -107,7 +111,7 @@ class Kinds:
         return self._law.chances(counts)
 
     def charge(self, number: int, credits_: Credits, given: int, liked: bool) -> Credits:
-        """Credits after the client's answer to a recommendation."""
+        """Charge for the client's answer to a recommendation, and return the credits after it."""
         after: list[tuple[int, int] | None] = []
         for place, credit in zip(self._votes[number], credits_, strict=True):
             if credit is None:
@@ -127,15 +131,17 @@ def leak(game: Game, seed: int) -> Leak:
     """Compute what one pair of a world tells apart, and what is proven about it.
 
     Raises:
-        ConfigError: no proof is built on this world's pair.
+        ConfigError: No proof is built on this world's pair.
     """
     pair = pattern_pair(game, seed)
     law = OutputDistribution(game.rounds, game.objects, game.radius)
     sizes = {"objects": game.objects, "diversity": game.diversity, "radius": game.radius}
-    first, second = Kinds(pair.first, law, **sizes), Kinds(pair.second, law, **sizes)
+    first = Kinds(pair.first, law, **sizes)
+    second = Kinds(pair.second, law, **sizes)
     played = played_log_ratio(first, second, pair.likes, np.random.default_rng((seed, 1)))
     worst = mean = None
-    if (exact := exact_log_ratios(first, second, pair.likes)) is not None:
+    exact = exact_log_ratios(first, second, pair.likes)
+    if exact is not None:
         worst, mean = exact
     largest = abs(played) if worst is None else worst
     proven, lower = _bounds(game, pair)
@@ -153,7 +159,7 @@ def leak(game: Game, seed: int) -> Leak:
 
 
 def _bounds(game: Game, pair: PatternPair) -> tuple[float | None, float | None]:
-    """Nats of a step at most by p-REC's proof, and at least for anybody; None where neither is."""
+    """Bound the nats of a step by p-REC's proof, and from below for anybody; None for neither."""
     sizes = game.objects, game.rounds, game.diversity, game.radius, pair.voters, pair.peers
     try:
         proven, _ = planner.promise_epsilon(
@@ -172,10 +178,13 @@ def _bounds(game: Game, pair: PatternPair) -> tuple[float | None, float | None]:
 def played_log_ratio(
     first: Kinds, second: Kinds, likes: Likes, generator: np.random.Generator
 ) -> float:
-    """Log-ratio of one recommendation sequence, drawn under the first pattern."""
-    one, other, total = first.start(), second.start(), 0.0
+    """Compute the log-ratio of one recommendation sequence, drawn under the first pattern."""
+    one = first.start()
+    other = second.start()
+    total = 0.0
     for number, liked in enumerate(likes):
-        chances, others = first.chances(number, one), second.chances(number, other)
+        chances = first.chances(number, one)
+        others = second.chances(number, other)
         given = int(generator.choice(len(chances), p=chances / chances.sum()))
         total += math.log(chances[given] / others[given])
         answer = bool(liked[given])
@@ -185,7 +194,7 @@ def played_log_ratio(
 
 
 def exact_log_ratios(first: Kinds, second: Kinds, likes: Likes) -> tuple[float, float] | None:
-    """Largest |log-ratio| over all sequences, and the mean under the first pattern.
+    """Compute the largest |log-ratio| over all sequences, and the mean under the first pattern.
 
     None where more than MOST_STATES pairs of credits can be reached.
     """
@@ -194,7 +203,7 @@ def exact_log_ratios(first: Kinds, second: Kinds, likes: Likes) -> tuple[float, 
     states = 1
     for number, liked in enumerate(likes):
         steps = {state: _steps(first, second, number, state, liked) for state in level}
-        level = {step.after for each in steps.values() for step in each}
+        level = {step.after for step in chain.from_iterable(steps.values())}
         rounds.append(steps)
         states += len(level)
         if states > MOST_STATES:
@@ -202,23 +211,27 @@ def exact_log_ratios(first: Kinds, second: Kinds, likes: Likes) -> tuple[float, 
     # From the last round back: largest, smallest and mean log-ratio of what is still to come.
     ahead = dict.fromkeys(level, (0.0, 0.0, 0.0))
     for steps in reversed(rounds):
-        ahead = {state: _looking_ahead(each, ahead) for state, each in steps.items()}
+        ahead = {state: _look_ahead(of_state, ahead) for state, of_state in steps.items()}
     ((largest, smallest, mean),) = ahead.values()
     return max(largest, -smallest), mean
 
 
 @dataclass(frozen=True)
 class _Step:
-    """One recommendation of a round: its chance and log-ratio, and the credits after it."""
+    """One recommendation of a round."""
 
     chance: float
+    """Its chance under the first pattern."""
     log_ratio: float
+    """Its log-ratio."""
     after: tuple[Credits, Credits]
+    """Credits after it, in either pattern."""
 
 
 def _steps(
     first: Kinds, second: Kinds, number: int, state: tuple[Credits, Credits], liked: Likes
 ) -> list[_Step]:
+    """List the recommendations that can follow a state."""
     one, other = state
     found = []
     chances = zip(first.chances(number, one), second.chances(number, other), strict=True)
@@ -230,11 +243,13 @@ def _steps(
     return found
 
 
-def _looking_ahead(
+def _look_ahead(
     steps: list[_Step], ahead: dict[tuple[Credits, Credits], tuple[float, float, float]]
 ) -> tuple[float, float, float]:
-    """Largest, smallest and mean log-ratio from a state on."""
-    largest, smallest, mean = -math.inf, math.inf, 0.0
+    """Compute the largest, smallest and mean log-ratio from a state on."""
+    largest = -math.inf
+    smallest = math.inf
+    mean = 0.0
     for step in steps:
         high, low, middle = ahead[step.after]
         largest = max(largest, step.log_ratio + high)
@@ -244,10 +259,10 @@ def _looking_ahead(
 
 
 def pattern_pair(game: Game, seed: int) -> PatternPair:
-    """The pair of patterns that a proof compares in a world.
+    """Make the pair of patterns that a proof compares in a world.
 
     Raises:
-        ConfigError: no proof is built on this world's pair.
+        ConfigError: No proof is built on this world's pair.
     """
     if game.world not in PAIRS:
         raise ConfigError(f"A leak is computed of {', '.join(PAIRS)}; got {game.world!r}.")
@@ -256,7 +271,7 @@ def pattern_pair(game: Game, seed: int) -> PatternPair:
 
 def _camp_or_both(game: Game, seed: int) -> PatternPair:
     """Lemma 8: the client's camp and the other one, and the client's camp alone."""
-    votes, likes = _recorded(game, seed)
+    votes, likes = _record_world(game, seed)
     wrong = ~likes[np.arange(game.rounds)[:, None], votes]
     mine = ~wrong.any(axis=0)
     own = votes[:, mine]
@@ -268,7 +283,7 @@ def _both_patterns(game: Game, seed: int) -> PatternPair:
     """Theorem 15: every voter votes as U, or every voter as U'."""
     patterns = []
     for number in (1, 2):
-        votes, likes = _recorded(replace(game, pattern=number), seed)
+        votes, likes = _record_world(replace(game, pattern=number), seed)
         patterns.append(votes)
     first, second = patterns
     voters = first.shape[1]
@@ -277,7 +292,7 @@ def _both_patterns(game: Game, seed: int) -> PatternPair:
 
 def _with_or_without_a_peer(game: Game, seed: int) -> PatternPair:
     """Theorem 6: the world as it is, and without one of the client's peers."""
-    votes, likes = _recorded(game, seed)
+    votes, likes = _record_world(game, seed)
     wrong = ~likes[np.arange(game.rounds)[:, None], votes]
     peer = int(np.argmin(wrong.sum(axis=0)))
     without = np.delete(votes, peer, axis=1)
@@ -285,9 +300,10 @@ def _with_or_without_a_peer(game: Game, seed: int) -> PatternPair:
     return PatternPair(votes, without, likes, 1, min(peers, game.peers), game.voters)
 
 
-def _recorded(game: Game, seed: int) -> tuple[Votes, Likes]:
-    """(rounds, voters) votes and (rounds, objects) likes of a world that looks at no answer."""
-    votes, likes = [], []
+def _record_world(game: Game, seed: int) -> tuple[Votes, Likes]:
+    """Record a world that looks at no answer: (rounds, voters) votes, (rounds, objects) likes."""
+    votes = []
+    likes = []
     for cast, liked in WORLDS[game.world](game, np.random.default_rng(seed)):
         votes.append(cast.copy())
         likes.append(liked.copy())
@@ -300,4 +316,4 @@ PAIRS: dict[str, Callable[[Game, int], PatternPair]] = {
     "search": _with_or_without_a_peer,
     "stubborn": _with_or_without_a_peer,
 }
-"""By world: the pair of patterns of its proof."""
+"""The pair of patterns of each world's proof."""

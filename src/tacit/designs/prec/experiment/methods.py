@@ -24,8 +24,8 @@ from tacit.accounting.events import Event, Exponential, repeat
 from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.designs.prec import PRec, PRecSettings, theory
-from tacit.designs.prec.clients import failure
 from tacit.designs.prec.experiment.worlds import UNPROMISED, Game, Likes, Votes
+from tacit.designs.prec.gate import failure_chance
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
@@ -35,34 +35,41 @@ PRIVATE = ("p-rec", "exponential")
 
 
 class Player:
-    """One method in one run. Clients are 0, 1, ...; votes (voters,), ABSTAINS for no vote.
+    """One method in one run. Clients are 0, 1, ...; votes are (voters,), ABSTAINS for no vote.
 
     Draws are replayed from the seed, but for the gate's noise, which is always the system's.
     """
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
-        """An object for each client who asks in this round; then each says whether they like it.
+        """Give each client who asks an object; then each says whether they like it.
 
-        wanted: by client, what the client likes, (objects,), which is looked up for that object.
+        Args:
+            votes: (voters,) votes of the round.
+            wanted: For each client the (objects,) likes, looked up for the given object alone.
+
+        Returns:
+            The object of each client.
         """
         raise NotImplementedError
 
-    def stopped(self, client: int) -> int | None:  # most never stop
-        """The round, from 1, from which a client was given any object."""
+    def stopped_round(self, client: int) -> int | None:  # most never stop
+        """Return the round, from 1, from which a client was given any object; None for never."""
         return None
 
 
-class Ours(Player):
+class PRecPlayer(Player):
     """p-REC as it is shipped."""
 
     def __init__(self, game: Game, seed: int, settings: PRecSettings) -> None:
         self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
-        self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
+        self._voters = np.arange(game.voters)
+        self._candidates = np.arange(game.objects)
         self._server.join_voters(self._voters)
         for client in range(game.clients):
             self._server.join(client)
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         voting = votes != ABSTAINS
         self._server.open_round(self._candidates, (self._voters[voting], votes[voting]))
         given = []
@@ -71,11 +78,12 @@ class Ours(Player):
             self._server.feedback(client, likes[given[-1]])
         return given
 
-    def stopped(self, client: int) -> int | None:
+    def stopped_round(self, client: int) -> int | None:
+        """See `Player`."""
         return self._server.transcript(client).stopped
 
 
-class Raw(Player):
+class ExponentialPlayer(Player):
     """The exponential mechanism."""
 
     def __init__(self, game: Game, seed: int) -> None:
@@ -84,20 +92,24 @@ class Raw(Player):
         self._source = replay(f"exponential {seed}")
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         counts = np.bincount(votes[votes != ABSTAINS], minlength=self.draw.candidates)
         rows = np.tile(counts, (len(wanted), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
 
 
-class Majority(Player):
-    """What most vote for; left: of the weight, for each client, of a voter who was wrong."""
+class MajorityPlayer(Player):
+    """The majority, in which a voter who was wrong keeps a share of their weight for a client."""
 
     def __init__(self, game: Game, seed: int, *, left: float) -> None:
-        self._objects, self._left = game.objects, left
+        self._objects = game.objects
+        self._left = left
         self._weights = np.ones((game.clients, game.voters))
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
-        voting, given = votes != ABSTAINS, []
+        """See `Player`."""
+        voting = votes != ABSTAINS
+        given = []
         for client, likes in wanted.items():
             mine = self._weights[client]
             chosen = int(np.bincount(votes[voting], mine[voting], self._objects).argmax())
@@ -107,46 +119,55 @@ class Majority(Player):
         return given
 
 
-class Uniform(Player):
-    """shut: whether it stands for a gate that would never open."""
+class UniformPlayer(Player):
+    """Any object; `shut` says whether it stands for a gate that would never open."""
 
     def __init__(self, game: Game, seed: int, *, shut: bool = False) -> None:
-        self._objects, self._shut = game.objects, shut
+        self._objects = game.objects
+        self._shut = shut
         self._rng = np.random.default_rng([seed, 1])
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """See `Player`."""
         return [int(x) for x in self._rng.integers(0, self._objects, len(wanted))]
 
-    def stopped(self, client: int) -> int | None:
+    def stopped_round(self, client: int) -> int | None:
+        """See `Player`."""
         return 1 if self._shut else None
 
 
-def _gated(game: Game, seed: int) -> Player:
+def _make_gated_player(game: Game, seed: int) -> Player:
+    """Make the sound variant; uniform where its gate would never open."""
     if math.isinf(game.epsilon):
-        return _without_gate(game, seed)
+        return _make_ungated_player(game, seed)
     settings = sound_settings(game)
-    return Uniform(game, seed, shut=True) if settings is None else Ours(game, seed, settings)
+    if settings is None:
+        return UniformPlayer(game, seed, shut=True)
+    return PRecPlayer(game, seed, settings)
 
 
-def _without_gate(game: Game, seed: int) -> Player:
-    return Ours(game, seed, _settings(game, math.inf))
+def _make_ungated_player(game: Game, seed: int) -> Player:
+    """Make the paper's algorithm, without a gate."""
+    return PRecPlayer(game, seed, _settings(game, math.inf))
 
 
 PLAYERS: dict[str, Callable[[Game, int], Player]] = {
-    "p-rec": _gated,
-    "p-rec-no-gate": _without_gate,
-    "exponential": Raw,
-    "majority": partial(Majority, left=1.0),
-    "weighted-majority": partial(Majority, left=0.5),
-    "uniform": Uniform,
+    "p-rec": _make_gated_player,
+    "p-rec-no-gate": _make_ungated_player,
+    "exponential": ExponentialPlayer,
+    "majority": partial(MajorityPlayer, left=1.0),
+    "weighted-majority": partial(MajorityPlayer, left=0.5),
+    "uniform": UniformPlayer,
 }
 METHODS = tuple(PLAYERS)
 
 
 @lru_cache(maxsize=64)
 def sound_settings(game: Game) -> PRecSettings | None:
-    """With a plan; None where the gate would need more voters than there are: all is uniform.
-    epsilon is finite."""
+    """Make settings with a plan, for a finite epsilon.
+
+    None where the gate would need more voters than there are: then all is uniform.
+    """
     settings = _settings(game, game.epsilon)
     try:
         _ = settings.plan
@@ -161,8 +182,9 @@ def _settings(game: Game, epsilon: float) -> PRecSettings:
 
 
 def loss_bound(game: Game, method: str) -> float | None:
-    """On the expected loss; None for other methods, and where nobody keeps the promise or nothing
-    is proved.
+    """Bound the expected loss of p-REC.
+
+    None for other methods, and where nobody keeps the promise or nothing is proved.
 
     With a gate, rounds after it shut are added. Peers alone keep it (D + R + 1) P credits above 0;
     it shuts in a given round with the chance that the noise bridges what lies between them and its
@@ -170,7 +192,8 @@ def loss_bound(game: Game, method: str) -> float | None:
     """
     if not method.startswith("p-rec") or game.world in UNPROMISED:
         return None
-    voters, peers = game.voters, game.peers
+    voters = game.voters
+    peers = game.peers
     try:
         theory.check(game.objects, game.rounds, game.diversity, game.radius, voters, peers)
     except ConfigError:
@@ -178,24 +201,25 @@ def loss_bound(game: Game, method: str) -> float | None:
     proved = theory.loss_bound(game.objects, game.rounds, game.radius, voters, peers)
     if method == "p-rec-no-gate" or math.isinf(game.epsilon):
         return proved
-    settings, lost = sound_settings(game), game.rounds * (1 - 1 / game.objects)
+    settings = sound_settings(game)
+    lost = game.rounds * (1 - 1 / game.objects)
     if settings is None:
         return lost
     survivors = theory.credit_floor(game.diversity, game.radius, game.peers) // settings.credit
     between = survivors - settings.plan.threshold
-    chance = game.rounds * failure(settings.plan.gate, between - 2) if between > 0 else 1.0
+    chance = game.rounds * failure_chance(settings.plan.gate, between - 2) if between > 0 else 1.0
     return proved + lost * min(1.0, chance)
 
 
 @lru_cache(maxsize=256)
 def per_round(epsilon: float, delta: float, rounds: int) -> float:
-    """Epsilon of one choice of so many, by the accountant that leaves most."""
+    """Compute the epsilon of one choice of so many, by the accountant that leaves most."""
     if math.isinf(epsilon):
         return epsilon
 
     def choices(noise: float) -> Event:
         return repeat(Exponential(1 / noise), rounds)
 
-    asked = {"epsilon": epsilon, "delta": delta}
-    accountants = ZCDPAccountant, PureAccountant
-    return 1 / min(smallest_noise(choices, **asked, accountant=each) for each in accountants)
+    zcdp = smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=ZCDPAccountant)
+    pure = smallest_noise(choices, epsilon=epsilon, delta=delta, accountant=PureAccountant)
+    return 1 / min(zcdp, pure)

@@ -1,4 +1,4 @@
-"""Who votes for what, and what the client likes: worlds that a p-REC run is tried in.
+"""Worlds that a p-REC run is tried in: votes of everybody, and what the client likes.
 
 A world yields, round by round, the votes (voters,) and what the client likes (objects,), and is
 sent what the client was given; several clients have one taste, and the first one's counts.
@@ -31,22 +31,36 @@ _SHARES = 200  # of the voters, which the adaptive adversary weighs up
 
 @dataclass(frozen=True)
 class Game:
-    """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows.
-    epsilon, delta: for what `together` of the clients see together. pattern: 1 or 2, the first or
-    the second of the two that `both-ways` has; 1 in all other worlds."""
+    """Setting of one run.
+
+    Raises:
+        ConfigError: A value is out of range.
+    """
 
     rounds: int
+    """T."""
     objects: int
+    """m."""
     voters: int
+    """n."""
     peers: int
+    """P."""
     diversity: int = 0
+    """D, which the promise allows."""
     radius: int = 0
+    """R, which the promise allows."""
     clients: int = 1
+    """Clients with the same taste."""
     together: int = 1
+    """Clients whom epsilon and delta are for, together."""
     epsilon: float = 1.0
+    """Nats of private methods."""
     delta: float = 1e-6
+    """Chance beside epsilon."""
     world: str = "planted"
+    """A key of `WORLDS`."""
     pattern: int = 1
+    """1 or 2, the first or the second of the two that `both-ways` has; 1 in all other worlds."""
 
     def __post_init__(self) -> None:
         if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
@@ -75,17 +89,18 @@ class Game:
             raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
 
 
-def planted(game: Game, rng: np.random.Generator) -> Play:
+def planted_peers(game: Game, rng: np.random.Generator) -> Play:
     """Peers vote for what the client likes, everybody else at random.
 
     Each peer errs in R rounds of their own; in D rounds two objects are liked.
     """
-    twice = _some(game.rounds, game.diversity, rng)
+    twice = _choose_objects(game.rounds, game.diversity, rng)
     wrong = np.zeros((game.rounds, game.peers), dtype=bool)
     for peer in range(game.peers):
-        wrong[:, peer] = _some(game.rounds, game.radius, rng)
+        wrong[:, peer] = _choose_objects(game.rounds, game.radius, rng)
     for number in range(game.rounds):
-        votes, likes = _chance(game, rng), _some(game.objects, 1 + int(twice[number]), rng)
+        votes = _random_votes(game, rng)
+        likes = _choose_objects(game.objects, 1 + int(twice[number]), rng)
         votes[: game.peers] = rng.choice(np.flatnonzero(likes), game.peers)
         erring = np.flatnonzero(wrong[number])
         if not likes.all():
@@ -93,13 +108,13 @@ def planted(game: Game, rng: np.random.Generator) -> Play:
         yield votes, likes
 
 
-def opposed(game: Game, rng: np.random.Generator) -> Play:
+def opposed_peers(game: Game, rng: np.random.Generator) -> Play:
     """All but the peers vote for one object that the client dislikes."""
     for _ in range(game.rounds):
-        yield _parted(game, game.peers, rng)
+        yield _split_votes(game, game.peers, rng)
 
 
-def adaptive(game: Game, rng: np.random.Generator) -> Play:
+def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
     """An adversary who knows the state spends voters where they cost most.
 
     A share of the survivors votes for a disliked object, all others for what they like. When too
@@ -108,8 +123,9 @@ def adaptive(game: Game, rng: np.random.Generator) -> Play:
     share = _dearest_share(OutputDistribution(game.rounds, game.objects), game.voters)
     alive = np.ones(game.voters, dtype=bool)
     for _ in range(game.rounds):
-        likes = _some(game.objects, 1, rng)
-        liked, other = np.flatnonzero(likes)[0], rng.choice(np.flatnonzero(~likes))
+        likes = _choose_objects(game.objects, 1, rng)
+        liked = np.flatnonzero(likes)[0]
+        other = rng.choice(np.flatnonzero(~likes))
         spent = math.ceil(share * alive.sum())
         votes = np.full(game.voters, liked)
         if alive.sum() - spent >= game.peers:
@@ -119,18 +135,18 @@ def adaptive(game: Game, rng: np.random.Generator) -> Play:
 
 
 def _dearest_share(law: OutputDistribution, voters: int) -> float:
-    """Of voters for a disliked object: its chance to be recommended, over what that uses up."""
+    """Find the share of voters who get a disliked object recommended most, for what it uses up."""
 
     def efficiency(spent: int) -> float:
         chance = law.chances(np.array([spent, voters - spent]))[0]
         return float(chance) / -math.log1p(-spent / voters)
 
-    steps = (step * voters // _SHARES for step in range(1, _SHARES))
-    return max((spent for spent in steps if spent), key=efficiency, default=voters / 2) / voters
+    steps = [step * voters // _SHARES for step in range(1, _SHARES)]
+    return max(filter(None, steps), key=efficiency, default=voters / 2) / voters
 
 
 def search(game: Game, rng: np.random.Generator) -> Play:
-    """In each phase one of m camps is the client's, until only the peers are left (Theorem 6)."""
+    """One of m camps is the client's in each phase, until only the peers are left (Theorem 6)."""
     left = np.arange(game.voters)
     for number in range(game.rounds):
         if number % (game.objects - 1) == 0:
@@ -138,7 +154,8 @@ def search(game: Game, rng: np.random.Generator) -> Play:
             split = len(left) >= game.objects * game.peers
             camps = np.array_split(rng.permutation(left), game.objects) if split else []
             left = camps[mine] if split else left
-        votes, likes = _chance(game, rng), np.arange(game.objects) == mine
+        votes = _random_votes(game, rng)
+        likes = np.arange(game.objects) == mine
         for camp, members in enumerate(camps):
             votes[members] = camp
         if not split:
@@ -146,19 +163,21 @@ def search(game: Game, rng: np.random.Generator) -> Play:
         yield votes, likes
 
 
-def stubborn(game: Game, rng: np.random.Generator) -> Play:
+def stubborn_peers(game: Game, rng: np.random.Generator) -> Play:
     """Peers always vote for the first object, which is liked after R random rounds (Theorem 6)."""
     for number in range(game.rounds):
-        votes, first = _chance(game, rng), np.arange(game.objects) == 0
+        votes = _random_votes(game, rng)
+        first = np.arange(game.objects) == 0
         votes[: game.peers] = 0
-        yield votes, _some(game.objects, 1, rng) if number < game.radius else first
+        yield votes, _choose_objects(game.objects, 1, rng) if number < game.radius else first
 
 
 def one_round(game: Game, rng: np.random.Generator) -> Play:
     """Two camps of peers differ in one round (Lemma 8)."""
-    differ, mine = rng.integers(game.rounds), rng.permutation(game.voters)[: game.voters // 2]
+    differ = rng.integers(game.rounds)
+    mine = rng.permutation(game.voters)[: game.voters // 2]
     for number in range(game.rounds):
-        likes = _some(game.objects, 1, rng)
+        likes = _choose_objects(game.objects, 1, rng)
         votes = np.full(game.voters, np.flatnonzero(likes)[0])
         if number == differ:
             votes[mine] = rng.choice(np.flatnonzero(~likes))
@@ -176,7 +195,8 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
     used = 0
     for number in range(game.rounds):
         first, second = rng.permutation(game.objects)[:2]
-        likes, vote = np.arange(game.objects) == first, first
+        likes = np.arange(game.objects) == first
+        vote = first
         if differs[number] and used < game.diversity + game.radius:
             likes[second] = used < game.diversity
             vote = first if game.pattern == 1 else second
@@ -190,37 +210,45 @@ def sybils(game: Game, rng: np.random.Generator) -> Play:
     for number in range(game.rounds):
         if number and loyal > game.peers:
             loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL)))
-        yield _parted(game, loyal, rng)
+        yield _split_votes(game, loyal, rng)
 
 
 def victim(game: Game, rng: np.random.Generator) -> Play:
-    """The client has no peers and likes exactly what one voter votes for: what the client is
-    given is what they learn of the voter.
-    """
+    """A client without peers likes what one voter votes for: what they are given, they learn."""
     for _ in range(game.rounds):
-        votes = _chance(game, rng)
+        votes = _random_votes(game, rng)
         yield votes, np.arange(game.objects) == votes[0]
 
 
-_ALL = planted, opposed, adaptive, search, stubborn, one_round, both_ways, sybils, victim
 WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
-    world.__name__.replace("_", "-"): world for world in _ALL
+    "planted": planted_peers,
+    "opposed": opposed_peers,
+    "adaptive": adaptive_adversary,
+    "search": search,
+    "stubborn": stubborn_peers,
+    "one-round": one_round,
+    "both-ways": both_ways,
+    "sybils": sybils,
+    "victim": victim,
 }
+"""Worlds by name; the first paragraph of a world's docstring is shown to readers of the page."""
 
 
-def _parted(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
-    """So many vote for what is liked, all others for one other object."""
-    likes = _some(game.objects, 1, rng)
+def _split_votes(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
+    """Let so many vote for what is liked, all others for one other object."""
+    likes = _choose_objects(game.objects, 1, rng)
     votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
     votes[:loyal] = np.flatnonzero(likes)[0]
     return votes, likes
 
 
-def _chance(game: Game, rng: np.random.Generator) -> Votes:
+def _random_votes(game: Game, rng: np.random.Generator) -> Votes:
+    """Draw everybody's vote at random."""
     return rng.integers(0, game.objects, game.voters)
 
 
-def _some(size: int, number: int, rng: np.random.Generator) -> Likes:
+def _choose_objects(size: int, number: int, rng: np.random.Generator) -> Likes:
+    """Choose so many of `size` at random: a mask."""
     chosen = np.zeros(size, dtype=bool)
     chosen[rng.choice(size, min(number, size), replace=False)] = True
     return chosen

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,7 +24,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tacit.designs.prec import PRec, PRecSettings, cards
-from tacit.designs.prec.serve.steps import NUMBER_BYTES, GivenRounds, RoundsState, RoundSteps, among
+from tacit.designs.prec.serve.steps import (
+    NUMBER_BYTES,
+    GivenRounds,
+    RoundsState,
+    RoundSteps,
+    is_among,
+)
 from tacit.engine.votes import CLIENTS, no_credits
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
@@ -41,7 +47,9 @@ LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
 _NAMES = 150
 """Bytes of a voter's name, number and vote, about."""
-ROUNDS, OBJECTS, PEOPLE = 12, 3, 1000
+ROUNDS = 12
+OBJECTS = 3
+PEOPLE = 1000
 _DEMO = f"""[rounds.films]
 rounds = {ROUNDS}
 objects = {OBJECTS}
@@ -102,34 +110,43 @@ class RoundsSettings:
 
 @dataclass(frozen=True)
 class ServedRounds(ServedThing):
-    """One run. given: rounds whose candidates and votes came with the deployment, in their order:
-    an `open` that names nothing takes the next one.
-    """
+    """One run as it is served."""
 
     SETTINGS: ClassVar = RoundsSettings
 
     tenant: str
+    """Who is served."""
     name: str
+    """Name of its section."""
     settings: PRecSettings
+    """Settings of the run."""
     given: GivenRounds = field(default=(), repr=False)
+    """Rounds whose candidates and votes came with the deployment, in their order: an `open` that
+    names nothing takes the next one."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
-        given = vars(section.read_settings(RoundsSettings))
-        settings = PRecSettings(**{name: given[name] for name in given if name != "votes"})
-        _check(section.name, settings)
-        served = cls(section.tenant, section.name, settings, _given(section, settings))
+        """Read what is served from the lines of `RoundsSettings`.
+
+        Raises:
+            ConfigError: The section names what is not served.
+        """
+        choices = asdict(section.read_settings(RoundsSettings))
+        del choices["votes"]
+        settings = PRecSettings(**choices)
+        _check_served(section.name, settings)
+        served = cls(section.tenant, section.name, settings, _read_given_rounds(section, settings))
         served.steps.warm()
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """The run's own, which its beginning spends whole."""
+        """Yield the run's own budget, which its beginning spends whole."""
         yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """For one client's view, and for all clients together."""
-        voters, bits = self.settings.voters, 8 * NUMBER_BYTES
+        """Return a card for one client's view, and one for all clients together."""
+        voters = self.settings.voters
+        bits = 8 * NUMBER_BYTES
         exponent = math.ceil(2 * math.log10(voters) - (bits + 1) * math.log10(2))
         numbered = (
             "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
@@ -143,14 +160,14 @@ class ServedRounds(ServedThing):
         )
 
     def describe_releases(self) -> str:
-        """What nobody can take back."""
+        """Say what nobody can take back."""
         return (
             f"recommendations of the rounds {self.name} that were given, which your votes may have "
             "moved as far as the stated epsilon allows"
         )
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """Their votes and what they were recommended are one state's."""
+        """Yield the state in which a person is forgotten: votes and recommendations are one."""
         what = (
             f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
             "were, which count for nobody from the next round on; what the run knew of your "
@@ -158,24 +175,28 @@ class ServedRounds(ServedThing):
             "beginning anew would cost others again"
         )
 
-        def without(source: Source, state: bytes | None) -> bytes | None:
-            new = self.steps.without(user, source, remove_salt(state))
+        def forget(source: Source, state: bytes | None) -> bytes | None:
+            new = self.steps.forget_person(user, source, remove_salt(state))
             return None if new is None else add_salt(source, new)
 
-        return (PersonalState(self.state, what, without),)
+        return (PersonalState(self.state, what, forget),)
 
     @cached_property
     def steps(self) -> RoundSteps:
+        """The steps of the run."""
         return RoundSteps(self.settings, self.given)
 
     @property
     def state(self) -> str:
-        """The name of the run's, in the ledger."""
+        """Name of the run's state in the ledger."""
         return thing_state_name("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
-        """Charge the run and begin it, once: later calls change nothing. Problem 409 where the run
-        of this name has begun with other settings."""
+        """Charge the run and begin it, once: later calls change nothing.
+
+        Raises:
+            Problem: Status 409; the run of this name has begun with other settings.
+        """
         settings = canonical({"settings": self.settings.to_header()})
         try:
             service.ledger.release(
@@ -189,12 +210,18 @@ class ServedRounds(ServedThing):
             raise Problem(409, another) from None
 
     def check_stored_states(self, stored: Callable[[str], bytes | None]) -> None:
-        """ConfigError where the run of this name began with other settings, or cannot go on."""
-        if (state := remove_salt(stored(self.state))) is None:
+        """Check that the run of this name can go on.
+
+        Raises:
+            ConfigError: It began with other settings, or cannot go on.
+        """
+        state = remove_salt(stored(self.state))
+        if state is None:
             return
         try:
             now = RoundsState.decode(state)
-            if others := now.other_settings(self.settings):
+            others = now.other_settings(self.settings)
+            if others:
                 raise ConfigError(
                     f"{TOML}: rounds.{self.name} began with other settings ({', '.join(others)}), "
                     "and what was promised to its voters is for the whole run. Put them back, or "
@@ -206,13 +233,21 @@ class ServedRounds(ServedThing):
                 f"{TOML}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
             ) from None
 
-    def described(self, state: bytes | None) -> dict[str, Any]:
-        """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
+    def describe(self, state: bytes | None) -> dict[str, Any]:
+        """Describe the run and how far it is, as JSON.
+
+        No count of anybody is in it, and nothing that votes decided.
+        """
         now = RoundsState(b"", b"") if state is None else RoundsState.decode(state)
-        shown = ("rounds", "objects", "voters", "diversity", "radius", "clients")
+        settings = self.settings
         return {
             "name": self.name,
-            **{name: getattr(self.settings, name) for name in shown},
+            "rounds": settings.rounds,
+            "objects": settings.objects,
+            "voters": settings.voters,
+            "diversity": settings.diversity,
+            "radius": settings.radius,
+            "clients": settings.clients,
             "round": now.number,
             "candidates": list(now.candidates),
             "announced": list(now.announced),
@@ -226,14 +261,15 @@ class ServedRounds(ServedThing):
 
     @cached_property
     def _cost(self) -> Cost:
-        """Of all clients' views together."""
+        """Cost of all clients' views together."""
         everything = self.guarantees()[-1]
         assert everything.lifetime_epsilon is not None
         assert everything.lifetime_delta is not None
         return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
 
 
-def _check(name: str, settings: PRecSettings) -> None:
+def _check_served(name: str, settings: PRecSettings) -> None:
+    """Refuse settings that are not served."""
     if settings.variant == "published":
         raise ConfigError(
             f"{TOML}: {name} is the published variant, which holds on a promise that only clients "
@@ -248,28 +284,29 @@ def _check(name: str, settings: PRecSettings) -> None:
         )
     row = no_credits(1, diversity=settings.diversity, radius=settings.radius)
     planes = row.alive.nbytes + row.both.nbytes + row.radius.nbytes
-    each = math.ceil(settings.clients / CLIENTS) * planes + _NAMES
-    if settings.voters * each > LARGEST_STATE:
+    of_a_voter = math.ceil(settings.clients / CLIENTS) * planes + _NAMES
+    if settings.voters * of_a_voter > LARGEST_STATE:
         raise ConfigError(
-            f"{TOML}: {name} keeps {each} bytes for each of {settings.voters} voters, and at most "
-            f"{LARGEST_STATE} in all are served: take fewer voters or clients."
+            f"{TOML}: {name} keeps {of_a_voter} bytes for each of {settings.voters} voters, and "
+            f"at most {LARGEST_STATE} in all are served: take fewer voters or clients."
         )
 
 
-def _given(section: Section, settings: PRecSettings) -> GivenRounds:
+def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
+    """Read the rounds that came with the deployment; none where the section names no file."""
     if "votes" not in section.values:
         return ()
     try:
         rounds = parse_json(section.file_path("votes").read_bytes())
-        given = tuple((tuple(one["candidates"]), dict(one["votes"])) for one in rounds)
-        whole = isinstance(rounds, list) and all(
-            0 < len(candidates) <= settings.objects
-            and all(among(chosen, candidates) for chosen in votes.values())
-            for candidates, votes in given
-        )
+        given = tuple((tuple(row["candidates"]), dict(row["votes"])) for row in rounds)
+        is_whole = isinstance(rounds, list)
+        for candidates, votes in given:
+            is_size = 0 < len(candidates) <= settings.objects
+            are_cast = all(is_among(chosen, candidates) for chosen in votes.values())
+            is_whole = is_whole and is_size and are_cast
     except (RefusedContent, KeyError, TypeError, ValueError):
-        whole = False
-    if not whole:
+        is_whole = False
+    if not is_whole:
         raise ConfigError(
             f"{TOML}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
             'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'

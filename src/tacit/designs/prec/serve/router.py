@@ -33,78 +33,88 @@ Candidates = Annotated[list[Candidate], Field(min_length=1, max_length=1000)]
 Voter = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
 
 
-class _Strict(BaseModel):
+class _StrictBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Announcement(_Strict):
+class Announcement(_StrictBody):
     """Candidates of the next round, on which people vote until it is opened."""
 
     candidates: Candidates
 
 
-class Opening(_Strict):
-    """candidates: null for the announced ones, or else the next that came with the deployment.
-    votes: of voters who vote elsewhere; a person's own vote goes first."""
+class OpenRequest(_StrictBody):
+    """The next round's candidates, and votes from elsewhere."""
 
     candidates: Candidates | None = None
+    """Null for the announced ones, or else the next that came with the deployment."""
     votes: Annotated[dict[Voter, Candidate], Field(max_length=10_000)] = {}
+    """Votes of voters who vote elsewhere; a person's own vote goes first."""
 
 
-class Vote(_Strict):
+class Vote(_StrictBody):
     """One of the announced candidates."""
 
     candidate: Candidate
 
 
-class Feedback(_Strict):
-    """What is said of this round's recommendation, once."""
+class Feedback(_StrictBody):
+    """Answer to this round's recommendation, given once."""
 
     liked: bool
 
 
-class Announced(BaseModel):
-    """round: the one that people vote on."""
+class AnnounceReply(BaseModel):
+    """The round that people vote on."""
 
     round: int
+    """Its number."""
     announced: list[int | str]
+    """Its candidates."""
 
 
-class Opened(BaseModel):
-    """round: the one that is open now."""
+class OpenReply(BaseModel):
+    """The round that is open now."""
 
     round: int
+    """Its number."""
     candidates: list[int | str]
+    """Its candidates."""
 
 
-class Voted(BaseModel):
-    """round: the one that the vote is for. The vote is not repeated: answers are kept for ever."""
-
-    round: int
-
-
-class Recommended(BaseModel):
-    """shut: whether too few voters are left to hide among, so that items come by chance alone."""
+class VoteReply(BaseModel):
+    """The round that a vote is for. The vote is not repeated: answers are kept for ever."""
 
     round: int
+    """Its number."""
+
+
+class RecommendationReply(BaseModel):
+    """A recommendation."""
+
+    round: int
+    """Number of the round."""
     item: int | str
+    """The recommended candidate."""
     shut: bool
+    """Whether too few voters are left to hide among, so that items come by chance alone."""
 
 
-class Heard(BaseModel):
-    """round: the one that the feedback is for."""
+class FeedbackReply(BaseModel):
+    """The round that the feedback is for."""
 
     round: int
+    """Its number."""
 
 
 @router.get("", **allow(Role.ANONYMOUS))
 def rounds(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
-    """Which rounds there are, how far they are, and what they promise to voters."""
+    """List the runs, how far they are, and what they promise to voters."""
     served = service.deployment.find_all(ServedRounds).values()
-    return {"rounds": [one.described(read_salted_state(service, one.state)) for one in served]}
+    return {"rounds": [run.describe(read_salted_state(service, run.state)) for run in served]}
 
 
-@router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=Announced)
+@router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=AnnounceReply)
 async def announce(
     service: CurrentService,
     request: Request,
@@ -120,14 +130,14 @@ async def announce(
     return await _step(service, caller, served, "announce", key, body, take)
 
 
-@router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
+@router.post("/{name}/open", **allow(Role.OPERATOR), response_model=OpenReply)
 async def open_round(
     service: CurrentService,
     request: Request,
     caller: CurrentCaller,
     key: IdempotencyKey,
     name: PathName,
-    body: Opening,
+    body: OpenRequest,
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
     served = find_served(service, ServedRounds, name)
@@ -136,7 +146,7 @@ async def open_round(
     return await _step(service, caller, served, "open", key, body, take)
 
 
-@router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=Voted)
+@router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=VoteReply)
 async def votes(
     service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName, body: Vote
 ) -> Response:
@@ -146,17 +156,17 @@ async def votes(
     return await _step(service, caller, served, "votes", key, body, take)
 
 
-@router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=Recommended)
+@router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=RecommendationReply)
 async def recommendations(
     service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName
 ) -> Response:
-    """This round's candidate for the person who asks: the same until the next round opens."""
+    """Recommend this round's candidate: the same until the next round opens."""
     served = find_served(service, ServedRounds, name)
     take = partial(served.steps.recommend, caller.name)
     return await _step(service, caller, served, "recommendations", key, None, take)
 
 
-@router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=Heard)
+@router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=FeedbackReply)
 async def feedback(
     service: CurrentService,
     caller: CurrentCaller,
@@ -164,7 +174,10 @@ async def feedback(
     name: PathName,
     body: Feedback,
 ) -> Response:
-    """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
+    """Say whether the recommendation was liked.
+
+    A person who says nothing is taken to have disliked it.
+    """
     served = find_served(service, ServedRounds, name)
     take = partial(served.steps.feedback, caller.name, body.liked)
     return await _step(service, caller, served, "feedback", key, body, take)
@@ -179,6 +192,7 @@ async def _step(
     body: BaseModel | None,
     take: Transition,
 ) -> Response:
+    """Answer a request once, by a step that changes the run's state."""
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{what}"
     return await answer_once(

@@ -1,4 +1,4 @@
-"""What is kept of a run between requests, and its steps: each gives an answer and what to keep.
+"""State of a run between requests, and its steps: each gives an answer and the next state.
 
 Kept are the vote under way, who takes part, and the run itself. As secret as the votes: it holds
 them, and the gates' noise. The run knows a voter by a number, from which their vote follows where
@@ -30,45 +30,51 @@ Id = int | str
 NUMBER_BYTES = 16
 _KEY_WORDS = 4
 _FORMAT = 2
-_EARLIER = (
-    "it is in format {} and was begun by another version of tacit; this version goes on with "
-    f"format {_FORMAT}. Runs in format 1 numbered voters in the order of their names, which breaks "
-    "the premise of the proof."
-)
 
 
 @dataclass(frozen=True)
 class RoundsState:
-    """run: `PRec.to_bytes`, which knows voters by `numbers`. key: of these numbers. number,
-    candidates: of the open round. announced: of the next one, on which people vote now; empty where
-    there is no vote. votes: by name, of the round that is not open yet. voters: names of those in
-    rounds that were opened. gone: who was forgotten, and votes here no more.
-    """
+    """State of a run between requests, as secret as the votes."""
 
     run: bytes = field(repr=False)
+    """`PRec.to_bytes`, which knows voters by `numbers`."""
     key: bytes = field(repr=False)
+    """Key of these numbers."""
     number: int = 0
+    """Number of the open round; 0 before the first."""
     candidates: tuple[Id, ...] = ()
+    """Candidates of the open round."""
     announced: tuple[Id, ...] = ()
+    """Candidates of the next round, on which people vote now; empty where there is no vote."""
     votes: dict[str, Id] = field(default_factory=dict, repr=False)
+    """Votes by name, of the round that is not open yet."""
     voters: frozenset[str] = field(default=frozenset(), repr=False)
+    """Names of the voters in rounds that were opened."""
     gone: frozenset[str] = field(default=frozenset(), repr=False)
+    """Names of people who were forgotten, and vote here no more."""
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
-        """What `encode` gave; ModelFileError for the state of another version."""
+        """Read what `encode` wrote.
+
+        Raises:
+            ModelFileError: The state is of another version.
+        """
         end = state.index(b"\n")
         head = json.loads(state[:end])
-        written = head.pop("format") if isinstance(head, dict) else 1
+        written = head.pop("format")
         if written != _FORMAT:
-            raise ModelFileError(_EARLIER.format(written))
+            raise ModelFileError(
+                f"it is in format {written} and was begun by another version of tacit; this "
+                f"version goes on with format {_FORMAT}."
+            )
         head["key"] = bytes.fromhex(head["key"])
         head |= {name: tuple(head[name]) for name in ("candidates", "announced")}
         head |= {name: frozenset(head[name]) for name in ("voters", "gone")}
         return cls(state[end + 1 :], **head)
 
     def encode(self) -> bytes:
-        """For the ledger. In the order of names, so that nobody's time can be read off it."""
+        """Write the state for the ledger, in the order of names: it shows nobody's time."""
         head = {
             "format": _FORMAT,
             "key": self.key.hex(),
@@ -82,17 +88,21 @@ class RoundsState:
         return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + self.run
 
     def other_settings(self, settings: PRecSettings) -> tuple[str, ...]:
-        """Names of those that the run began with other values of."""
-        asked, began = settings.to_header(), container.unpack(self.run)[0]["settings"]
-        return tuple(name for name in asked if asked[name] != began.get(name))
+        """Name the settings that the run began with other values of."""
+        wanted = settings.to_header()
+        began = container.unpack(self.run)[0]["settings"]
+        return tuple(name for name in wanted if wanted[name] != began.get(name))
 
     def numbers(self, names: Iterable[str]) -> dict[str, str]:
-        """By name. Two names have one number with a chance below 2^-128: the caller checks."""
+        """Number voters by their names.
+
+        Two names have one number with a chance below 2^-128: the caller checks.
+        """
         return {name: number_of(self.key, name) for name in names}
 
 
 def number_of(key: bytes, name: str) -> str:
-    """A voter's number in the run of this key, in hexadecimal digits."""
+    """Compute a voter's number in the run of a key, in hexadecimal digits."""
     return hmac.digest(key, b"voter " + name.encode(), "sha256")[:NUMBER_BYTES].hex()
 
 
@@ -112,13 +122,15 @@ _ANOTHER_VOTE = refusal(409, "A vote on other candidates is under way. Open its 
 
 @dataclass(frozen=True)
 class RoundSteps:
-    """Of one run. given: rounds that came with the deployment."""
+    """Steps of one run: each takes its state, and gives an answer and the next state."""
 
     settings: PRecSettings
+    """Settings of the run."""
     given: GivenRounds = field(default=(), repr=False)
+    """Rounds that came with the deployment."""
 
     def begin(self, source: Source) -> bytes:
-        """What is kept of a run in which nothing happened."""
+        """Begin a run, and return its state."""
         run = PRec(self.settings, randomness=source).to_bytes()
         return RoundsState(run, source.words(_KEY_WORDS).tobytes()).encode()
 
@@ -126,19 +138,24 @@ class RoundSteps:
         """Begin the vote on the next round's candidates."""
         if state is None:
             return _NOT_OPEN, None
-        now, named = RoundsState.decode(state), tuple(candidates)
-        if refused := self._refused(now, named):
+        now = RoundsState.decode(state)
+        named = tuple(candidates)
+        refused = self._refuse_candidates(now, named)
+        if refused is not None:
             return refused, None
         answer = reply({"round": now.number + 1, "announced": list(named)})
         return answer, replace(now, announced=named).encode()
 
     def vote(self, voter: str, candidate: Id, _: Source, state: bytes | None) -> Step:
-        """A person's vote of the announced round; it stands until they change it or it opens."""
-        if state is None or not (now := RoundsState.decode(state)).announced:
+        """Take a person's vote in the announced round, until they change it or the round opens."""
+        if state is None:
+            return _NO_VOTE, None
+        now = RoundsState.decode(state)
+        if not now.announced:
             return _NO_VOTE, None
         if voter in now.gone:
             return refusal(409, "You had yourself forgotten here, and vote here no more."), None
-        if not among(candidate, now.announced):
+        if not is_among(candidate, now.announced):
             return refusal(422, "This is none of the announced candidates."), None
         known = now.voters | now.gone | now.votes.keys()
         if voter not in known and len(known) >= self.settings.voters:
@@ -153,8 +170,14 @@ class RoundSteps:
         source: Source,
         state: bytes | None,
     ) -> Step:
-        """Close the open round and open the next, with its people's votes and those given here.
-        candidates: None for the announced ones, else for the next of the given rounds."""
+        """Close the open round and open the next, with its people's votes and others.
+
+        Args:
+            candidates: None for the announced ones, or else for the next of the given rounds.
+            votes: Of voters who vote elsewhere; a person's own vote goes first.
+            source: Randomness of the run.
+            state: The stored state.
+        """
         if state is None:
             return _NOT_OPEN, None
         now = RoundsState.decode(state)
@@ -163,11 +186,12 @@ class RoundSteps:
                 return refusal(409, "Name candidates: none were announced and none given."), None
             candidates, votes = self.given[now.number]
         named = now.announced if candidates is None else tuple(candidates)
-        if refused := self._refused(now, named):
+        refused = self._refuse_candidates(now, named)
+        if refused is not None:
             return refused, None
-        cast = {**votes, **now.votes}
-        cast = {voter: chosen for voter, chosen in cast.items() if voter not in now.gone}
-        if not all(among(chosen, named) for chosen in cast.values()):
+        every_vote = {**votes, **now.votes}
+        cast = {voter: chosen for voter, chosen in every_vote.items() if voter not in now.gone}
+        if not all(is_among(chosen, named) for chosen in cast.values()):
             return refusal(422, "A vote is for none of the candidates."), None
         voters = now.voters | cast.keys()
         if len(voters) + len(now.gone) > self.settings.voters:
@@ -183,21 +207,27 @@ class RoundSteps:
         return reply({"round": opened.number, "candidates": list(named)}), opened.encode()
 
     def recommend(self, client: str, source: Source, state: bytes | None) -> Step:
-        """This round's candidate for a client; a new client's run begins."""
-        if state is None or (now := RoundsState.decode(state)).number == 0:
+        """Recommend this round's candidate to a client; a new client's run begins."""
+        if state is None:
+            return _NOT_OPEN, None
+        now = RoundsState.decode(state)
+        if now.number == 0:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
             item = run.recommend(client)
         except PrivacyError:
             return refusal(409, "You are not recommended any more in these rounds."), None
-        answer = reply({"round": now.number, "item": item, "shut": run.stopped(client)})
+        answer = reply({"round": now.number, "item": item, "shut": run.has_stopped(client)})
         after = run.to_bytes()  # the same if they were recommended it before
         return answer, None if after == now.run else replace(now, run=after).encode()
 
     def feedback(self, client: str, liked: bool, source: Source, state: bytes | None) -> Step:
-        """What a client says of this round's recommendation, once."""
-        if state is None or (now := RoundsState.decode(state)).number == 0:
+        """Take a client's answer to this round's recommendation, once."""
+        if state is None:
+            return _NOT_OPEN, None
+        now = RoundsState.decode(state)
+        if now.number == 0:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
@@ -206,12 +236,13 @@ class RoundSteps:
             return refusal(409, "Feedback is given once for a round's recommendation."), None
         return reply({"round": now.number}), replace(now, run=run.to_bytes()).encode()
 
-    def without(self, user: str, source: Source, state: bytes | None) -> bytes | None:
-        """The state after a person was forgotten."""
+    def forget_person(self, user: str, source: Source, state: bytes | None) -> bytes | None:
+        """Forget a person, and return the next state; None where nothing was stored."""
         if state is None:
             return None
         now = RoundsState.decode(state)
-        run, voted = self._run(now, source), user in now.voters
+        run = self._run(now, source)
+        voted = user in now.voters
         if voted:
             run.leave_voters(now.numbers([user]).values())
         if user in run.clients:
@@ -225,11 +256,12 @@ class RoundSteps:
     def _run(self, now: RoundsState, source: Source) -> PRec:
         return PRec.from_bytes(now.run, settings=self.settings, randomness=source)
 
-    def _refused(self, now: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
-        """Why these cannot be the next round's candidates; None where they can."""
+    def _refuse_candidates(self, now: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
+        """Refuse candidates that cannot be the next round's; None where they can."""
         if now.announced and now.announced != candidates:
             return _ANOTHER_VOTE
-        most, kinds = self.settings.objects, set(map(type, candidates))
+        most = self.settings.objects
+        kinds = set(map(type, candidates))
         if 1 <= len(set(candidates)) == len(candidates) <= most and len(kinds) == 1:
             return None
         return refusal(
@@ -245,6 +277,6 @@ class RoundSteps:
             _, state = self.feedback("client", True, secure(), state)
 
 
-def among(candidate: Id, candidates: Iterable[Id]) -> bool:
-    """Of the same kind: the number 1 is not the text 1."""
-    return any(type(one) is type(candidate) and one == candidate for one in candidates)
+def is_among(candidate: Id, candidates: Iterable[Id]) -> bool:
+    """Say whether a candidate is among others: the number 1 is not the text 1."""
+    return any(type(other) is type(candidate) and other == candidate for other in candidates)

@@ -49,16 +49,16 @@ ADJACENCIES = {
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Two histories that differ as a unit says.
-
-    name: what differs. first, second: (ITEMS,) stars, 0 where there is no rating. share: the pair
-    gets one of so many parts of the samples.
-    """
+    """Two histories that differ as a unit says."""
 
     name: str
+    """What differs."""
     first: Stars
+    """(ITEMS,) stars of the one history, 0 where there is no rating."""
     second: Stars
+    """(ITEMS,) stars of the other one."""
     share: int = 1
+    """One over the part of the samples that the pair gets."""
 
 
 def _stars(*items: int) -> Stars:
@@ -142,18 +142,18 @@ MECHANISMS: tuple[Callable[[], AuditedMechanism], ...] = (
 
 @dataclass(frozen=True)
 class _Feature:
-    """The number that a report is read as, and its two telling values.
-
-    items: read the answers about the sets that hold these; all answers where there are none.
-    bits: how many answers. first, second: the values that are likely for either neighbour.
-    asked: chance that the answers are given at all.
-    """
+    """Number that a report is read as, and its two telling values."""
 
     items: tuple[int, ...]
+    """Items whose sets are looked at; all answers count where there are none."""
     bits: int
+    """How many answers are read."""
     first: int
+    """The value that is likely for the one neighbour."""
     second: int
+    """The value that is likely for the other one."""
     asked: float
+    """Chance that the answers are given at all."""
 
 
 def _feature(campaign: Campaign, unit: str) -> _Feature:
@@ -162,7 +162,8 @@ def _feature(campaign: Campaign, unit: str) -> _Feature:
         return _Feature((0,), 1, 1, 0, campaign.asked_share)
     if unit == "moved rating":
         # Two places of the wheel are any two, all equally likely.
-        questions, places = campaign.questions, campaign.modulus
+        questions = campaign.questions
+        places = campaign.modulus
         ordered = questions * (questions - 1) * campaign.set_size**2
         return _Feature((0, 1), 2, 0b10, 0b01, ordered / (places * (places - 1)))
     return _Feature((), campaign.questions, 2**campaign.questions - 1, 0, 1.0)
@@ -190,7 +191,9 @@ def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighb
             return report.bits
         return read_answers(campaign, feature.items, report.ticket, report.bits)
 
-    first, second, share = neighbours.first, neighbours.second, neighbours.share
+    first = neighbours.first
+    second = neighbours.second
+    share = neighbours.share
     return Pair(neighbours.name, release, first, second, loss, chances, share=share, own_noise=True)
 
 

@@ -22,7 +22,8 @@ ANY = Limits(epsilon=1e3, lifetime=1e6, units=UNITS, rated_pairs=True)
 Likes = tuple[int, ...]
 WORLDS: tuple[Likes, ...] = tuple(itertools.product((0, 1), repeat=ITEMS))
 SECRETS = [bytes([number]) * 32 for number in range(40)]
-LIKED, DISLIKED = 5.0, 1.0
+LIKED = 5.0
+DISLIKED = 1.0
 
 
 def small_campaign(
@@ -59,17 +60,23 @@ def report_chances(
     times: int = 1,
     forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Chances of all that is sent, by running the device for every fall of its coins.
+    """Compute the chances of all that is sent, by running the device for every fall of its coins.
 
-    rated: which items have stars; None for all of them. times: how often it is asked. forgets: as
-    a device that has lost its memory in between.
+    Args:
+        campaign: The question.
+        secret: The account's.
+        likes: Which items are liked.
+        rated: Which items have stars; None for all of them.
+        times: How often the device is asked.
+        forgets: Whether it loses its memory in between.
     """
     history: dict[ItemId, float] = {
         item: LIKED if like else DISLIKED
         for item, like in enumerate(likes)
         if rated is None or rated[item]
     }
-    truth, questions = Fraction(campaign.truth, WHOLE), campaign.questions
+    truth = Fraction(campaign.truth, WHOLE)
+    questions = campaign.questions
     found: dict[Hashable, Fraction] = {}
     for lies in itertools.product((0, 1), repeat=questions * times):
         memory: Memory = {}

@@ -16,24 +16,25 @@ from tacit.designs.sketches.audit.enumeration import (
 )
 
 _EPSILON = 1.0
-_ALL, _NONE = WORLDS[-1], WORLDS[0]
+_ALL = WORLDS[-1]
+_NONE = WORLDS[0]
 _RATED = ((1, 1, 0, 0), (0, 0, 1, 1))
 
 
 def _every_bit_at_full_price(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """Three bits that each cost epsilon, though one person's whole history moves all three."""
+    """Compute the chances of three bits that each cost epsilon, though a history moves all."""
     campaign = small_campaign("rating" if bug else "user", 3, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes)
 
 
 def _pair_of_rated_items(rated: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """The device chooses the pair by what was rated, and claims to protect that, too."""
+    """Compute the chances of a device that chooses its pair by what was rated, in plain sight."""
     method = "pairwise-rated" if bug else "pairwise-preference"
     return report_chances(small_campaign("user", 1, 4, _EPSILON, method), bytes(32), _ALL, rated)
 
 
 def _answers_twice(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
-    """A device that forgot its answer draws another one for the same campaign."""
+    """Compute the chances of a device that forgot its answer and draws another one."""
     campaign = small_campaign("user", 1, 4, _EPSILON)
     return report_chances(campaign, choose_secrets(campaign)[-1], likes, times=2, forgets=bug)
 

@@ -10,7 +10,7 @@ from tacit.data.ratings import Ratings
 from tacit.design import Comparison, ComparisonEntry
 from tacit.designs.sketches.clustering import publish, score_clusters
 from tacit.designs.sketches.counting import item_counts
-from tacit.designs.sketches.experiment.ratings import campaign_of, lists_on_devices
+from tacit.designs.sketches.experiment.ratings import lists_on_devices, plan_campaign
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.population import likes_of, server_of_reports
 from tacit.randomness import replay, simulation
@@ -30,15 +30,17 @@ class OnDevices:
         self.epsilon = epsilon
 
     def fit(self, ratings: Ratings) -> OnDevices:
+        """Let everybody report once, and make their lists."""
         liked_from = ratings.scale.liked_from
-        seen, likes = ratings.matrix, likes_of(ratings.matrix, liked_from)
+        seen = ratings.matrix
+        likes = likes_of(seen, liked_from)
         advice = plan(
             items=ratings.n_items,
             rated=min(RATED, ratings.n_items // 2),
             epsilon=min(self.epsilon, 20.0),
             clusters=CLUSTERS,
         )
-        campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
+        campaign = plan_campaign(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
         with simulation():
             counts = item_counts(server_of_reports(campaign, likes, replay(f"crowd {SEED}")))
         found = score_clusters(counts, CLUSTERS)
@@ -49,23 +51,29 @@ class OnDevices:
     def recommend(
         self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> Recommendations:
-        """One of the lists that were made."""
-        own = self.lists_[self.ratings_.user_number(user)][:n]
-        items = enumerate(self.ratings_.item_ids[own[own >= 0]].tolist(), 1)
-        return Recommendations(
-            tuple(Recommendation(user, item, -rank, rank) for rank, item in items)
-        )
+        """Look up a list that was made."""
+        numbers = self.lists_[self.ratings_.user_number(user)][:n]
+        items = self.ratings_.item_ids[numbers[numbers >= 0]].tolist()
+        rows = [Recommendation(user, item, -rank, rank) for rank, item in enumerate(items, 1)]
+        return Recommendations(tuple(rows))
 
 
 def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...] | str:
-    """In one domain."""
+    """List the sketches for `tacit compare`, where no two domains are named."""
     if asked.source is not None:
         return "works in one domain: leave --source and --target out"
-    return tuple(
-        ComparisonEntry(
-            "sketches", "sound" if math.isfinite(epsilon) else "non-private", epsilon,
-            "one report of a device, for the whole profile", "the server and everybody else",
-            f"{__name__}:OnDevices", {"epsilon": epsilon}, attacked=False,
-        )
-        for epsilon in asked.epsilons
-    )  # fmt: skip
+    return tuple(map(_make_entry, asked.epsilons))
+
+
+def _make_entry(epsilon: float) -> ComparisonEntry:
+    """Describe the sketches at an epsilon."""
+    return ComparisonEntry(
+        "sketches",
+        "sound" if math.isfinite(epsilon) else "non-private",
+        epsilon,
+        "one report of a device, for the whole profile",
+        "the server and everybody else",
+        f"{__name__}:OnDevices",
+        {"epsilon": epsilon},
+        attacked=False,
+    )

@@ -57,12 +57,17 @@ def learned_labels(
 def answers_told(
     scheme: str, world: Blocks, labels: Ints, *, users: int, seed: tuple[int, int]
 ) -> Ints:
-    """(2, items) how many people told that they dislike, and that they like, each item.
+    """Count how many people told that they dislike, and that they like, each item.
 
     Args:
-        scheme, world, labels: see `learned_labels`.
-        users: people.
-        seed: of the population, and the number of its part.
+        scheme: See `learned_labels`.
+        world: Who likes what.
+        labels: (items,) true clusters.
+        users: People.
+        seed: Seed of the population, and the number of its part.
+
+    Returns:
+        (2, items) counts.
     """
     items = len(labels)
     told = np.zeros((2, items), dtype=np.int64)

@@ -43,10 +43,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
 METHOD = "multi-maxsense"
-_N = 10
+_LIST_LENGTH = 10
 _NEIGHBOURS = 50
-_NEAR = 0.95
-_MOST = 10**15  # people in a population: counts are 64-bit integers
+_NEAR = 0.95  # share of an infinite population's NDCG that counts as near it
+_MOST_PEOPLE = 10**15  # counts are 64-bit integers
 
 
 def evaluate_ratings(
@@ -60,19 +60,34 @@ def evaluate_ratings(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """The curve over populations and epsilons, and methods without privacy, on the same splits.
+    """Measure the curve over populations and epsilons, and methods without privacy beside it.
 
-    rated: w, a public guess of how many items a person has rated; a device uses at most so many of
-    its likes. theta and the number of questions are the planner's for it. epsilons: above 0, or
-    inf. users: sizes of populations; the planner's own number of people is added for each epsilon.
+    All are measured on the same splits. Theta and the number of questions are the planner's.
 
-    Given back: items and people of the ratings, the settings; rows, each one way to learn, judged
-    by the lists, with epsilon (inf without noise) and users (inf for an infinite population), both
-    None without privacy; needed, see `_needed`; points, means over seeds; sentences.
+    Args:
+        ratings: In memory.
+        users: Sizes of populations; the planner's own number of people is added for each epsilon.
+        epsilons: Nats of a report, above 0; inf without noise.
+        rated: w, a public guess of how many items a person has rated; a device uses at most so many
+            of its likes.
+        clusters: Item clusters that are learned.
+        liked_from: Stars from which on an item is liked.
+        seeds: Seeds of the splits.
+        progress: Called with 1 after each epsilon of each seed.
+
+    Returns:
+        Items and people of the ratings; the settings; `rows`, each one way to learn, judged by the
+        lists, with epsilon (inf without noise) and users (inf for an infinite population), both
+        None without privacy; `needed`, see `_people_needed`; `points`, means over seeds;
+        `sentences`.
+
+    Raises:
+        ConfigError: There is no population, epsilon or seed, or a population is out of range.
+        DataError: Nobody likes anything on one side of a split.
     """
-    if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST:
+    if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST_PEOPLE:
         raise ConfigError(
-            f"A curve needs populations of 1 to {_MOST:,} people, an epsilon and a seed."
+            f"A curve needs populations of 1 to {_MOST_PEOPLE:,} people, an epsilon and a seed."
         )
     items = ratings.n_items
     plans = {
@@ -82,26 +97,30 @@ def evaluate_ratings(
     rows: list[Row] = []
     for seed in seeds:
         trial = _Trial(ratings, liked_from, seed)
-        rows += [trial.row(found, name, None, None) for name, found in trial.in_the_clear(clusters)]
+        for name, lists in trial.non_private_lists(clusters):
+            rows.append(trial.make_row(lists, name, None, None))
         for epsilon, advice in plans.items():
-            campaign = campaign_of(trial.catalogue, advice, epsilon, liked_from, seed)
-            own = advice.of(METHOD).users_clt
-            planned = [round(own)] if math.isfinite(epsilon) and own < _MOST else []
-            for size in (*sorted({*users, *planned}), math.inf):
-                found = _learned(campaign, trial.likes, clusters, size, seed)
-                lists = trial.lists(publish(campaign, found))
-                rows.append(trial.row(lists, METHOD, epsilon, size))
+            campaign = plan_campaign(trial.catalogue, advice, epsilon, liked_from, seed)
+            sizes = set(users)
+            planned = advice.method_plan(METHOD).users_clt
+            if math.isfinite(epsilon) and planned < _MOST_PEOPLE:
+                sizes.add(round(planned))
+            for size in (*sorted(sizes), math.inf):
+                found = _learn_clusters(campaign, trial.likes, clusters, size, seed)
+                lists = trial.make_lists(publish(campaign, found))
+                rows.append(trial.make_row(lists, METHOD, epsilon, size))
             progress(1)
-    needed = [_needed(each, plans[each], rows) for each in epsilons if math.isfinite(each)]
-    sizes = {"items": items, "people": ratings.n_users, "rated": rated}
+    finite = filter(math.isfinite, epsilons)
+    needed = [_people_needed(epsilon, plans[epsilon], rows) for epsilon in finite]
+    size_of_data = {"items": items, "people": ratings.n_users, "rated": rated}
     return {
-        **sizes,
+        **size_of_data,
         "clusters": clusters,
         "seeds": list(seeds),
         "rows": rows,
         "needed": needed,
-        "points": _points(rows),
-        "sentences": [_sentence(need, **sizes) for need in needed],
+        "points": _average_over_seeds(rows),
+        "sentences": [_sentence(need, **size_of_data) for need in needed],
     }
 
 
@@ -110,7 +129,8 @@ class _Trial:
 
     def __init__(self, ratings: Ratings, liked_from: float, seed: int) -> None:
         split = random_per_user(ratings, seed=seed)
-        self.catalogue, self.seed = ratings.item_ids.tolist(), seed
+        self.catalogue = ratings.item_ids.tolist()
+        self.seed = seed
         self.seen = split.train.matrix
         self.likes = likes_of(split.train.matrix, liked_from)
         self.held = likes_of(split.test.matrix, liked_from)
@@ -121,11 +141,12 @@ class _Trial:
                 fix="Lower --liked-from.",
             )
 
-    def lists(self, clusters: Clusters) -> Ints:
-        return lists_on_devices(clusters, self.seen, self.likes, n=_N)
+    def make_lists(self, clusters: Clusters) -> Ints:
+        """Make everybody's list of ten on their device: (people, 10) item numbers."""
+        return lists_on_devices(clusters, self.seen, self.likes, n=_LIST_LENGTH)
 
-    def in_the_clear(self, clusters: int) -> Iterator[tuple[str, Ints]]:
-        """Lists of ten by each method without privacy."""
+    def non_private_lists(self, clusters: int) -> Iterator[tuple[str, Ints]]:
+        """Yield the lists of ten of each method without privacy, with its name."""
         liked = np.asarray(self.likes.sum(axis=0)).ravel()
         together = spectral_coclusters(self.likes, clusters, seed=self.seed)
         campaign = new_campaign(self.catalogue, rated=1, epsilon=math.inf, seed=bytes(16))
@@ -133,13 +154,14 @@ class _Trial:
             ("spectral-coclustering", together),
             ("popularity", np.zeros_like(together)),
         ):
-            yield name, self.lists(publish(campaign, Clustering(labels, liked)))
-        scores = (self.likes @ _similar(self.likes)).toarray()
+            yield name, self.make_lists(publish(campaign, Clustering(labels, liked)))
+        scores = (self.likes @ _cosine_similarities(self.likes)).toarray()
         scores[self.seen.nonzero()] = -1.0
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :_N]
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :_LIST_LENGTH]
         yield "item-knn", np.where(np.take_along_axis(scores, best, axis=1) >= 0, best, -1)
 
-    def row(self, lists: Ints, method: str, epsilon: float | None, users: float | None) -> Row:
+    def make_row(self, lists: Ints, method: str, epsilon: float | None, users: float | None) -> Row:
+        """Judge lists by the held-out likes."""
         found = ranking_metrics(lists, self.held)
         return {
             "method": method,
@@ -151,48 +173,56 @@ class _Trial:
         }
 
 
-def _similar(likes: sparse.csr_array) -> sparse.csr_array:
-    """(items, items) cosine of likes; row by row the most similar items alone."""
+def _cosine_similarities(likes: sparse.csr_array) -> sparse.csr_array:
+    """Compute the (items, items) cosine of likes, row by row the most similar items alone."""
     length = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
-    both = (likes.T @ likes).toarray() / np.outer(length, length)
-    np.fill_diagonal(both, 0.0)
-    kept = min(_NEIGHBOURS, len(both))
-    least = np.partition(both, -kept, axis=1)[:, [-kept]]
+    cosine = (likes.T @ likes).toarray() / np.outer(length, length)
+    np.fill_diagonal(cosine, 0.0)
+    neighbours = min(_NEIGHBOURS, len(cosine))
+    least = np.partition(cosine, -neighbours, axis=1)[:, [-neighbours]]
     # A column holds whom an item is near to: its own nearest count, as from the person's items.
-    return sparse.csr_array(np.where((both >= least) & (both > 0), both, 0.0).T)
+    return sparse.csr_array(np.where((cosine >= least) & (cosine > 0), cosine, 0.0).T)
 
 
-def _learned(
+def _learn_clusters(
     campaign: Campaign, likes: sparse.csr_array, clusters: int, users: float, seed: int
 ) -> Clustering:
-    """users: inf for the chances themselves, to the digits that are published."""
+    """Learn clusters from simulated answers of so many people.
+
+    An infinite population answers by the chances themselves, to the digits that are published.
+    """
     if math.isinf(users):
         chances = hit_chances(campaign, likes)
         return Clustering(kmeans_line(chances, clusters), chances)
-    return score_clusters(drawn(campaign, likes, users=int(users), seed=seed), clusters)
+    return score_clusters(draw_counts(campaign, likes, users=int(users), seed=seed), clusters)
 
 
-def _points(rows: Sequence[Row]) -> list[Row]:
-    """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
+def _average_over_seeds(rows: Sequence[Row]) -> list[Row]:
+    """Average NDCG and recall over seeds, as [mean, low, high], 95 % intervals."""
     points = []
-    for key, found in group_by(rows, itemgetter("method", "epsilon", "users")).items():
+    for key, of_seeds in group_by(rows, itemgetter("method", "epsilon", "users")).items():
         point: Row = dict(zip(("method", "epsilon", "users"), key, strict=True))
         for name in ("ndcg_at_10", "recall_at_10"):
-            point[name] = [*mean_interval([row[name] for row in found], bounds=(0.0, 1.0))]
+            point[name] = list(mean_interval([row[name] for row in of_seeds], bounds=(0.0, 1.0)))
         points.append(point)
     return points
 
 
-def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
-    """How many people an epsilon needs on this catalogue.
+def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
+    """Say how many people an epsilon needs on this catalogue.
 
-    lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
-    formula, all labels right in its assumed world. users_near: the smallest measured population
-    from which on NDCG@10 stays within 5 % of an infinite population; None if none.
+    Returns:
+        `lower_bound`: nobody can do with fewer, questions fixed beforehand; `users_clt`: by the
+        planner's formula, all labels right in its assumed world; `users_near`: the smallest
+        measured population from which on NDCG@10 stays within 5 % of an infinite population, None
+        if there is none.
     """
-    own = group_by([row for row in rows if row["epsilon"] == epsilon], itemgetter("users"))
-    means = {users: np.mean([row["ndcg_at_10"] for row in found]) for users, found in own.items()}
-    infinite, near = means.pop(math.inf), None
+    of_epsilon = [row for row in rows if row["epsilon"] == epsilon]
+    means = {}
+    for users, of_users in group_by(of_epsilon, itemgetter("users")).items():
+        means[users] = np.mean([row["ndcg_at_10"] for row in of_users])
+    infinite = means.pop(math.inf)
+    near = None
     for users in sorted(means, reverse=True):
         if means[users] < _NEAR * infinite:
             break
@@ -200,20 +230,23 @@ def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     return {
         "epsilon": epsilon,
         "lower_bound": max(planned.lower_bounds.values()),
-        "users_clt": planned.of(METHOD).users_clt,
+        "users_clt": planned.method_plan(METHOD).users_clt,
         "users_near": near,
     }
 
 
 def _sentence(need: Row, items: int, people: int, rated: int) -> str:
-    users, least = need["users_near"], math.ceil(need["lower_bound"])
+    """Say what an epsilon needs, by theory and as measured."""
+    users = need["users_near"]
+    least = math.ceil(need["lower_bound"])
     planned = float(f"{need['users_clt']:.2g}")
-    near = (
-        "With no population that was tried did its lists come within 5 % of an infinite one."
-        if users is None
-        else "Its lists come within 5 % of those of an infinite population from "
-        f"{users:,.0f} people of this kind on."
-    )
+    if users is None:
+        near = "With no population that was tried did its lists come within 5 % of an infinite one."
+    else:
+        near = (
+            "Its lists come within 5 % of those of an infinite population from "
+            f"{users:,.0f} people of this kind on."
+        )
     return (
         f"At epsilon {need['epsilon']:g}, nobody can put all of {items:,} items into their "
         f"clusters with fewer than {least:,} people, of whom each rated {rated}, and "
@@ -222,24 +255,26 @@ def _sentence(need: Row, items: int, people: int, rated: int) -> str:
     )
 
 
-def campaign_of(
+def plan_campaign(
     items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
-    """As the planner advises for a catalogue."""
-    own = advice.of(METHOD)
+    """Design a campaign as the planner advises for a catalogue."""
+    multi_maxsense = advice.method_plan(METHOD)
     return new_campaign(
         items,
         rated=advice.rated,
         epsilon=epsilon,
-        theta=own.theta or 1.0,
-        questions=own.questions,
+        theta=multi_maxsense.theta or 1.0,
+        questions=multi_maxsense.questions,
         liked_from=liked_from,
         seed=np.random.default_rng((seed, 3)).bytes(16),
     )
 
 
-def drawn(campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int) -> ItemCounts:
-    """Counts of so many people by item, from their marginal distributions."""
+def draw_counts(
+    campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int
+) -> ItemCounts:
+    """Draw the counts of so many people by item, from their marginal distributions."""
     generator = np.random.default_rng((seed, users, 1))
     truth = campaign.truth / WHOLE
     hits = hit_chances(campaign, likes)
@@ -249,9 +284,16 @@ def drawn(campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int)
 
 
 def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
-    """(items,) chance that a random row of `likes` likes something in a set that holds the item.
+    """Compute the chance that a random person likes something in a set that holds an item.
 
     Under the unit 'user' only `rated` likes of each count, a random choice.
+
+    Args:
+        campaign: Senses sets.
+        likes: (people, items).
+
+    Returns:
+        (items,) chances.
     """
     liked = np.diff(likes.indptr).astype(np.int64)
     cap = campaign.likes_cap
@@ -268,9 +310,16 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
 def lists_on_devices(
     clusters: Clusters, rated: sparse.csr_array, likes: sparse.csr_array, *, n: int
 ) -> Ints:
-    """(people, n) item numbers, -1 where there are none left: as `Device.recommend` orders them.
+    """Make everybody's list, as `Device.recommend` orders it.
 
-    rated: (people, items), what is seen and left out. likes: the same shape.
+    Args:
+        clusters: What was learned.
+        rated: (people, items) stars of what is seen and left out.
+        likes: (people, items).
+        n: Length of the lists.
+
+    Returns:
+        (people, n) item numbers, -1 where there are none left.
     """
     labels = np.frombuffer(clusters.labels, dtype=np.uint8).astype(np.int64)
     scores = np.asarray(clusters.scores, dtype=np.int64)

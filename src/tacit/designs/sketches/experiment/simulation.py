@@ -38,15 +38,25 @@ def simulate(
     blocks: Blocks | None = None,
     unit: str = "user",
 ) -> list[dict[str, Any]]:
-    """One row for each number of users; a smaller number is a part of the same population.
+    """Learn item clusters from simulated reports, for each number of people.
 
-    A row is the setting, in plain values, with accuracy, the share of right labels, and ari, the
-    adjusted Rand index. An infinite epsilon is None. method: one of METHODS, or of
-    `one_bit.SCHEMES`, which have no privacy and need rated 1 and an infinite epsilon.
+    A smaller number is a part of the same population. Theta and the number of questions are as the
+    planner advises. The items' clusters are dealt out at random.
 
-    theta and the number of questions are as the planner advises. epsilon: inf for the non-private
-    variant. blocks: who likes what; by default `synthetic_worlds.example(2)`. The items' clusters
-    are dealt out at random.
+    Args:
+        method: One of METHODS, or of `one_bit.SCHEMES`, which have no privacy and need rated 1 and
+            an infinite epsilon.
+        items: N.
+        rated: w.
+        epsilon: Nats of a report; inf for the non-private variant.
+        users: Numbers of people.
+        seed: Seed of the population.
+        blocks: Who likes what; by default `synthetic_worlds.example(2)`.
+        unit: What epsilon is for.
+
+    Returns:
+        A row for each number: the setting in plain values, with `accuracy`, the share of right
+        labels, and `ari`, the adjusted Rand index. An infinite epsilon is None.
     """
     world = example(2) if blocks is None else blocks
     stops = sorted(set(users))
@@ -157,5 +167,5 @@ def _advised_questions(method: str, world: Blocks, **setting: Any) -> tuple[floa
         raise ConfigError(f"{method} asks about two items that a person rated.")
     # Without noise there is nothing to share: planned as for a large epsilon.
     setting["epsilon"] = min(setting["epsilon"], 1e3 if method == "maxsense" else 20.0)
-    own = plan(**setting, clusters=len(world.items), blocks=world).of(method)
+    own = plan(**setting, clusters=len(world.items), blocks=world).method_plan(method)
     return own.theta or 0.0, own.questions

@@ -13,12 +13,13 @@ from tacit.designs.sketches.sensing import pairs
 
 SETTING: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
 METHOD = "pairwise-preference"
-FEW_PEOPLE, MANY_PEOPLE = 1000, 20_000
+FEW_PEOPLE = 1000
+MANY_PEOPLE = 20_000
 DEVICES = 2000
 
 
 def tour() -> Tour:
-    """What one bit says about a person, and what many say about items."""
+    """Show what one bit says about a person, and what many say about items."""
     items = SETTING["items"]
     campaign = new_campaign(
         range(items), rated=items, epsilon=SETTING["epsilon"], method=METHOD, theta=0.5
@@ -28,10 +29,10 @@ def tour() -> Tour:
     right = 0
     for _ in range(DEVICES):
         report = Device(new_secret(), {}).report(campaign, range(items), stars)
-        (asked,) = pairs(campaign, report.ticket)
-        right += bool(report.bits) == liked.issuperset(asked)
+        (pair,) = pairs(campaign, report.ticket)
+        right += bool(report.bits) == liked.issuperset(pair)
     few, many = simulate(METHOD, **SETTING, users=(FEW_PEOPLE, MANY_PEOPLE), seed=1)
-    one, two = (f"item {item}" for item in asked)
+    one, two = (f"item {item}" for item in pair)
     card = cards(campaign)[0]
     return Tour(
         asked=f"Each device is asked one question, such as: do you like both {one} and {two}? "

@@ -56,9 +56,12 @@ LARGEST_STATE = 2 * 2**20
 """Bytes of counts: they are written with every report."""
 # Made anew for each answer: an exception keeps the frames that it was raised in.
 _UNREAD = partial(Problem, 422, "This is not a report for this campaign. Fetch the campaign again.")
-_OPEN, _CLOSED = b"o", b"c"
+_OPEN = b"o"
+_CLOSED = b"c"
 _COUNT = np.dtype("<i8")
-_DEMO_PEOPLE, _DEMO_RATED, _DEMO_LIKED = 20_000, 30, 4.0
+_DEMO_PEOPLE = 20_000
+_DEMO_RATED = 30
+_DEMO_LIKED_FROM = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,49 +91,56 @@ class CampaignSettings:
 
 @dataclass(frozen=True)
 class ServedCampaign(ServedThing):
-    """One campaign. lifetime: nats that a person's own budget is opened with, at their first report
-    to any campaign; it is for life, so a later campaign's does not change it. earlier: the state
-    before the first report, None where none came from elsewhere.
-    """
+    """One campaign as it is served."""
 
     SETTINGS: ClassVar = CampaignSettings
 
     tenant: str
+    """Who is served."""
     name: str
+    """Name of its section."""
     campaign: Campaign = field(repr=False)
+    """The question."""
     items: tuple[ItemId, ...] = field(repr=False)
+    """Its catalogue."""
     lifetime: float = Limits.lifetime
+    """Nats that a person's own budget is opened with, at their first report to any campaign; it is
+    for life, so a later campaign's does not change it."""
     earlier: bytes | None = field(default=None, repr=False)
+    """State before the first report; None where none came from elsewhere."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """From `campaign`, a campaign's bytes, and `items`, its ids as JSON. There may be a
-        `lifetime`, and `counts`: a checkpoint of reports that came from elsewhere before.
+        """Read what is served from the lines of `CampaignSettings`.
+
+        Raises:
+            ConfigError: The section names what is not served.
         """
         lifetime = section.read_settings(CampaignSettings).lifetime
-        campaign = _campaign(section)
-        read = _items(section, campaign), lifetime, _earlier(section, campaign)
-        served = cls(section.tenant, section.name, campaign, *read)
+        campaign = _read_campaign(section)
+        items = _read_items(section, campaign)
+        earlier = _read_earlier_counts(section, campaign)
+        served = cls(section.tenant, section.name, campaign, items, lifetime, earlier)
         if served.cost.amount > Cap.pure(lifetime).amount:
             raise ConfigError(
                 f"{TOML}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
                 f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
                 "report."
             )
-        served.take(Report(campaign.id, 1, 0).encode(), None)  # compiles what counts
+        served.count_report(Report(campaign.id, 1, 0).encode(), None)  # compiles what counts
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """None of a data set: every person has their own, opened at their first report."""
+        """Yield no budget of a data set: every person has their own, from their first report on."""
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card for each unit, the campaign's own first."""
+        """Return one card for each unit, the campaign's own first."""
         units = sorted(UNITS, key=lambda unit: unit != self.campaign.unit)
         return tuple(self._cards[unit] for unit in units)
 
     def describe_releases(self) -> str:
-        """What nobody can take back."""
+        """Say what nobody can take back."""
         return (
             f"a report to the campaign {self.name}, if there was one: it was added to counts that "
             f"hold no names, and costs at most epsilon {self.cost.amount / MICRO:g} for everything "
@@ -139,12 +149,12 @@ class ServedCampaign(ServedThing):
 
     @cached_property
     def state(self) -> str:
-        """Of the counts. Another campaign under the same name has others."""
+        """Name of the stored counts. Another campaign under the same name has others."""
         return f"campaigns/{self.campaign.id.hex()}"
 
     @cached_property
     def cost(self) -> Cost:
-        """Of one report, for everything a person rated, whatever unit the campaign states."""
+        """Cost of one report, for everything a person rated, whatever unit the campaign states."""
         everything = self._cards["user"].epsilon
         assert everything is not None
         stated = Fraction(self.campaign.epsilon, MICRO)
@@ -155,28 +165,35 @@ class ServedCampaign(ServedThing):
     def _cards(self) -> dict[str, Guarantee]:
         return dict(zip(UNITS, cards(self.campaign), strict=True))
 
-    def described(self, saved: bytes | None) -> dict[str, Any]:
-        """For the list, in JSON's values."""
-        asks, now = self.campaign, self.counts(saved)
-        shown = ("method", "unit", "items", "questions")
+    def describe(self, saved: bytes | None) -> dict[str, Any]:
+        """Describe the campaign and how far it is, as JSON."""
+        campaign = self.campaign
+        now = self.counts(saved)
         return {
             "name": self.name,
-            "id": asks.id.hex(),
-            **{name: getattr(asks, name) for name in shown},
-            "epsilon": asks.epsilon / MICRO,
-            "liked_from": asks.liked_from / 1000,
-            "until": None if asks.closes >= NEVER else asks.closes,
+            "id": campaign.id.hex(),
+            "method": campaign.method,
+            "unit": campaign.unit,
+            "items": campaign.items,
+            "questions": campaign.questions,
+            "epsilon": campaign.epsilon / MICRO,
+            "liked_from": campaign.liked_from / 1000,
+            "until": None if campaign.closes >= NEVER else campaign.closes,
             "closed": now.closed,
             "clusters": bool(now.clusters),
             "guarantee": self.guarantees()[0].sentence,
         }
 
     def counts(self, saved: bytes | None) -> CampaignCounts:
-        """Of the saved state."""
+        """Read the counts from the stored state."""
         return CampaignCounts.decode(self.campaign, self.earlier if saved is None else saved)
 
     def check(self, data: bytes) -> None:
-        """Problem 422 unless these bytes are a report that counts for this campaign."""
+        """Check that bytes are a report that counts for this campaign.
+
+        Raises:
+            Problem: Status 422; they are not.
+        """
         try:
             report = Report.decode(data)
         except MessageError:
@@ -186,21 +203,21 @@ class ServedCampaign(ServedThing):
             raise _UNREAD()
 
     def charge(self, user: str) -> Charge:
-        """What a report takes from its person's budget, which their first one opens."""
+        """Charge a report to its person's budget, which their first one opens."""
         holder = Holder.subject(self.tenant, user)
         return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
-    # Steps: each takes the saved state and gives the answer and the next state
+    # Steps: each takes the stored state and gives the answer and the next state
 
-    def take(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
+    def count_report(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Count a report that was checked. The clock refuses late ones and does nothing else."""
         now = self.counts(saved)
-        if now.closed or not now.counts.fold_each([report], now=int(time.time())).accepted:
+        if now.closed or not now.counts.fold_each([report], now=int(time.time())).accepted_count:
             return refusal(409, "This campaign takes no more reports."), None
         return reply({"counted": True}), now.encode()
 
     def close(self, saved: bytes | None) -> tuple[Reply, bytes | None]:
-        """Take no more reports; closed again, the same."""
+        """Take no more reports. Closed again, it answers the same."""
         now = self.counts(saved)
         closed = CampaignCounts(now.counts, True, now.clusters).encode()
         return reply({"reports": now.counts.reports}), closed
@@ -215,7 +232,8 @@ class ServedCampaign(ServedThing):
         return reply(answer), CampaignCounts(now.counts, True, clusters).encode()
 
 
-def _campaign(section: Section) -> Campaign:
+def _read_campaign(section: Section) -> Campaign:
+    """Read a campaign that can be served."""
     name = section.name
     try:
         campaign = Campaign.decode(section.file_path("campaign").read_bytes())
@@ -239,14 +257,15 @@ def _campaign(section: Section) -> Campaign:
     return campaign
 
 
-def _items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
+def _read_items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
+    """Read the campaign's catalogue."""
     name = section.name
     try:
         items = parse_json(section.file_path("items").read_bytes())
     except RefusedContent as error:
         raise ConfigError(f"{TOML}: {name}.items is not read: {error}.") from None
-    known = isinstance(items, list) and all(type(item) in (int, str) for item in items)
-    if not known or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:
+    are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
+    if not are_ids or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:
         raise ConfigError(
             f"{TOML}: {name}.items is not the catalogue that the campaign was designed for: a JSON "
             "list of its item ids in their order."
@@ -254,7 +273,8 @@ def _items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
     return tuple(items)
 
 
-def _earlier(section: Section, campaign: Campaign) -> bytes | None:
+def _read_earlier_counts(section: Section, campaign: Campaign) -> bytes | None:
+    """Read the counts of reports that came from elsewhere; None where the section names none."""
     if "counts" not in section.values:
         return None
     try:
@@ -268,15 +288,18 @@ def _earlier(section: Section, campaign: Campaign) -> bytes | None:
 
 @dataclass(frozen=True, eq=False)
 class CampaignCounts:
-    """counts: of the reports so far. closed: no more are taken. clusters: bytes, once made."""
+    """Stored state of a campaign."""
 
     counts: Server
+    """Counts of the reports so far."""
     closed: bool = False
+    """Whether no more reports are taken."""
     clusters: bytes = b""
+    """The message of the learned clusters; empty until they are made."""
 
     @classmethod
     def decode(cls, campaign: Campaign, saved: bytes | None) -> Self:
-        """What `encode` gave; no reports yet where nothing was saved."""
+        """Read what `encode` wrote; no reports yet where nothing was stored."""
         counts = Server(campaign, keep_tickets=False)  # the ledger takes one report of each person
         if saved is None:
             return cls(counts)
@@ -284,26 +307,33 @@ class CampaignCounts:
         return cls(counts, saved[:1] == _CLOSED, saved[1 + counts.cells.nbytes :])
 
     def encode(self) -> bytes:
-        """For the ledger."""
+        """Write the state for the ledger."""
         numbers = self.counts.cells.astype(_COUNT).tobytes()
         return (_CLOSED if self.closed else _OPEN) + numbers + self.clusters
 
-    def clustered(self) -> bytes:
-        """Clusters of the items as these counts have them: the same every time."""
+    def make_clusters(self) -> bytes:
+        """Cluster the items by these counts: the same every time."""
         return publish(self.counts.campaign, cluster_items(self.counts)).encode()
 
     def report(self, items: tuple[ItemId, ...]) -> dict[str, Any]:
-        """For analysts. estimate: unbiased share of true yes among questions about an item; error:
-        its standard deviation by the noise and by chance. None where nobody was asked.
+        """Report every item to analysts.
+
+        Returns:
+            JSON. An item's `estimate` is the unbiased share of true yes among questions about it,
+            `error` its standard deviation by the noise and by chance; None where nobody was asked.
         """
-        counts, truth = self.counts, self.counts.campaign.truth / WHOLE
+        counts = self.counts
+        truth = counts.campaign.truth / WHOLE
+        signal = 2 * truth - 1
         found = item_counts(counts) if counts.campaign.senses else pair_counts(counts).by_item()
-        signal, rows = 2 * truth - 1, []
-        every = zip(items, found.asked.tolist(), found.ones.tolist(), strict=True)
-        for item, total, yes in every:
-            share = yes / total if total else math.nan
-            estimate = (share - (1 - truth)) / signal if total else None
-            error = math.sqrt(share * (1 - share) / total) / signal if total else None
+        rows = []
+        for item, total, yes in zip(items, found.asked.tolist(), found.ones.tolist(), strict=True):
+            estimate = None
+            error = None
+            if total:
+                share = yes / total
+                estimate = (share - (1 - truth)) / signal
+                error = math.sqrt(share * (1 - share) / total) / signal
             rows.append({"item": item, "asked": total, "estimate": estimate, "error": error})
         return {"reports": counts.reports, "closed": self.closed, "items": rows}
 
@@ -319,8 +349,8 @@ def make_demo(folder: Path) -> str:
 
     people = population()
     items = people.item_ids.tolist()
-    campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
-    likes = likes_of(people.matrix, _DEMO_LIKED)
+    campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED_FROM)
+    likes = likes_of(people.matrix, _DEMO_LIKED_FROM)
     copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
     counts = server_of_reports(campaign, copies, secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())

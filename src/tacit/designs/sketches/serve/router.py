@@ -29,20 +29,20 @@ router = APIRouter(route_class=Operation, prefix="/api/campaigns", tags=["campai
 
 @router.get("", **allow(Role.ANONYMOUS))
 def campaigns(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
-    """What is asked of devices, and what a report costs."""
+    """List what is asked of devices, and what a report costs."""
     served = service.deployment.find_all(ServedCampaign).values()
-    return {"campaigns": [one.described(read_salted_state(service, one.state)) for one in served]}
+    return {"campaigns": [it.describe(read_salted_state(service, it.state)) for it in served]}
 
 
 @router.get("/{name}", **allow_bytes(Role.ANONYMOUS, response="A campaign, in 96 bytes."))
 def campaign(service: CurrentService, name: PathName) -> Response:
-    """The question, as devices read it."""
+    """Return the question, as devices read it."""
     return Response(find_served(service, ServedCampaign, name).campaign.encode(), media_type=OCTETS)
 
 
 @router.get("/{name}/catalogue", **allow(Role.ANONYMOUS))
 def catalogue(service: CurrentService, name: PathName) -> dict[str, list[int | str]]:
-    """Ids of the items that the question is about, in its order."""
+    """List the ids of the items that the question is about, in its order."""
     return {"items": list(find_served(service, ServedCampaign, name).items)}
 
 
@@ -50,7 +50,7 @@ def catalogue(service: CurrentService, name: PathName) -> dict[str, list[int | s
     "/{name}/clusters", **allow_bytes(Role.ANONYMOUS, response="A label and a score of every item.")
 )
 def clusters(service: CurrentService, name: PathName) -> Response:
-    """What was learned, once the campaign is closed: devices recommend from it."""
+    """Return what was learned, once the campaign is closed: devices recommend from it."""
     served = find_served(service, ServedCampaign, name)
     made = served.counts(read_salted_state(service, served.state)).clusters
     if not made:
@@ -82,7 +82,7 @@ async def reports(
             report,
             state=served.state,
             charges=[served.charge(caller.name)],
-            transition=salt_states(lambda _, before: served.take(report, before)),
+            transition=salt_states(lambda _, before: served.count_report(report, before)),
         )
     except KeyReused:
         raise Problem(
@@ -98,7 +98,10 @@ async def close(
     key: IdempotencyKey,
     name: PathName,
 ) -> Response:
-    """Take no more reports, and make the clusters. Closing a closed one gives what was made."""
+    """Take no more reports, and make the clusters.
+
+    Closing a closed campaign gives what was made.
+    """
     served = find_served(service, ServedCampaign, name)
     operation = f"POST /api/campaigns/{name}/close"
     take = salt_states(lambda _, before: served.close(before))
@@ -106,7 +109,7 @@ async def close(
 
     def clusters() -> bytes:
         closed = served.counts(read_salted_state(service, served.state))
-        return closed.clusters or closed.clustered()
+        return closed.clusters or closed.make_clusters()
 
     made = await run_in_thread(request, clusters)
     take = salt_states(lambda _, before: served.keep_clusters(made, before))
@@ -118,6 +121,6 @@ async def close(
 
 @router.get("/{name}/counts", **allow(Role.OPERATOR, Role.ANALYST))
 def counts(service: CurrentService, name: PathName) -> dict[str, Any]:
-    """How many reported, and what the answers say of every item, with the noise's error."""
+    """Return how many reported, and what the answers say of every item, with the noise's error."""
     served = find_served(service, ServedCampaign, name)
     return served.counts(read_salted_state(service, served.state)).report(served.items)

@@ -3,6 +3,7 @@
 setup         what every fold shares, and how its releases are simulated
 fold          one fold: people the recommender never saw, attacked
 accuracy      errors of predicted stars, and lists
+at_device     lists for which nothing is sent, beside those from releases
 evaluation    all folds, judged together
 table         rows for people and for programs
 commands      `tacit evaluate` and `tacit attack standard-scheme`

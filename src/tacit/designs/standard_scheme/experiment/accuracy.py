@@ -11,6 +11,12 @@ from scipy.special import expit
 
 from tacit.auditing.attacks import ATTACKS
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
+from tacit.designs.standard_scheme.experiment.at_device import (
+    POPULARITY,
+    SIZES,
+    FoldLists,
+    at_device_name,
+)
 from tacit.designs.standard_scheme.experiment.setup import (
     Experiment,
     Floats,
@@ -20,6 +26,7 @@ from tacit.designs.standard_scheme.experiment.setup import (
 )
 from tacit.designs.standard_scheme.experiment.table import AccuracyRow, MixPoint
 from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.training.item_embedding import fit_item_embedding
 from tacit.designs.standard_scheme.training.item_weights import choose_penalty, fit_ease_at_penalty
 from tacit.designs.standard_scheme.training.people import (
     entry_people,
@@ -30,7 +37,13 @@ from tacit.designs.standard_scheme.training.people import (
 from tacit.designs.standard_scheme.training.profiles import train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.evaluation import auc_interval, mean_interval
-from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
+from tacit.evaluation.metrics import (
+    RankingMetrics,
+    mae,
+    ndcg_by_person,
+    ranking_metrics,
+    rmse,
+)
 from tacit.randomness import simulation
 
 Figures = dict[str, float]
@@ -63,7 +76,9 @@ class Judge:
     """
 
     def __init__(self, experiment: Experiment, fold: int, table: Tables, train: Ints) -> None:
-        self._experiment, self._fold, self._table = experiment, fold, table
+        self._experiment = experiment
+        self._fold = fold
+        self._table = table
         test = experiment.people_inside(fold)
         self._labels = experiment.labels[test]
         training = select_people(experiment.people, experiment.people_outside(fold))
@@ -79,18 +94,38 @@ class Judge:
         self._ease = fit_ease_at_penalty(
             training.levels, experiment.whole_levels, experiment.penalty
         )
-        raw, labels = experiment.stars(experiment.people.levels[train]), experiment.labels[train]
+        self._embedding = fit_item_embedding(
+            training.levels, experiment.whole_levels, experiment.penalty, max(SIZES)
+        )
+        raw = experiment.stars(experiment.people.levels[train])
+        labels = experiment.labels[train]
         self._attacks = {
             target: ATTACKS["lda"]().fit(raw, (labels == target).astype(np.int64))
             for target in experiment.targets
         }
         generator = np.random.default_rng([experiment.seed, fold])
         self._seen, self._held = _split(experiment.people.levels[test], generator)
+        self.lists = FoldLists(self._labels, np.diff(self._seen.indptr))
+        """NDCG of everything judged so far, by person."""
+
+    def judge_device_lists(self) -> None:
+        """Judge the lists for which nothing is sent: by embeddings, and by popularity."""
+        for size in SIZES:
+            preferences = self._embedding.shorten(size).preferences(self._seen)
+            self._judge_device_list(at_device_name(size), preferences)
+        popularity = np.broadcast_to(-self._embedding.popularity.astype(float), self._seen.shape)
+        self._judge_device_list(POPULARITY, popularity)
+
+    def _judge_device_list(self, name: str, preferences: Floats) -> None:
+        self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
+        self.lists.recall[name] = self._lists(preferences).recall
 
     def accuracy(self, rule: Rule, name: str) -> Figures:
         """Judge one release of the ratings that are not held out: errors, lists, share shown."""
         shown, at_home, elsewhere = self._levels(rule, name)
-        lists = self._lists(self._ease.preferences(shown, at_home).astype(float))
+        preferences = self._ease.preferences(shown, at_home).astype(float)
+        self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
+        lists = self._lists(preferences)
         return {
             **self._errors(at_home, elsewhere),
             "ndcg": lists.ndcg,
@@ -129,6 +164,7 @@ class Judge:
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
+        """Compute errors in stars of predictions with the true attribute and with a guessed one."""
         truth = self._experiment.stars(self._held).data
         predicted = self._stars_at(elsewhere)
         return {
@@ -139,17 +175,22 @@ class Judge:
 
     def _stars_at(self, levels: Floats) -> Floats:
         """Predicted stars of the held-out ratings, clipped to the scale."""
-        lowest, step = self._experiment.minimum, self._experiment.step
+        lowest = self._experiment.minimum
+        step = self._experiment.step
         predicted = levels[entry_people(self._held), self._held.indices]
         return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
 
     def _lists(self, preferences: Floats) -> RankingMetrics:
-        """Judge lists of unseen items; relevant: held out, in the top quarter of the scale."""
+        """Judge lists of unseen items."""
+        return ranking_metrics(*self._rank(preferences))
+
+    def _rank(self, preferences: Floats) -> tuple[Ints, sparse.csr_array]:
+        """Rank unseen items: lists, and what is relevant: held out, in the scale's top quarter."""
         ranked = preferences.copy()
         ranked[entry_people(self._seen), self._seen.indices] = -np.inf
         lists = np.argsort(-ranked, axis=1, kind="stable")[:, :LIST_LENGTH]
         liked = self._held.data >= 0.75 * (self._experiment.whole_levels - 1)
-        return ranking_metrics(lists, replace_data(self._held, liked.astype(float)))
+        return lists, replace_data(self._held, liked.astype(float))
 
 
 def _split(

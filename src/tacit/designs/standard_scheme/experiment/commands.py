@@ -139,7 +139,16 @@ def run_attacks(
     releases: Sequence[str],
     attacks: Sequence[str] = (),
 ) -> HidingTable:
-    """The experiment with those options. attacks: in place of the panel, if there are any."""
+    """Run the experiment with a command's options.
+
+    Args:
+        settings: The options.
+        run: The command's run.
+        ratings: Ratings of everybody.
+        attribute: Name of the attribute.
+        releases: What the attacked people send.
+        attacks: Names of attackers in place of the panel's; empty for the panel.
+    """
     from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 
     with run.progress("Attacking", count_steps(settings.folds)) as advance:
@@ -200,7 +209,8 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     """
     from tacit.auditing.attacks import distance
 
-    ratings, pair = run.read(), ("none", settings.release)
+    ratings = run.read()
+    pair = ("none", settings.release)
     table = run_attacks(settings, run, ratings, settings.attribute, pair, settings.attack)
     figures = table.to_dict()
     rows = [
@@ -216,11 +226,12 @@ def attack(settings: AttackSettings, run: Run) -> Result:
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
-    """The panel, over time, what breaks it, releases and their cost."""
+    """Lay out the page: lists on devices, the panel, what breaks a release, what releases cost."""
     judged = table.judged or "none"
     panel = f"The panel on {judged}"
     breaks = "What breaks it: items known to be rated, and their number"
     sections = [
+        Section("First: lists on the device", [lists_table(table)], notes=table.describe_lists()),
         Section(panel, [attackers_table(table)], key=_LEVEL_KEY),
         Section("Over time", [over_time_table(table)] if table.over_time else ()),
         Section(breaks, [knowledge_table(table)] if table.known_items else ()),
@@ -241,13 +252,14 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
 
 
 def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
-    """The figure, the same on true stars, and the control."""
+    """Yield the judged release's figure, that of true stars, and the control."""
     worst = {row.release: row for row in table.worst}
-    figures = [
-        (name, row.auc, row.upper, f"{row.attack}, strongest of {row.attackers}")
-        for release, name in {judged: "After obfuscation", "none": "True stars"}.items()
-        if (row := worst.get(release))
-    ]
+    figures = []
+    for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
+        if release in worst:
+            row = worst[release]
+            note = f"{row.attack}, strongest of {row.attackers}"
+            figures.append((name, row.auc, row.upper, note))
     row = worst[judged]
     if row.control is not None and row.control_upper is not None:
         note = "as expected" if row.control_holds else "not within its bound: read with care"
@@ -255,7 +267,8 @@ def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
     for name, area, upper, note in figures:
         level = _level(area)
         bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
-        unit, share = "AUC of the strongest", 2 * abs(area - 0.5)
+        unit = "AUC of the strongest"
+        share = 2 * abs(area - 0.5)
         yield Tile(name, f"{area:.3f}", unit, bound, share, level, LEVELS[level][1])
 
 
@@ -271,7 +284,7 @@ def _attack_cell(row: AttackRow | KnownRow | None) -> Cell | None:
 
 
 def attackers_table(table: HidingTable) -> Table:
-    """Every attacker on true stars and on the release that is judged."""
+    """Tabulate every attacker on true stars and on the release that is judged."""
     names = {
         ("none", "union", "raw"): "true stars",
         (table.judged, "union", "raw"): "frozen",
@@ -280,7 +293,8 @@ def attackers_table(table: HidingTable) -> Table:
     }
     columns: dict[str, dict[str, AttackRow]] = {name: {} for name in names.values()}
     for row in table.rows:
-        if name := names.get((row.release, row.view, row.trained_on)):
+        name = names.get((row.release, row.view, row.trained_on))
+        if name is not None:
             columns[name][row.attack] = row
     columns = {name: column for name, column in columns.items() if column}
     columns["permuted"] = {row.attack: row for row in table.control}
@@ -318,7 +332,8 @@ def cost_table(table: HidingTable) -> Table:
     base = errors["none"].rmse if "none" in errors else None
 
     def cells(worst: WorstRow) -> tuple[object, ...]:
-        release, row = worst.release, errors[worst.release]
+        release = worst.release
+        row = errors[worst.release]
         change = "–" if base is None or release == "none" else f"{row.rmse / base - 1:+.1%}"
         return (
             Cell(release, mark="judged" if release == table.judged else ""),
@@ -341,8 +356,23 @@ def cost_table(table: HidingTable) -> Table:
     return Table("Releases and what they cost", columns, [cells(row) for row in table.worst], heads)
 
 
+def lists_table(table: HidingTable) -> Table:
+    """Lists for which nothing is sent beside those from releases."""
+    rows: list[tuple[object, ...]] = []
+    for alone in table.at_device:
+        interval = f"{alone.ndcg_low:.3f}–{alone.ndcg_high:.3f}"
+        numbers = alone.numbers or None
+        rows.append((alone.release, "nothing", numbers, Cell(f"{alone.ndcg:.3f}", interval)))
+    for row in table.accuracy:
+        interval = f"{row.ndcg_low:.3f}–{row.ndcg_high:.3f}"
+        sent = f"{row.shown:.0%} of the ratings"
+        rows.append((row.release, sent, None, Cell(f"{row.ndcg:.3f}", interval)))
+    heads = ("list", "sent", "public numbers an item", "NDCG")
+    return Table("Lists of 10 made on the device and from releases", heads, rows)
+
+
 def describe_exact_leaks(table: HidingTable) -> list[str]:
-    """Whose fractions tell all."""
+    """Say which releases tell the attribute by the fractions of their levels."""
     read = [name for name, area in table.fractions.items() if _level(area) == TOP]
     if not read:
         return []
@@ -361,6 +391,8 @@ def describe_table(table: HidingTable) -> Iterator[Table | str]:
     if table.known_items:
         yield plain_table(knowledge_table(table))
     yield from describe_exact_leaks(table)
+    yield from table.describe_lists()
+    yield plain_table(lists_table(table))
     yield plain_table(cost_table(table), "release", "AUC", "error", "change", "NDCG", "shown")
 
 

@@ -15,12 +15,13 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks import Bound, auc, panel_names, permuted, simultaneous
-from tacit.auditing.attacks.panel import checked
+from tacit.auditing.attacks import Bound, auc, panel_names, permute_labels, simultaneous
+from tacit.auditing.attacks.panel import check_attackers
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy
+from tacit.designs.standard_scheme.experiment.at_device import compare_lists, device_list_rows
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
@@ -73,17 +74,35 @@ def evaluate_hiding(
     workers: int = 0,
     progress: Progress | None = None,
 ) -> HidingTable:
-    """Attack every release, folds by user. `steps(folds)` says how far progress counts.
-
-    attacks: names of attackers in place of those of the panel. schedules: how the release that is
-    judged is also watched over time; by default all of them with the full panel, and two with the
-    quick one. edges: public edges of the attribute, if it is a number.
+    """Attack every release, with folds of people.
 
     Results depend on the seed and the data only, not on the number of workers; with a finite
     `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
     is a real release.
+
+    Args:
+        ratings: With the attribute in `user_attributes`.
+        attribute: Name of the attribute.
+        folds: Number of folds.
+        releases: What the attacked people send: names in `RELEASES`.
+        panel: `quick` or `full`: how many attackers there are.
+        attacks: Names of attackers in place of those of the panel.
+        schedules: How the release that is judged is also watched over time; by default all of them
+            with the full panel, and two with the quick one.
+        variant: As in `Settings`.
+        disclosure_epsilon: As in `Settings`.
+        contributions: As in `Settings`.
+        profiles: As in `Settings`.
+        factors: As in `Settings`.
+        edges: Public edges of the attribute, if it is a number.
+        seed: Seed of folds, draws and attackers.
+        workers: Processes; 0: one for each core.
+        progress: Called with the number of steps that are done, of `steps(folds)`.
+
+    Raises:
+        ConfigError: A name or a number of folds that there is not.
     """
-    names = panel_names(panel) if attacks is None else checked(attacks)
+    names = panel_names(panel) if attacks is None else check_attackers(attacks)
     if schedules is None:
         schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
     if ratings.timestamps is None:
@@ -100,7 +119,8 @@ def evaluate_hiding(
         check_edges(name, ends)
     people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
     weekly = rating_weeks(ratings)
-    labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
+    labels = people.labels[:, 0]
+    fold_of = np.empty(people.n_people, dtype=np.int64)
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
         fold_of[test] = number
     experiment = Experiment(
@@ -151,11 +171,12 @@ class _PooledScores:
     """All people's out-of-fold scores, fold after fold, judged together."""
 
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
-        self._experiment, self._results = experiment, results
+        self._experiment = experiment
+        self._results = results
         order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
-        self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
+        self._dealt = permute_labels(experiment.labels, experiment.seed)[order].astype(np.int64)
         self._scores = _join_folds([fold.scores for fold in results])
         self._chance_scores = _join_folds([fold.control for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
@@ -163,7 +184,8 @@ class _PooledScores:
 
     def table(self) -> HidingTable:
         """Rows of all that was found."""
-        experiment, results = self._experiment, self._results
+        experiment = self._experiment
+        results = self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
         views = {UNION: UNION, WEEKLY: EPOCHS}
         certain = accuracy.average_over_folds([fold.certain for fold in results])
@@ -178,9 +200,11 @@ class _PooledScores:
         for mix in results[0].mixed:
             points = [fold.mixed[mix] for fold in results]
             tradeoff.append(accuracy.mix_point(mix, points))
+        lists = [fold.lists for fold in results]
+        values = experiment.people.values[0]
         return HidingTable(
             attribute=experiment.people.names[0],
-            values=experiment.people.values[0],
+            values=values,
             people=experiment.people.n_people,
             judged=experiment.judged_release,
             rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
@@ -194,6 +218,8 @@ class _PooledScores:
             counts=tuple(row for row in rows if row.view == COUNTED),
             control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
             accuracy=tuple(accuracy_rows),
+            at_device=device_list_rows(lists),
+            lists_compared=compare_lists(experiment.judged_release or "none", lists, values),
             fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
             tradeoff=tuple(tradeoff),
         )
@@ -207,8 +233,9 @@ class _PooledScores:
         }
         bound = self._bound(self._labels, family)
         chance = self._chance if release == (self._experiment.judged_release or "none") else None
-        people, rarest = len(self._labels), int(np.bincount(self._labels).min())
-        strongest = bound.worst
+        people = len(self._labels)
+        rarest = int(np.bincount(self._labels).min())
+        strongest = bound.worst_attacker
         return WorstRow(
             release=release,
             auc=0.5 + bound.distance,
@@ -246,7 +273,8 @@ class _PooledScores:
         return float(np.mean(areas))
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
-        seed, folds = self._experiment.seed, self._fold_of
+        seed = self._experiment.seed
+        folds = self._fold_of
         return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
 

@@ -21,18 +21,19 @@ from scipy import sparse
 
 from tacit.auditing.attacks import (
     Panel,
-    Public,
+    PublicKnowledge,
     Releases,
     auc,
-    permuted,
+    permute_labels,
     readers_of_epochs,
-    stacked,
+    stack_releases,
 )
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
-from tacit.auditing.attacks.modern import boosting, log_odds
+from tacit.auditing.attacks.modern import boosted_trees, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
+from tacit.designs.standard_scheme.experiment.at_device import FoldLists
 from tacit.designs.standard_scheme.experiment.setup import (
     REFITTED,
     UNION,
@@ -53,28 +54,33 @@ from tacit.randomness import replay, simulation
 
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
-KNOWN, COUNTED = "items known to be rated", "number of rated items known"
-"""Views of attackers who know more than a release. The first ones are named by how many items."""
+KNOWN = "items known to be rated"
+"""View of attackers who know some rated items by name."""
+COUNTED = "number of rated items known"
+"""View of attackers who know how many items were rated."""
 SURE = 1e6
 """Stands for infinite log odds."""
 
 
 @dataclass
 class FoldResult:
-    """Findings of one fold; scores are (test people,) each.
+    """Findings of one fold; scores are (test people,) each."""
 
-    control       scores of attackers who learned from permuted labels
-    certain       number of known items -> share of people read with certainty
-    fractions     release -> AUC of a look at the released fractions, see `fraction_scores`
-    mixed         mix -> (frozen attack -> AUC, RMSE)
-    """
+    lists: FoldLists
+    """NDCG of each person's lists, from releases and made on the device."""
 
     scores: dict[Key, Floats] = field(default_factory=dict)
+    """Scores of each attacker."""
     control: dict[Key, Floats] = field(default_factory=dict)
+    """Scores of attackers who learned from permuted labels."""
     certain: dict[int, float] = field(default_factory=dict)
+    """Share of people read with certainty, by the number of known items."""
     fractions: dict[str, float] = field(default_factory=dict)
+    """AUC of a look at the released fractions, by release: see `fraction_scores`."""
     accuracy: dict[str, Figures] = field(default_factory=dict)
+    """Errors and lists, by release."""
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
+    """AUC of each frozen attack and the RMSE, by mix."""
 
 
 def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
@@ -87,7 +93,9 @@ class _Fold:
     """One fold under attack: its people are tested, those of the other folds are trained on."""
 
     def __init__(self, experiment: Experiment, fold: int, tables: Pairs) -> None:
-        self.experiment, self.fold, self.pairs = experiment, fold, tables
+        self.experiment = experiment
+        self.fold = fold
+        self.pairs = tables
         self.others = [other for other in range(experiment.folds) if other != fold]
         # Training people in the order in which their releases are stacked.
         self.train = np.concatenate([experiment.people_inside(other) for other in self.others])
@@ -96,10 +104,10 @@ class _Fold:
         self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
         self.judge = Judge(experiment, fold, self.tables[0], self.train)
-        self.result = FoldResult()
+        self.result = FoldResult(self.judge.lists)
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
-        """Tables estimated without this fold and the other one, and those of the refits."""
+        """Look up the tables estimated without this fold and another, and those of the refits."""
         return self.pairs[min(self.fold, other), max(self.fold, other)]
 
     def measure(self) -> FoldResult:
@@ -109,14 +117,16 @@ class _Fold:
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
             self.result.fractions[name] = self.read_fractions(name)
+        self.judge.judge_device_lists()
         return self.result
 
     def attack(self, target: int) -> None:
         """Attack one value on every release; on the judged one also over time and with more."""
-        experiment, public = self.experiment, self.make_public(target)
-        dealt = permuted(experiment.labels, experiment.seed)[self.train]
+        experiment = self.experiment
+        public = self.make_public(target)
+        dealt = permute_labels(experiment.labels, experiment.seed)[self.train]
         frozen = Panel(experiment.attacks).fit(
-            Releases.of(self.raw, public), _indicate(self.labels, target)
+            Releases.from_ratings(self.raw, public), _indicate(self.labels, target)
         )
         for name in experiment.releases:
             train = self.release_people(self.others, name, public)
@@ -136,14 +146,14 @@ class _Fold:
         if target == experiment.targets[-1] and experiment.judged_release and experiment.schedules:
             self.measure_mixes(experiment.judged_release, frozen, public, target)
 
-    def make_public(self, target: int) -> Public:
+    def make_public(self, target: int) -> PublicKnowledge:
         """Make what everybody knows, where this value is guessed."""
         levels = self.experiment.people.levels
         raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
         offsets = [_two_rows(table.offsets, target) for table in self.tables]
         keep = [np.maximum(_two_rows(table.keep, target), 1) for table in self.tables]
         levels_apart = np.stack([rows[1] - rows[0] for rows in offsets]) / MICRO
-        return Public(
+        return PublicKnowledge(
             popularity=raters.astype(float),
             offsets=levels_apart * self.experiment.step,
             log_keep=np.stack([np.log(rows[1] / rows[0]) for rows in keep]),
@@ -151,10 +161,10 @@ class _Fold:
             years=self.experiment.years,
         )
 
-    def release_people(self, folds: Sequence[int], name: str, public: Public) -> Releases:
+    def release_people(self, folds: Sequence[int], name: str, public: PublicKnowledge) -> Releases:
         """One letter of everybody in these folds."""
         rule = RELEASES[name]
-        return stacked(
+        return stack_releases(
             [
                 self.make_releases(each, public, self.simulate_people(each, rule, name))
                 for each in folds
@@ -164,7 +174,7 @@ class _Fold:
     def make_releases(
         self,
         other: int,
-        public: Public,
+        public: PublicKnowledge,
         levels: sparse.csr_array,
         epochs: sparse.csr_array | None = None,
     ) -> Releases:
@@ -173,9 +183,16 @@ class _Fold:
         return Releases(self.experiment.stars(levels), public, table, epochs)
 
     def simulate_people(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
-        """Released levels of the people of a fold. name: of the random stream."""
+        """Simulate the released levels of the people of a fold.
+
+        Args:
+            other: Number of the fold.
+            rule: What devices do.
+            name: Name of the random stream.
+        """
         people = self.experiment.people_inside(other)
-        levels, labels = self.experiment.people.levels[people], self.experiment.labels[people]
+        levels = self.experiment.people.levels[people]
+        labels = self.experiment.labels[people]
         draw = f"{self.fold}/{name}/{other}"
         return simulate_one_release(
             self.experiment, levels, labels, self.tables_of_pair(other)[0], rule, draw
@@ -198,15 +215,18 @@ class _Fold:
             self.add_scores(name, schedule, "released", target, scores)
 
     def refit_people(
-        self, folds: Sequence[int], name: str, schedule: str, public: Public
+        self, folds: Sequence[int], name: str, schedule: str, public: PublicKnowledge
     ) -> Releases:
         """Simulate the last letters of everybody in these folds, over several fits."""
         parts = [self.simulate_refits(other, name, schedule, public) for other in folds]
-        return stacked(parts)
+        return stack_releases(parts)
 
-    def simulate_refits(self, other: int, name: str, schedule: str, public: Public) -> Releases:
+    def simulate_refits(
+        self, other: int, name: str, schedule: str, public: PublicKnowledge
+    ) -> Releases:
         """Simulate the last of several letters, each decided with tables of its own."""
-        people, tables = self.experiment.people_inside(other), self.tables_of_pair(other)
+        people = self.experiment.people_inside(other)
+        tables = self.tables_of_pair(other)
         epochs = self.experiment.epochs(schedule)[people]
         levels, decided = simulate_epochs(
             self.experiment.people.levels[people],
@@ -237,14 +257,16 @@ class _Fold:
         scores = attacker.score(test, counts[self.test], keep)
         self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
 
-    def measure_mixes(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
+    def measure_mixes(
+        self, judged: str, frozen: Panel, public: PublicKnowledge, target: int
+    ) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""
         labels = _indicate(self.experiment.labels[self.test], target)
         for mix in MIXES:
             name = f"mix {mix}"
             rule = replace(RELEASES[judged], mix=round(mix * MICRO))
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
-            scores = frozen.scores(Releases.of(shown, public))
+            scores = frozen.scores(Releases.from_ratings(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
             self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
@@ -255,7 +277,8 @@ class _Fold:
             lattice = max(1, round(0.01 / self.experiment.step * MICRO))
         shown = self.simulate_people(self.fold, RELEASES[name], name)
         scores = fraction_scores(shown, self.tables[0], lattice)
-        labels, targets = self.experiment.labels[self.test], self.experiment.targets
+        labels = self.experiment.labels[self.test]
+        targets = self.experiment.targets
         return float(np.mean([auc(_indicate(labels, each), scores[:, each]) for each in targets]))
 
     def learn_and_score(
@@ -280,13 +303,21 @@ def _two_rows(table: Ints, target: int) -> Floats:
 
 
 def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
-    """(people, values) share of released levels that are whole once a value's offset is added.
+    """Compute the share of released levels that are whole once a value's offset is added.
 
-    lattice: micro-levels between true stars, within 2 millionths. Nothing is learned: offsets are
-    public. True stars lie on the lattice, so an unrounded release fits the true value only, and
-    everybody is read exactly. A rounded one fits none.
+    Nothing is learned: offsets are public. True stars lie on the lattice, so an unrounded release
+    fits the true value only, and everybody is read exactly. A rounded one fits none.
+
+    Args:
+        levels: (people, items) CSR of released levels.
+        tables: The public tables.
+        lattice: Micro-levels between true stars, within 2 millionths.
+
+    Returns:
+        (people, values) shares.
     """
-    rows, people = entry_people(levels), levels.shape[0]
+    rows = entry_people(levels)
+    people = levels.shape[0]
     micro = np.round(levels.data * MICRO).astype(np.int64)
     fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
     sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
@@ -296,16 +327,26 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
 def known_items(
     rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """(people,) log odds of label 1 from some items known to be rated, and for whom nothing but
-    this value is possible. Nothing is learned: the chances to be shown are public.
+    """Compute log odds of label 1 from some items that are known to be rated.
 
-    rated, shown: (people, items) CSR of the same people; keep: (2, items) chances by label. The
-    attacker knows `number` of each person's items, drawn at random (all, of people with fewer).
+    Nothing is learned: the chances to be shown are public.
+
+    Args:
+        rated: (people, items) CSR of true levels.
+        shown: (people, items) CSR of released levels, of the same people.
+        keep: (2, items) chances to be shown, by label.
+        number: How many of each person's items the attacker knows, drawn at random; all, of people
+            with fewer.
+        seed: Seed of these draws.
+
+    Returns:
+        (people,) log odds, and (people,) whether only one value is possible.
     """
     rows = entry_people(rated)
     order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
     drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
-    rows, items = rows[drawn], rated.indices[drawn]
+    rows = rows[drawn]
+    items = rated.indices[drawn]
     there = np.isfinite(read_entries(shown, rows, items))
     chances = np.where(there, keep[:, items], 1 - keep[:, items])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
@@ -318,13 +359,22 @@ def known_items(
 
 
 class KnownCount:
-    """Boosted trees on summaries, where the number of rated items is known: under the right value v
-    the sum of 1 / keep_v over shown items comes near it."""
+    """Boosted trees on summaries, where the number of rated items is known.
+
+    Under the right value v the sum of 1 / keep_v over shown items comes near that number.
+    """
 
     def fit(self, seen: Releases, counts: Ints, keep: Floats, labels: Labels) -> Self:
-        """counts: (people,) rated items; keep: (tables, 2, items) chances by label."""
+        """Learn from people whose labels are known.
+
+        Args:
+            seen: What is released of them.
+            counts: (people,) rated items.
+            keep: (tables, 2, items) chances to be shown, by label.
+            labels: (people,) 0 or 1.
+        """
         self._space = space_of(seen)
-        (self._model,) = boosting(labels)
+        (self._model,) = boosted_trees(labels)
         self._model.fit(self._features(seen, counts, keep), labels)
         return self
 
@@ -333,8 +383,9 @@ class KnownCount:
         return log_odds(self._model, self._features(seen, counts, keep))
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
-        """Summaries, and how far each estimate lies from the number, plain and in its sd."""
-        rows, people = seen.rows, seen.ratings.shape[0]
+        """Compute summaries, and the error of each value's estimate of the number of ratings."""
+        rows = seen.rows
+        people = seen.ratings.shape[0]
         columns = []
         for label in (0, 1):
             chance = np.maximum(keep[seen.table[rows], label, seen.ratings.indices], 1e-6)

@@ -24,16 +24,14 @@ NOISE_SD = 0.5**0.5
 
 @dataclass(frozen=True)
 class LinearWorld:
-    """Items and a person of equation (1).
-
-    profiles   (items, d) v_i
-    gaps       (items,) v_i0
-    taste      (d,) x
-    """
+    """Items and a person of equation (1)."""
 
     profiles: Floats
+    """(items, d) profiles v_i."""
     gaps: Floats
+    """(items,) offsets v_i0."""
     taste: Floats
+    """(d,) the person x."""
 
     def outcomes(self, attribute: int) -> list[tuple[Floats, float]]:
         """Every vector of ratings (items,) that x0 = `attribute` can give, and its chance."""

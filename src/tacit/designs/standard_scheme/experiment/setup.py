@@ -45,8 +45,11 @@ JUDGED = (
     "movie-average",
 )
 """Releases in the order in which one is chosen to be judged, before any number is seen."""
-UNION, EPOCHS = "union", "epochs"
-WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
+UNION = "union"
+EPOCHS = "epochs"
+WEEKLY = "weekly epochs"
+ONE_REFIT = "one refit"
+THREE_REFITS = "three refits"
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
 REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
@@ -56,56 +59,60 @@ LEFT_OUT = 0.1
 
 
 class Key(NamedTuple):
-    """One attacker's scores. trained_on: raw (frozen) or released (knows the method)."""
+    """Name of one attacker's scores."""
 
     release: str
+    """What the attacked people send."""
     view: str
+    """What the attacker sees of it."""
     attack: str
+    """Name of the attacker."""
     trained_on: str
+    """`raw` (frozen) or `released` (knows the method)."""
     target: int
+    """The value that is guessed, as a number."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """All that the folds share.
-
-    people       everybody whose attribute is known
-    fold_of      (people,) which fold each person is tested in
-    order        CSR like the levels: 1 for a person's first rating, 2 for the second
-    weekly       CSR like the levels: 1 + label of the epoch in which it was rated; None without
-                 times
-    genres, years   of items, as `tacit.auditing.attacks.Public` has them
-    minimum      the lowest star
-    step         stars in one level
-    published    the paper's estimates, as printed
-    profiles     how item profiles are made
-    features     (items, d) explicit features; None if profiles are latent
-    disclosure_epsilon, contributions   of the public tables, as in `Settings`
-    releases     names of what is attacked
-    attacks      names of the attackers
-    schedules    how the judged release is also watched over time
-    seed         of folds, draws and attackers
-    penalty      of the item-item weights that make the lists
-    """
+    """Data and settings that all folds share."""
 
     people: ConsentingPeople
+    """Everybody whose attribute is known."""
     fold_of: Ints
+    """(people,) fold that each person is tested in."""
     order: sparse.csr_array
+    """CSR like the levels: 1 for a person's first rating, 2 for the second, ..."""
     weekly: sparse.csr_array | None
+    """CSR like the levels: 1 + label of the epoch in which it was rated; None without times."""
     genres: Floats
+    """Genres of items, as `tacit.auditing.attacks.PublicKnowledge` has them."""
     years: Floats
+    """Years of items, as `tacit.auditing.attacks.PublicKnowledge` has them."""
     minimum: float
+    """The lowest star."""
     step: float
+    """Stars in one level."""
     published: bool
+    """Whether the paper's estimates are taken as printed."""
     profiles: ProfileSettings
+    """How item profiles are made."""
     features: Floats | None
+    """(items, d) explicit features; None if profiles are latent."""
     disclosure_epsilon: float
+    """Epsilon of the public tables, as in `Settings`."""
     contributions: int
+    """Contributions to the public tables, as in `Settings`."""
     releases: tuple[str, ...]
+    """Names of what is attacked."""
     attacks: tuple[str, ...]
+    """Names of the attackers."""
     schedules: tuple[str, ...]
+    """How the judged release is also watched over time."""
     seed: int
+    """Seed of folds, draws and attackers."""
     penalty: int = 0
+    """Penalty of the item-item weights that make the lists."""
 
     @property
     def labels(self) -> Ints:
@@ -223,7 +230,7 @@ def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
 
 
 def match_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
-    """`values` where `pattern` has entries; NaN where it has one that `values` lacks."""
+    """Take the values at the entries of a pattern; NaN where there is no value."""
     return replace_data(pattern, read_entries(values, entry_people(pattern), pattern.indices))
 
 

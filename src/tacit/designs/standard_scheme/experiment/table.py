@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tacit.designs.standard_scheme.experiment.at_device import (
+    SIZES,
+    DeviceListRow,
+    ListComparison,
+    at_device_name,
+    describe_comparison,
+)
 from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
@@ -15,119 +22,158 @@ NEAR = 0.06
 
 @dataclass(frozen=True)
 class AttackRow:
-    """One attacker on one release.
-
-    view: union (the last set), epochs (and in which week each item came), a schedule, or what is
-    known beside the release. trained_on: raw (frozen) or released (knows the method). auc: of the
-    scores of all folds together. low, high: 95 % over people, this row by itself. auc_of_folds:
-    mean of the folds' own AUC, as the patent's Table 1 has it.
-    """
+    """One attacker on one release."""
 
     release: str
+    """What the attacked people send."""
     view: str
+    """What the attacker sees: union (the last set), epochs (and in which week each item came), a
+    schedule, or what is known beside the release."""
     attack: str
+    """Name of the attacker."""
     trained_on: str
+    """`raw` (frozen) or `released` (knows the method)."""
     auc: float
+    """AUC of the scores of all folds together."""
     low: float
+    """Lower end of its 95 % interval over people, this row by itself."""
     high: float
+    """Upper end."""
     auc_of_folds: float
+    """Mean of the folds' own AUC, as the patent's Table 1 has it."""
 
 
 @dataclass(frozen=True)
 class AccuracyRow:
-    """Errors in stars, means over folds, where the recommender guesses the attribute (as in the
-    paper); `_at_home`: where the person's own device adds its effect. ndcg, recall: lists of 10 by
-    item-item weights; ndcg_stars: by predicted stars on the device. shown: share of the ratings
-    released.
-    """
+    """Errors and lists under one release, means over folds."""
 
     release: str
+    """What people send."""
     rmse: float
+    """RMSE in stars where the recommender guesses the attribute, as in the paper."""
     mae: float
+    """Mean absolute error in stars, likewise."""
     ndcg: float
+    """NDCG of lists of 10 by item-item weights."""
     shown: float
+    """Share of the ratings that is released."""
     rmse_low: float
+    """Lower end of the interval of `rmse` over folds."""
     rmse_high: float
+    """Upper end."""
     rmse_at_home: float
+    """RMSE where the person's own device adds the attribute's effect."""
     ndcg_low: float
+    """Lower end of the interval of `ndcg` over folds."""
     ndcg_high: float
+    """Upper end."""
     recall_at_10: float
+    """Recall of lists of 10 by item-item weights."""
     ndcg_stars: float
+    """NDCG of lists of 10 by predicted stars on the device."""
 
 
 @dataclass(frozen=True)
 class MixPoint:
-    """Frozen attacks and error when a share of the ratings is obfuscated: the patent's alpha.
-
-    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
-    """
+    """Frozen attacks and error when a share of the ratings is obfuscated: the patent's alpha."""
 
     mix: float
+    """Share of the ratings that is obfuscated."""
     aucs: dict[str, float]
+    """AUC of each frozen attack."""
     rmse: float
+    """RMSE in stars."""
     auc_ranges: dict[str, tuple[float, float]]
+    """Ends of the 95 % intervals of `aucs` over folds."""
     rmse_range: tuple[float, float]
+    """Ends of the 95 % interval of `rmse` over folds."""
 
 
 @dataclass(frozen=True)
 class KnownRow:
-    """An attacker who knows so many rated items by name. certain: share of people read for sure."""
+    """An attacker who knows so many rated items by name."""
 
     known: int
+    """How many rated items are known by name."""
     auc: float
+    """AUC of the attacker."""
     low: float
+    """Lower end of its 95 % interval over people."""
     high: float
+    """Upper end."""
     certain: float
+    """Share of people who are read for sure."""
 
 
 @dataclass(frozen=True)
 class WorstRow:
-    """The strongest attacker on a release, over all views and schedules that a device allows.
-
-    auc: 0.5 plus its distance from 0.5. upper: bound for all attackers at once, 95 %; lower: some
-    attacker reaches so much. control, control_upper: the same on permuted labels, which `holds`
-    guessing if it should.
-    """
+    """The strongest attacker on a release, over all views and schedules that a device allows."""
 
     release: str
+    """What the attacked people send."""
     auc: float
+    """0.5 plus the distance of the attacker's AUC from 0.5."""
     upper: float
+    """Upper bound for all attackers at once, 95 %."""
     lower: float
+    """AUC that some attacker reaches, 95 %."""
     attack: str
+    """Name of the strongest attacker."""
     view: str
+    """What it sees."""
     trained_on: str
+    """`raw` (frozen) or `released` (knows the method)."""
     attackers: int
+    """How many attackers were tried."""
     control: float | None
+    """`auc` on permuted labels; None where it was not measured."""
     control_upper: float | None
+    """`upper` on permuted labels."""
     control_holds: bool | None
+    """Whether 0.5 lies within the bound on permuted labels, as it should."""
     people: int
+    """How many people were attacked."""
     rarest: int
+    """How many of them have the rarest value."""
     too_few: bool
+    """Whether they are too few for the bound to say anything."""
 
 
 @dataclass(frozen=True)
 class HidingTable:
-    """The whole experiment.
-
-    over_time  attackers on the last of a sequence of letters, who see when each item came
-    counts     attackers who know the number of rated items; control: on permuted labels
-    fractions  release -> AUC of looking at the released fractions with the public offsets in hand;
-               1 on unrounded whole stars, where nothing has to be learned
-    """
+    """Findings of the whole experiment."""
 
     attribute: str
+    """Name of the attribute."""
     values: tuple[str, ...]
+    """Its values."""
     people: int
+    """How many people were attacked."""
     judged: str | None
+    """The release that the verdict is about; None where only true stars were attacked."""
     rows: tuple[AttackRow, ...]
+    """Every attacker on every release."""
     worst: tuple[WorstRow, ...]
+    """The strongest attacker on each release."""
     over_time: tuple[AttackRow, ...]
+    """Attackers on the last of a sequence of letters, who see when each item came."""
     known_items: tuple[KnownRow, ...]
+    """Attackers who know rated items by name."""
     counts: tuple[AttackRow, ...]
+    """Attackers who know the number of rated items."""
     control: tuple[AttackRow, ...]
+    """Attackers on permuted labels."""
     accuracy: tuple[AccuracyRow, ...]
+    """Errors and lists under each release."""
+    at_device: tuple[DeviceListRow, ...]
+    """Lists for which nothing is sent."""
+    lists_compared: tuple[ListComparison, ...]
+    """The judged release's lists less those made on the device."""
     fractions: dict[str, float]
+    """AUC, by release, of looking at the released fractions with the public offsets in hand; 1 on
+    unrounded whole stars, where nothing has to be learned."""
     tradeoff: tuple[MixPoint, ...]
+    """The patent's alpha: attacks and error by mix."""
 
     def strongest_on(self, release: str) -> WorstRow | None:
         """Row of the strongest attacker on a release; None if it was not attacked."""
@@ -152,9 +198,17 @@ class HidingTable:
             return None
         return attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
 
+    def describe_lists(self) -> list[str]:
+        """Sentences: how a release's lists do beside each list on the device, and for whom."""
+        if not self.lists_compared:
+            return []
+        names = map(at_device_name, SIZES)
+        return [describe_comparison(self.lists_compared, name) for name in names]
+
     def to_dict(self) -> dict[str, Any]:
         """The findings as JSON holds them."""
         plain = asdict(self)
+        plain["accuracy"] = [*plain["accuracy"], *plain.pop("at_device")]
         for row in plain["over_time"]:
             row["schedule"] = row["view"]
         for row in (*plain["over_time"], *plain["counts"], *plain["control"]):
@@ -166,7 +220,8 @@ class HidingTable:
 def _panel_measurements(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
     where = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
     name = f"strongest of {worst.attackers} attackers ({where})"
-    release, facts = worst.release, (data, worst.people, worst.rarest)
+    release = worst.release
+    facts = (data, worst.people, worst.rarest)
     strongest = Measurement(name, PANEL, release, worst.auc, worst.lower, worst.upper, *facts)
     if worst.control is None or worst.control_upper is None:
         return (strongest,)
@@ -188,7 +243,8 @@ def verdict(table: HidingTable) -> Verdict:
         return Verdict(
             "none", "Nothing was obfuscated", f"{opening} {_describe_cost(table)}".strip()
         )
-    learned, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
+    learned = after.auc - 0.5
+    arithmetic = shown_distance(table.fractions[after.release])
     read = ""
     if arithmetic > max(NEAR, learned):
         read = (
@@ -211,7 +267,8 @@ def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tupl
 
 def _describe_cost(table: HidingTable) -> str:
     errors = {row.release: row for row in table.accuracy}
-    before, after = errors.get("none"), errors.get(table.judged or "")
+    before = errors.get("none")
+    after = errors.get(table.judged or "")
     if after is None:
         return ""
     if before is None:

@@ -1,4 +1,4 @@
-"""What the operator names and keeps for a disclosure: settings, its model, and its public log.
+"""Settings, model and public log of a disclosure: what an operator names and keeps.
 
 The log has the digest of every epoch in which the disclosure was served. It is a file of canonical
 JSON lines that is only ever added to. Each line holds the SHA-256 of itself and of everything
@@ -55,18 +55,20 @@ class DisclosureSettings:
     )
 
 
-def read(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLog]:
-    """What a section says, its model and its log; ConfigError for what is not served."""
+def read_disclosure(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLog]:
+    """Read a section's settings, its model and its log.
+
+    Raises:
+        ConfigError: The section names what is not served.
+    """
     if section.values.get("service_sees_items") is not False:
         raise ConfigError(
             f"{TOML}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
             "service_sees_items = false  where the service does not."
         )
-    settings, path, name = (
-        section.read_settings(DisclosureSettings),
-        section.file_path("file"),
-        section.name,
-    )
+    settings = section.read_settings(DisclosureSettings)
+    path = section.file_path("file")
+    name = section.name
     try:
         model = load_model(path)
     except TacitError as error:
@@ -90,7 +92,11 @@ def read(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLo
 
 
 def _log_path(section: Section) -> Path:
-    """The file of the digests, by default beside the model; ConfigError outside of the folder."""
+    """Find the file of the digests, by default beside the model.
+
+    Raises:
+        ConfigError: It lies outside of the folder.
+    """
     if "log" not in section.values:
         return section.file_path("file").with_name(f"{section.name}.digests")
     path = (section.folder / section.text("log")).resolve()
@@ -102,23 +108,33 @@ def _log_path(section: Section) -> Path:
 class DigestLog:
     """One disclosure's log. Processes and threads that share the file take turns.
 
-    epoch_length: seconds; for the log's life. now is a calendar epoch in every method.
-    ConfigError from every method for a file that is not as it was written.
+    `now` is a calendar epoch in every method. Every method raises ConfigError for a file that is
+    not as it was written.
     """
 
     def __init__(self, path: Path, epoch_length: int) -> None:
+        """Name the log, whether or not its file is there.
+
+        Args:
+            path: Its file.
+            epoch_length: Seconds of an epoch, for the log's life.
+        """
         self._path = path
         self._first = _line({"epoch_length": epoch_length, "log": KIND})
         self._known: dict[int, str] = {}
 
     def entries(self) -> list[dict[str, Any]]:
-        """As they are shown, the earliest first."""
+        """List the entries as they are shown, the earliest first."""
         return [{"epoch": epoch, "digest": digest} for epoch, digest in self._known.items()]
 
-    def serve(self, digest: str, now: int) -> None:
-        """This digest is the one of epoch `now`; ConfigError if another one was before."""
+    def enter_digest(self, digest: str, now: int) -> None:
+        """Enter a digest as the one of epoch `now`.
+
+        Raises:
+            ConfigError: Another digest was served in this epoch.
+        """
         if self._known.get(now) != digest:
-            with _alone(self._path.parent):
+            with _lock_folder(self._path.parent):
                 self._add(digest, now)
 
     def _add(self, digest: str, now: int) -> None:
@@ -151,7 +167,8 @@ class DigestLog:
         for line in data[len(before) :].splitlines(keepends=True):
             try:
                 content = json.loads(line)
-                epoch, digest = content["epoch"], content["digest"]
+                epoch = content["epoch"]
+                digest = content["digest"]
                 written = line == _line({"digest": digest, "epoch": epoch}, before)
                 if not (written and is_integer(epoch, 1 + max(digests, default=-1))):
                     raise ValueError
@@ -173,8 +190,8 @@ def _line(content: dict[str, Any], before: bytes | None = None) -> bytes:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """No other process adds to a log of this folder meanwhile; a new name in it is durable."""
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from adding to a log of this folder; make a new name in it durable."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -187,19 +204,19 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-_ON = "600 generated people in 5 folds"
+_DATA = "600 generated people in 5 folds"
 MEASURED = (
     Measurement(
         "strongest of 8 attackers (boosting-meta, three refits, trained on released data)",
-        *("panel", "scheme+selection+rounding", 0.6591, 0.5936, 0.7247, _ON, 600, 180),
+        *("panel", "scheme+selection+rounding", 0.6591, 0.5936, 0.7247, _DATA, 600, 180),
     ),
     Measurement(
         "strongest attacker",
-        *("permuted labels", "scheme+selection+rounding", 0.5602, 0.5, 0.6232, _ON, 600, 180),
+        *("permuted labels", "scheme+selection+rounding", 0.5602, 0.5, 0.6232, _DATA, 600, 180),
     ),
-    Measurement("logistic-svd", "raw", "none", 0.817, 0.7819, 0.8521, _ON),
+    Measurement("logistic-svd", "raw", "none", 0.817, 0.7819, 0.8521, _DATA),
 )
-"""Of the demonstration's model: half a minute, so a long test measures it again."""
+"""Measured on the demonstration's model: half a minute, so a long test measures it again."""
 
 
 def make_demo(folder: Path) -> str:

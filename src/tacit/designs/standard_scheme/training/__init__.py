@@ -9,6 +9,7 @@ tables          one attribute's public numbers
 features        explicit features of items
 profiles        item profiles, which predict stars
 item_weights    item-item weights, which rank lists
+item_embedding  a few public numbers an item, which rank lists on the device
 population      the device's rule for many simulated people
 fitting         all of it, from settings to what a model holds
 """

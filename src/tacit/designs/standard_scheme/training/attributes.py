@@ -102,11 +102,14 @@ def bin_ends(label: str) -> tuple[float, float]:
     high: float | None = None
     match label.split():
         case ["below", end]:
-            low, high = -math.inf, number_of(end)
+            low = -math.inf
+            high = number_of(end)
         case [start, "to", end]:
-            low, high = number_of(start), number_of(end)
+            low = number_of(start)
+            high = number_of(end)
         case [start, "and", "above"]:
-            low, high = number_of(start), math.inf
+            low = number_of(start)
+            high = math.inf
     if low is None or high is None:
         return math.nan, math.nan
     return low, high

@@ -37,13 +37,15 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
             otherwise the plain means, as published.
     """
     pseudo = _best_shrinkage(statistics) if shrink else 0.0
-    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    counts = statistics.counts.sum(axis=0)
+    sums = statistics.sums.sum(axis=0)
     return _offsets(counts, sums, pseudo, coarse=shrink)
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
     """Find the pseudo-ratings with which offsets of other parts predict a left-out part best."""
-    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    counts = statistics.counts.sum(axis=0)
+    sums = statistics.sums.sum(axis=0)
 
     def loss(pseudo: float) -> float:
         return sum(
@@ -60,13 +62,21 @@ def round_counts(counts: Floats) -> Floats:
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
-    """(values, items) deviations of the groups' means from the item's, centred over values.
+    """Compute the deviations of groups' means from the item's mean, centred over values.
 
-    coarse: take rounded counts and sums.
+    Args:
+        counts: (values, items) numbers of ratings.
+        sums: (values, items) sums of levels.
+        pseudo: Ratings at the mean that are added to each group.
+        coarse: Whether counts and sums are rounded first.
+
+    Returns:
+        (values, items) levels.
     """
     deviating = sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
     if coarse:
-        counts, deviating = round_counts(counts), round_counts(deviating)
+        counts = round_counts(counts)
+        deviating = round_counts(deviating)
     weights = counts + pseudo
     deviations = np.divide(deviating, weights, out=np.zeros_like(sums), where=weights > 0)
     return np.asarray(deviations - deviations.mean(axis=0))
@@ -83,19 +93,28 @@ def _unexplained_error(counts: Floats, sums: Floats, offsets: Floats) -> float:
 
 
 def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
-    """(values, items) estimates of P(item rated | value), for the selection rule.
+    """Estimate P(item rated | value), for the selection rule.
 
-    shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
-    value against the rest, fitted to all items together: rounded counts of rare items would pass
-    for real differences in a prior of their own. Otherwise add-one smoothing, as published.
+    Args:
+        statistics: Sums over people.
+        shrink: Whether to take posterior means, from rounded counts, under a normal prior on the
+            log odds ratio of a value against the rest, fitted to all items together: rounded counts
+            of rare items would pass for real differences in a prior of their own. Otherwise add-one
+            smoothing, as published.
+
+    Returns:
+        (values, items) chances.
     """
-    people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
+    people = statistics.people.sum(axis=0)
+    counts = statistics.counts.sum(axis=0)
     if not shrink:
         return np.asarray((counts + 1) / (people[:, None] + 2))
-    people, counts = round_counts(people), round_counts(counts)
+    people = round_counts(people)
+    counts = round_counts(counts)
     if len(people) == 2:
         return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
-    everyone, total = people.sum(), counts.sum(axis=0)
+    everyone = people.sum()
+    total = counts.sum(axis=0)
     shares = [
         _posterior_shares(own, n_own, total - own, everyone - n_own)
         for own, n_own in zip(counts, people, strict=True)
@@ -115,7 +134,8 @@ def _posterior_shares(
 
 def posterior_of(likelihood: Floats) -> Floats:
     """(items, grid) posteriors under one normal prior, fitted by expectation maximisation."""
-    mean, sd = 0.0, 0.3
+    mean = 0.0
+    sd = 0.3
     posterior: Floats = likelihood
     for _ in range(60):  # converges in about 30 rounds
         prior = np.exp(-0.5 * ((_LOG_ODDS - mean) / sd) ** 2)
@@ -134,18 +154,22 @@ def profile_likelihood(
     The grid is centred on the groups' log ratio over all items. Each item's base rate is profiled
     out (expected = observed total), with the usual half log-information correction.
     """
-    n_first, n_second = max(n_first, 1.0), max(n_second, 1.0)
-    first, second = np.minimum(first, n_first), np.minimum(second, n_second)
+    n_first = max(n_first, 1.0)
+    n_second = max(n_second, 1.0)
+    first = np.minimum(first, n_first)
+    second = np.minimum(second, n_second)
     everyone = n_first + n_second
     centre = np.log((first.sum() + 1.0) / n_first) - np.log((second.sum() + 1.0) / n_second)
     odds = _LOG_ODDS + centre
     total = np.clip(first + second, 0.5, everyone - 0.5)[:, None]
     base = np.log(total / (everyone - total)) - odds * n_first / everyone
     for _ in range(10):  # Newton
-        p, q = expit(base + odds), expit(base)
+        p = expit(base + odds)
+        q = expit(base)
         information = n_first * p * (1 - p) + n_second * q * (1 - q)
         base = base - np.clip((n_first * p + n_second * q - total) / information, -2, 2)
-    p, q = expit(base + odds), expit(base)
+    p = expit(base + odds)
+    q = expit(base)
     information = n_first * p * (1 - p) + n_second * q * (1 - q)
     log_likelihood = (
         first[:, None] * np.log(p)
@@ -201,7 +225,8 @@ def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
     """
     levels = np.arange(shares.shape[-1], dtype=float)
     target = np.clip(means, 0.02, levels[-1] - 0.02)
-    tilt, tilted = np.zeros_like(target), shares
+    tilt = np.zeros_like(target)
+    tilted = shares
     for _ in range(8):
         mean = tilted @ levels
         variance = tilted @ levels**2 - mean**2
@@ -214,7 +239,7 @@ def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
 def mean_or_default(
     sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0
 ) -> Floats:
-    """sums / counts, and `otherwise` where nothing or fewer were counted."""
+    """Divide sums by counts; `otherwise` where nothing or fewer were counted."""
     quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
     np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))
     return quotients

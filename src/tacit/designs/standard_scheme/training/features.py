@@ -26,7 +26,7 @@ def item_features(ratings: Ratings) -> Floats:
         DataError: no item has a genre or a year.
     """
     columns = [np.ones((ratings.n_items, 1))]
-    if "genres" in ratings.item_metadata:
+    if "genres" in ratings.public_metadata:
         columns.append(item_genres(ratings))
     years = item_years(ratings)
     if np.isfinite(years).any():
@@ -35,7 +35,7 @@ def item_features(ratings: Ratings) -> Floats:
     if features.shape[1] == 1:
         raise DataError(
             "the items have no features to make profiles of",
-            found=", ".join(ratings.item_metadata) or "no item metadata at all",
+            found=", ".join(ratings.public_metadata) or "no item metadata at all",
             expected="item metadata 'genres' or 'year'",
             fix="Name a file of items with --items, or use --profiles latent.",
         )
@@ -44,7 +44,7 @@ def item_features(ratings: Ratings) -> Floats:
 
 def item_genres(ratings: Ratings) -> Floats:
     """(items, genres) 0 or 1, in the order of the genres' names; no column if none is known."""
-    if "genres" not in ratings.item_metadata:
+    if "genres" not in ratings.public_metadata:
         return np.zeros((ratings.n_items, 0))
     genres_of_items = split_list(ratings, "genres")
     names = sorted(set().union(*genres_of_items))
@@ -62,7 +62,7 @@ def item_years(ratings: Ratings) -> Floats:
         DataError: a year is not a number.
     """
     years = np.full(ratings.n_items, np.nan)
-    for number, year in enumerate(ratings.item_metadata.get("year", ())):
+    for number, year in enumerate(ratings.public_metadata.get("year", ())):
         try:
             years[number] = np.nan if year is None else float(str(year))
         except ValueError:

@@ -34,6 +34,7 @@ from tacit.errors import ConfigError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
 from tacit.recommenders import headers, public_facts
+from tacit.recommenders.fits_in_process import CountedFit, FitCounter
 
 LEAST_SHOWABLE_SHARE = 0.1
 """A model whose devices can show less of the items with enough raters is refused."""
@@ -43,33 +44,33 @@ FEW_SHOWABLE_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All that a fit learns.
-
-    item_ids        (items,) of the catalogue
-    titles          of items, by id
-    scale           of the stars
-    n_consenting    number of people who trained it
-    people          their keyed hashes; None if the file that it came from has none
-    tables          public numbers, by attribute
-    profiles        what predicts stars
-    ease            what ranks lists
-    n_rated_enough  items with so many raters that devices could show them; None where even that
-                    number would be read off people who have an epsilon
-    assumed_public  names in `PUBLIC_FACTS` of what was read off the ratings
-    measurements    of attacks, for the card
-    """
+    """Result of a fit."""
 
     item_ids: Column
+    """(items,) ids of the catalogue."""
     titles: headers.Titles
+    """Titles of items, by id."""
     scale: RatingScale
+    """Scale of the stars."""
     n_consenting: int
+    """Number of people who trained it."""
     people: PeopleHashes | None
+    """Keyed hashes of these people; None if the file that it came from has none."""
     tables: Mapping[str, Tables]
+    """Public numbers of each attribute."""
     profiles: Profiles
+    """Item profiles, which predict stars."""
     ease: Ease
+    """Item-item weights, which rank lists."""
     n_rated_enough: int | None
+    """Items with so many raters that devices could show them; None where even that number would be
+    read off people who have an epsilon."""
     assumed_public: tuple[str, ...] = tuple(public_facts.PUBLIC_FACTS)
+    """Names in `PUBLIC_FACTS` of what was read off the ratings and is taken for public."""
     measurements: tuple[Measurement, ...] = ()
+    """Measured attacks, for the card."""
+    disclosures: tuple[CountedFit, ...] = ()
+    """All private disclosures that count, this one last; their costs are epsilons."""
 
     @property
     def n_showable(self) -> int:
@@ -86,13 +87,22 @@ class Fitted:
         return self.n_showable < FEW_SHOWABLE_SHARE * enough
 
 
-def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> Fitted:
+DISCLOSURES_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
+
+
+def fit(
+    settings: Settings,
+    ratings: Ratings,
+    earlier: PeopleHashes | None,
+    earlier_disclosures: tuple[CountedFit, ...] = (),
+) -> Fitted:
     """Learn from everybody in the ratings whose attributes are all known.
 
     Args:
         settings: checked choices.
         ratings: of consenting people and others.
         earlier: people of the model that this fit replaces.
+        earlier_disclosures: private disclosures of these people that count, too.
 
     Raises:
         PrivacyError: it is not stated that the service learns nothing of what is rated otherwise,
@@ -102,11 +112,16 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         DataError: an attribute, its values or the item features are missing.
     """
     settings.check_service()
-    rule, seed = settings.rule_on(ratings.scale), settings.random_state
+    rule = settings.rule_on(ratings.scale)
+    seed = settings.random_state
     people, numbers = find_consenting_people(
         ratings, settings.attributes, settings.values, settings.edges
     )
     hashes = hash_people(ratings, numbers, earlier)
+    disclosures = earlier_disclosures
+    if settings.has_private_disclosure:
+        new_fit = CountedFit.of_cost(settings.disclosure_epsilon)
+        disclosures = DISCLOSURES_IN_PROCESS.add(ratings, new_fit, earlier_disclosures)
     tables = estimate_all_tables(
         people,
         epsilon=settings.disclosure_epsilon,
@@ -151,6 +166,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         ease=fit_ease(people.levels, people.n_levels, simulate, seed=seed),
         n_rated_enough=count_rated_enough(people.levels, settings),
         assumed_public=list_assumed_public(settings, ratings),
+        disclosures=disclosures,
     )
     if rule.selection:
         refuse_few_showable(fitted)

@@ -58,9 +58,7 @@ def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float)
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)
     dense = item_weights(sum_products(weights[:, columns]), penalty)
-    popularity = np.empty(levels.shape[1], dtype=np.int64)
-    popularity[_order_by_likes(weights)] = np.arange(levels.shape[1])
-    return Ease(_keep_largest(dense, columns, levels.shape[1]), popularity, n_levels)
+    return Ease(_keep_largest(dense, columns, levels.shape[1]), rank_by_likes(weights), n_levels)
 
 
 def choose_penalty(
@@ -75,7 +73,8 @@ def choose_penalty(
     together = sum_products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
     rated = levels[held]
     left_out = generator.random(rated.nnz) < 0.3
-    now, later = select_entries(rated, ~left_out), select_entries(rated, left_out)
+    now = select_entries(rated, ~left_out)
+    later = select_entries(rated, left_out)
     shown = weigh_levels(simulate(now, held), n_levels)[:, columns].astype(float)
     liked = weigh_levels(later, n_levels)[:, columns].toarray() == LIKED
     seen = now[:, columns].astype(bool).toarray()
@@ -94,6 +93,13 @@ def list_eligible_items(weights: sparse.csr_array, most: int) -> Ints:
     return np.sort(order[raters[order] >= FEWEST][:most])
 
 
+def rank_by_likes(weights: sparse.csr_array) -> Ints:
+    """(items,) place of each item by likes, 0 for the most liked."""
+    places = np.empty(weights.shape[1], dtype=np.int64)
+    places[_order_by_likes(weights)] = np.arange(weights.shape[1])
+    return places
+
+
 def sum_products(weights: sparse.csr_array) -> Floats:
     """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
     together = gram(weights / LIKED)
@@ -106,7 +112,9 @@ def sum_products(weights: sparse.csr_array) -> Floats:
 def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
     """Keep the largest weights of each column as whole numbers, among all items."""
     none = np.empty(0, np.int64)
-    rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
+    rows = [none]
+    weights = [none]
+    ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
         whole = np.round(dense[:, column] * UNIT).astype(np.int64)
         largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]

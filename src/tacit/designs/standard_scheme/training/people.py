@@ -40,20 +40,18 @@ FEWEST_CHANGED = 50
 
 @dataclass(frozen=True)
 class ConsentingPeople:
-    """People whose attributes are known, ready for training.
-
-    levels      (people, items) CSR of levels: stars from the lowest, in units of `level_size`
-    labels      (people, attributes) number of each person's value in `values`
-    names       of the attributes
-    values      of each attribute
-    n_levels    whole levels of the scale, 0 on a continuous one
-    """
+    """People whose attributes are known, ready for training."""
 
     levels: sparse.csr_array
+    """(people, items) CSR of levels: stars from the lowest, in units of `level_size`."""
     labels: Ints
+    """(people, attributes) number of each person's value in `values`."""
     names: tuple[str, ...]
+    """Names of the attributes."""
     values: tuple[tuple[str, ...], ...]
+    """Values of each attribute."""
     n_levels: int
+    """Whole levels of the scale; 0 on a continuous one."""
 
     @property
     def n_people(self) -> int:
@@ -101,7 +99,8 @@ def find_consenting_people(
     known = [
         number for number, values in enumerate(zip(*columns, strict=True)) if None not in values
     ]
-    labels, values_of = [], []
+    labels = []
+    values_of = []
     for name, column in zip(names, columns, strict=True):
         own = [str(column[number]) for number in known]
         distinct = listed.get(name) or tuple(sorted(set(own)))
@@ -125,18 +124,17 @@ def find_consenting_people(
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over people, kept apart for disjoint parts of them so that estimates can be validated.
-
-    people      (parts, values) how many people
-    counts      (parts, values, items) how many ratings
-    sums        (parts, values, items) sum of the levels given
-    histogram   (parts, values, items, levels) how many of each level, or None on a continuous scale
-    """
+    """Sums over people, apart for disjoint parts of them so that estimates can be validated."""
 
     people: Floats
+    """(parts, values) numbers of people."""
     counts: Floats
+    """(parts, values, items) numbers of ratings."""
     sums: Floats
+    """(parts, values, items) sums of the levels given."""
     histogram: Floats | None
+    """(parts, values, items, levels) numbers of ratings at each level; None on a continuous
+    scale."""
 
 
 def sum_statistics(
@@ -163,7 +161,8 @@ def sum_statistics(
         spread: (ratings, n_levels) chances of the level shown, default the level itself.
     """
     shape = (n_parts, n_values, levels.shape[1])
-    rows, group = entry_people(levels), parts * n_values + labels
+    rows = entry_people(levels)
+    group = parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
 

@@ -70,10 +70,14 @@ def simulate_epochs(
     An item is decided in the first epoch from its own on whose tables have a chance for it.
 
     Args:
-        levels, labels, rule, n_levels, source: as for `simulate_release`.
-        tables_of_epoch: the tables with which items are decided, by the epochs in which devices
+        levels: As for `simulate_release`.
+        labels: As for `simulate_release`.
+        tables_of_epoch: The tables with which items are decided, by the epochs in which devices
             speak.
         epoch_of_rating: (ratings,) epoch of each entry of `levels`.
+        rule: As for `simulate_release`.
+        n_levels: As for `simulate_release`.
+        source: As for `simulate_release`.
 
     Returns:
         Released levels, and the label of the epoch in which each item came; two CSR matrices with
@@ -82,7 +86,8 @@ def simulate_epochs(
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    own, items = labels[entry_people(levels)], levels.indices
+    own = labels[entry_people(levels)]
+    items = levels.indices
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
         now = (decided_in < 0) & (epoch_of_rating <= epoch)

@@ -40,18 +40,17 @@ START_SPREAD = 0.1
 
 @dataclass(frozen=True)
 class Penalties:
-    """Numbers of the factorisation and of a person's estimate.
-
-    factors      penalty of the factorisation, in squared stars of a scale of five
-    per_rating   whether it is paid once for each rating, as gradient descent over ratings pays it
-    sweeps       rounds of the factorisation
-    ridge        penalty of a person's estimate, in the same unit
-    """
+    """Numbers of the factorisation and of a person's estimate."""
 
     factors: float
+    """Penalty of the factorisation, in squared stars of a scale of five."""
     per_rating: bool
+    """Whether that penalty is paid once for each rating, as gradient descent over ratings pays
+    it."""
     sweeps: int
+    """Rounds of the factorisation."""
     ridge: float
+    """Penalty of a person's estimate, in the same unit."""
 
 
 PUBLISHED = Penalties(factors=0.02, per_rating=True, sweeps=20, ridge=0.1)
@@ -62,18 +61,16 @@ SOUND = Penalties(factors=10.0, per_rating=False, sweeps=10, ridge=10.0)
 
 @dataclass(frozen=True)
 class ProfileSettings:
-    """How item profiles are made.
-
-    kind        what describes an item: "latent" factors, known "features", or both
-    factors     number of latent factors of an item
-    published   the patent's numbers and stars as they are
-    seed        places the start of the factorisation
-    """
+    """Choices of item profiles."""
 
     kind: ProfileKind = "latent"
+    """What describes an item: "latent" factors, known "features", or "latent+features"."""
     factors: int = 20
+    """Number of latent factors of an item."""
     published: bool = False
+    """Whether the patent's numbers and stars as they are are taken."""
     seed: int = 0
+    """Seed of the start of the factorisation."""
 
 
 def train_profiles(
@@ -105,8 +102,10 @@ def train_profiles(
     n_items = levels.shape[1]
     growth = ((n_levels or 5) - 1) / 4
     if settings.published:
-        penalties, growth = PUBLISHED, 1.0
-        intercepts, common = np.full(n_items, -lowest), np.ones(n_items, dtype=bool)
+        penalties = PUBLISHED
+        growth = 1.0
+        intercepts = np.full(n_items, -lowest)
+        common = np.ones(n_items, dtype=bool)
     else:
         penalties = SOUND
         intercepts, common = item_means(levels.indices, residuals, n_items)
@@ -189,6 +188,7 @@ def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, ND
     counts = np.bincount(items, minlength=n_items).astype(float)
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST
-    counts[~common], sums[~common] = counts[~common].sum(), sums[~common].sum()
+    counts[~common] = counts[~common].sum()
+    sums[~common] = sums[~common].sum()
     pseudo_sum = MEAN_PSEUDO_RATINGS * float(residuals.mean())
     return (sums + pseudo_sum) / (counts + MEAN_PSEUDO_RATINGS), common

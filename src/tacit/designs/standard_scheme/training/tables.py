@@ -55,19 +55,20 @@ PRIVATE_PARTS = 2
 
 @dataclass(frozen=True)
 class Tables:
-    """One attribute's integers, as in `disclosure.AttributeTable` but as arrays.
-
-    offsets, keep, means   (values, items)
-    coupling               (values, items, levels, levels), or None if not asked for
-    item_means             (items,) average level over all consenting people
-    """
+    """One attribute's integers, as in `disclosure.AttributeTable` but as arrays."""
 
     values: tuple[str, ...]
+    """Values of the attribute."""
     offsets: Ints
+    """(values, items) micro-levels."""
     keep: Ints
+    """(values, items) parts per million."""
     means: Ints
+    """(values, items) micro-levels."""
     coupling: Ints | None
+    """(values, items, levels, levels) parts per million; None if not asked for."""
     item_means: Ints
+    """(items,) micro-levels: average level over all consenting people."""
 
 
 def estimate_all_tables(
@@ -104,7 +105,8 @@ def estimate_all_tables(
         for position, name in enumerate(people.names):
             others = {other: table for other, table in tables.items() if other != name}
             levels, weights, spread = _subtract_other_attributes(people, others)
-            labels, values = people.labels[:, position], people.values[position]
+            labels = people.labels[:, position]
+            values = people.values[position]
             shape = {"n_values": len(values), "n_levels": people.n_levels, "n_parts": PARTS}
             sums = sum_statistics(levels, labels, parts, **shape, weights=weights, spread=spread)
             tables[name] = estimate_tables(values, sums, raters, shrink=shrink, coupling=coupling)
@@ -144,7 +146,9 @@ def _subtract_other_attributes(
     levels = people.levels
     if not others:
         return levels, None, None
-    rows, values, items = entry_people(levels), levels.data.copy(), levels.indices
+    rows = entry_people(levels)
+    values = levels.data.copy()
+    items = levels.indices
     weights = np.ones(len(values))
     spread = np.eye(people.n_levels)[values.astype(np.int64)] if people.n_levels else None
     for name, table in others.items():
@@ -177,10 +181,12 @@ def estimate_tables(
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
     ratios = np.stack([keep_probability(own, shown) for own in shown])
-    counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
+    counts = statistics.counts.sum(axis=0)
+    sums = statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
     if shrink:
-        counts, sums = estimates.round_counts(counts), estimates.round_counts(sums)
+        counts = estimates.round_counts(counts)
+        sums = estimates.round_counts(sums)
     overall = float(sums.sum() / max(1.0, counts.sum()))
     item_means = estimates.mean_or_default(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
     offsets = np.where(common, estimates.estimate_offsets(statistics, shrink=shrink), 0.0)
@@ -214,7 +220,11 @@ def _cap_chances(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
 def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
     """Make the disclosure that goes to every device: what it needs for this rule, and nothing else.
 
-    others: further fields of `Disclosure`; epoch_length is a week unless given, aliases are none.
+    Args:
+        tables: Tables of each attribute.
+        rule: What devices do.
+        others: Further fields of `Disclosure`; `epoch_length` is a week unless given, `aliases`
+            are none.
     """
 
     def array_if(transform: str, array: Ints | None) -> Any:

@@ -9,8 +9,9 @@ Source   the published claims and why they fail: the variant's card. Draws of wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ from tacit.designs.xmap.audit.tables import strong_among_mild as strong
 from tacit.designs.xmap.catalogue import Catalogue, keep_domains
 from tacit.designs.xmap.files import write_published
 from tacit.designs.xmap.model import XMap
-from tacit.designs.xmap.published import PublishedModel  # loaded before its sampler is replaced
+from tacit.designs.xmap.published_variant import PublishedModel
 from tacit.designs.xmap.settings import Pnsa, Settings
 from tacit.mechanisms import samplers
 from tacit.profile_sums.audit import planted_bugs, worlds
@@ -59,31 +60,38 @@ _WHOLE_FITS = 500  # one fit for so many samples that are asked for
 
 
 def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
+    """Fit the published variant, and return the arrays of its file."""
     fitted = XMap(source=SOURCE, target=TARGET, variant="published", **settings).fit(table)
     assert isinstance(fitted.published_, PublishedModel)
     return write_published(fitted.published_)
 
 
 class Noise(NamedTuple):
-    """Noise of one similarity: centre, what 1 in the noise adds, and the scale of the call."""
+    """Noise of one similarity."""
 
     centre: float
+    """The similarity without noise."""
     step: float
+    """What 1 in the noise adds."""
     asked: float
+    """Scale that the sampler is called with."""
 
 
 @dataclass(frozen=True)
 class Drawer:
-    """The draws of a fit that are looked at: images, or the neighbours of the film of one row."""
+    """Draws of a fit: images, or the neighbours of one film."""
 
     settings: Mapping[str, Any]
+    """Parameters of XMap."""
     row: int | None = None
+    """Row of the film; None for images."""
 
     def every_execution(self, table: Ratings) -> list[Execution[Hashable]]:
+        """Enumerate the executions of a fit, each with what it drew."""
         program = partial(fit_published, self.settings, table)
         return [
             Execution(each.draws, self._read_drawn(each.result))
-            for each in executions(program, self._counts)
+            for each in executions(program, self._is_enumerated)
         ]
 
     def noise(self, table: Ratings, given: int) -> Noise:
@@ -94,37 +102,53 @@ class Drawer:
         similar = []
         for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
             with intercept_samplers(answer) as calls:
-                each = execute(partial(fit_published, self.settings, table), indices, self._counts)
+                each = execute(
+                    partial(fit_published, self.settings, table), indices, self._is_enumerated
+                )
             similar.append(float(each.result["0.similarities"][self.row, 0]))
         return Noise(similar[0], similar[1] - similar[0], calls[0].scale)
 
-    def _counts(self, module: str, row: int) -> bool:
-        images = module in _DRAWS_IMAGES
-        return images if self.row is None else not images and row == self.row
+    def _is_enumerated(self, module: str, row: int) -> bool:
+        """Say whether a draw is looked at: by the module that makes it, and by its row."""
+        draws_images = module in _DRAWS_IMAGES
+        if self.row is None:
+            return draws_images
+        return not draws_images and row == self.row
 
     def _read_drawn(self, released: Released) -> Hashable:
         shown = released["0.images"] if self.row is None else released["0.neighbours"][self.row]
         return tuple(shown.tolist())
 
 
+def _chances_of_results(side: Sequence[Execution[Hashable]]) -> dict[Hashable, Fraction]:
+    """Look up the chance of each result of one table's executions."""
+    return {execution.result: execution.chance for execution in side}
+
+
+def _sample_codes(
+    side: Sequence[Execution[Hashable]], code: Mapping[Hashable, int], count: int
+) -> NDArray[np.int64]:
+    """Sample one table's executions, and return the (count,) codes of their results."""
+    codes = np.array([code[execution.result] for execution in side], dtype=np.int64)
+    return codes[sample_executions(side, count, secure())]
+
+
 def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
-    """Compare draws by exact chances and by samples; noise is left aside."""
+    """Make a check that compares two tables' draws, by exact chances and by samples.
+
+    Noise is left aside.
+    """
 
     def check(samples: int, alpha: float) -> PairResult:
         sides = [drawer.every_execution(table) for table in pair]
-        p, q = ({each.result: each.chance for each in side} for side in sides)
-        code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-        codes = [np.array([code[each.result] for each in side]) for side in sides]
-        first, second = (
-            lambda n, side=side: codes[side][sample_executions(sides[side], n, secure())]
-            for side in (0, 1)
-        )
+        p, q = map(_chances_of_results, sides)
+        code = {result: number for number, result in enumerate(dict.fromkeys([*p, *q]))}
+        sample_first, sample_second = (partial(_sample_codes, side, code) for side in sides)
         known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha)
-        seen = compare(first, second, samples=samples, alpha=alpha, known=known)
+        sampled = compare(sample_first, sample_second, samples=samples, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
-        return PairResult(
-            name, exact_losses.exact_loss(p, q), None, seen.lower_bound, ideal, samples
-        )
+        exact = exact_losses.exact_loss(p, q)
+        return PairResult(name, exact, None, sampled.lower_bound, ideal, samples)
 
     return check
 
@@ -182,10 +206,14 @@ def published_selection() -> AuditedClaim:
 
 
 def published_noise() -> AuditedClaim:
-    """PNCF: noise on the similarities of neighbours costs epsilon' / 2. Laplace noise of two scales
-    has no epsilon at all."""
-    pair, claim = strong(10), PRIME / 2
-    drawer, given = _neighbours_of_i(pair), number_of_film(pair, "one")
+    """Claim PNCF's epsilon' / 2 for noise on the similarities of neighbours.
+
+    Laplace noise of two scales has no epsilon at all.
+    """
+    pair = strong(10)
+    claim = PRIME / 2
+    drawer = _neighbours_of_i(pair)
+    given = number_of_film(pair, "one")
     noises = [drawer.noise(table, given) for table in pair]
     scales = [noise.step * noise.asked for noise in noises]
     name = f"5-5-1-1 among 10 and 10; scales {scales[0]:.3g} and {scales[1]:.3g}"
@@ -212,11 +240,15 @@ def published_noise() -> AuditedClaim:
 
 
 def published_fit() -> AuditedClaim:
-    """The shipped recommender, fitted again and again on both tables: epsilon + epsilon'. The exact
-    loss is infinite if the mean of an item differs, for means have no noise."""
-    pair, epsilon = strong(60), 0.3
+    """Claim epsilon + epsilon' for the shipped recommender, fitted many times on both tables.
+
+    The exact loss is infinite if the mean of an item differs, for means have no noise.
+    """
+    pair = strong(60)
+    epsilon = 0.3
     settings = {"k": 1, "epsilon": epsilon, "epsilon_prime": PRIME, "pnsa": "positive"}
-    i, one = number_of_film(pair, "i"), number_of_film(pair, "one")
+    i = number_of_film(pair, "i")
+    one = number_of_film(pair, "one")
 
     def sample_choices(table: Ratings, count: int) -> NDArray[Any]:
         fits = (fit_published(settings, table) for _ in range(count))
@@ -247,18 +279,20 @@ class SoundWorld(worlds.World):
     """A world of the design `private`, fitted by XMap: the planted bugs of `private` fit it."""
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
+        """Fit XMap, and return the released numbers."""
         return fit(table)
 
 
-WORLD = SoundWorld("top-items", True, stars=True)
+WORLD = SoundWorld("auto", True, stars=True)
 
 
 def sums() -> AuditedClaim:
+    """Claim the sound variant's epsilon, for the sums of `private` as XMap fits them."""
     return replace(audit_line(WORLD), mechanism="x-map-sound")
 
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
-    """Items that nobody rated leave the public catalogue."""
+    """Leave items out of the public catalogue that nobody rated: a planted bug."""
     rated = np.bincount(ratings.items, minlength=ratings.n_items) > 0
     domains = ratings.item_metadata[settings.domain].copy()
     domains[~rated] = None
@@ -273,7 +307,7 @@ BUGS = (
         "likes two rare items",
         WORLD,
     ),
-    PlantedBug("popular items by true counts", planted_bugs.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
+    PlantedBug("the gate by true counts", planted_bugs.GATE_BY_TRUE_COUNTS, world=WORLD),
     PlantedBug(
         "each sum with the noise of the whole budget", planted_bugs.SHARES_FORGOTTEN, world=WORLD
     ),
@@ -285,6 +319,7 @@ BENCH: tuple[Callable[[], AuditedClaim], ...] = (*PUBLISHED, sums)
 
 
 def audit() -> AuditPlan:
+    """Plan the audit of both variants."""
     return AuditPlan(
         {"": BENCH},
         BUGS,

@@ -22,25 +22,33 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.xmap import XMap
 
 SCALE = RatingScale(1, 5, 0)
-TARGET, SOURCE = "films", "books"
+TARGET = "films"
+SOURCE = "books"
 
 Tables = tuple[Ratings, Ratings]
 Stars = Mapping[str, float]
 
 
 def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
-    """One row of stars per person. items: every item of the public catalogue to its domain."""
-    cells = [(person, *cell) for person, row in enumerate(people) for cell in row.items()]
+    """Make ratings of people's stars.
+
+    Args:
+        people: Stars by item, for each person.
+        items: Domain of every item of the public catalogue.
+    """
+    cells = []
+    for person, row in enumerate(people):
+        cells += [(person, item, stars) for item, stars in row.items()]
     users, names, stars = map(np.array, zip(*cells, strict=True))
     return on_catalogue(Ratings.from_arrays(users, names, stars, scale=SCALE), dict(items))
 
 
 def strong_among_mild(people: int) -> Tables:
-    """`people` rate `i` and `one` 4-4-2-2, as many `i` and `rival`; they rate `i` and `one`
-    5-5-1-1.
+    """Make tables in which one person rates strongly among many who rate mildly.
 
-    Without them both films are equally like `i`, and their printed sensitivities are equal; with
-    them they are not.
+    `people` rate `i` and `one` 4-4-2-2, and as many `i` and `rival`; the one person rates `i` and
+    `one` 5-5-1-1. Without them both films are equally like `i`, and their printed sensitivities are
+    equal; with them they are not.
     """
     items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
     mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")] * people
@@ -49,7 +57,10 @@ def strong_among_mild(people: int) -> Tables:
 
 
 def only_link() -> Tables:
-    """One person alone connects the book with `two` and `beside`; without them no X-SIM is left."""
+    """Make tables in which one person alone connects the book with `two` and `beside`.
+
+    Without them no X-SIM is left.
+    """
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]
     alone = {"book": 5.0, "two": 5.0, "beside": 1.0}
@@ -57,12 +68,12 @@ def only_link() -> Tables:
 
 
 def turned_tables(books: int, films: int) -> Tables:
-    """A person rates books and all films but the first alike, mildly; they turn
-    every similarity negative.
+    """Make tables in which one person turns every similarity negative.
 
-    Without them the first film is as unlike each book as can be, and all else like them; with
-    them nearly the reverse. A third person gives one star to everything: being all at their mean,
-    their ratings change no similarity, but let every pair agree.
+    Another rates books and all films but the first alike, mildly. Without the one person the first
+    film is as unlike each book as can be, and all else like them; with them nearly the reverse. A
+    third person gives one star to everything: being all at their mean, their ratings change no
+    similarity, but let every pair agree.
     """
     first, *others = (f"film {place}" for place in range(films))
     alike = [f"book {place}" for place in range(books)]
@@ -73,39 +84,51 @@ def turned_tables(books: int, films: int) -> Tables:
     return ratings([*people, extra], items), ratings(people, items)
 
 
-ITEMS, PEOPLE, TARGETS, RATED = 50, 120, 60, 4
-"""Of each domain; people who are always in; targets; ratings of each target in each domain."""
+ITEMS = 50
+"""Items of each domain."""
+PEOPLE = 120
+"""People who are always in the data."""
+TARGETS = 60
+"""People of whom half are in the data."""
+RATED = 4
+"""Ratings of each person in each domain."""
 DELTA = 1e-10
 """Far below the chance of a false alarm, or what is due to delta could explain every guess."""
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
 
 
 def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
-    """One world, a fit of it with these settings, and what each attack makes of it."""
-    books, films = ([f"{kind} {n:02}" for n in range(ITEMS)] for kind in ("book", "film"))
+    """Fit one world with these settings, and score its targets by each attack.
+
+    Returns:
+        (targets,) 1 for those in the data, and by attack (targets,) scores.
+    """
+    books = [f"book {number:02}" for number in range(ITEMS)]
+    films = [f"film {number:02}" for number in range(ITEMS)]
     fame = 1 / (1 + np.arange(ITEMS))
 
-    def rows(people: int, chances: Any) -> list[Stars]:
-        p = chances / chances.sum()
-        return [
-            {
-                str(item): float(generator.integers(1, 6))
-                for domain in (books, films)
-                for item in generator.choice(domain, RATED, replace=False, p=p)
-            }
-            for _ in range(people)
-        ]
+    def draw_people(count: int, weights: Any) -> list[Stars]:
+        chances = weights / weights.sum()
+        people: list[Stars] = []
+        for _ in range(count):
+            stars = {}
+            for domain in (books, films):
+                for item in generator.choice(domain, RATED, replace=False, p=chances):
+                    stars[str(item)] = float(generator.integers(1, 6))
+            people.append(stars)
+        return people
 
-    others, targets = rows(PEOPLE, fame), rows(TARGETS, np.ones(ITEMS))
+    others = draw_people(PEOPLE, fame)
+    targets = draw_people(TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
     present = [person for person, there in zip(targets, inside, strict=True) if there]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, **settings)
     model.fit(ratings([*others, *present], items))
-    return inside.astype(np.int64), {
-        attack.name: np.array([attack.score(model, person) for person in targets])
-        for attack in ATTACKS
-    }
+    scores = {}
+    for attack in ATTACKS:
+        scores[attack.name] = np.array([attack.score(model, person) for person in targets])
+    return inside.astype(np.int64), scores
 
 
 GAMES = (

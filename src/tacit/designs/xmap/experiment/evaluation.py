@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -24,7 +24,7 @@ from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
 from tacit.design import Comparison as Asked
 from tacit.design import ComparisonEntry, option
-from tacit.designs.xmap.experiment.judging import (
+from tacit.designs.xmap.experiment.contenders import (
     METHODS,
     NON_PRIVATE,
     PAPERS_BUDGETS,
@@ -36,7 +36,7 @@ from tacit.designs.xmap.experiment.judging import (
     Judgement,
     Setting,
     compare,
-    comparison,
+    compare_contenders,
     run_setting,
 )
 from tacit.errors import ConfigError
@@ -51,27 +51,33 @@ LISTS = "everybody who has the lists or the model"
 
 @dataclass(frozen=True)
 class Grid:
-    """Settings of the experiment, as options of the command; ConfigError for what cannot be.
+    """Settings of the experiment, as options of the command.
 
-    epsilons, delta: of the sound variant; the published one takes the paper's budgets, and every
-    pair of `surface` as (epsilon, epsilon_prime).
+    `epsilons` and `delta` are the sound variant's. The published one takes the paper's budgets, and
+    every pair of `surface` as (epsilon, epsilon_prime).
+
+    Raises:
+        ConfigError: A method, variant or reading that there is not, or a number out of range.
     """
 
     ks: tuple[int, ...] = option(
         "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
     )
     overlaps: tuple[float, ...] = option(
-        "Shares of the people in both domains who stay in training.", default=(1.0,),
+        "Shares of the people in both domains who stay in training.",
+        default=(1.0,),
         flag="--overlap",
-    )  # fmt: skip
+    )
     profile_sizes: tuple[int, ...] = option(
-        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
+        "Ratings in the target that a test person keeps; 0: cold start.",
+        default=(0,),
         flag="--profile-size",
-    )  # fmt: skip
+    )
     alphas: tuple[float, ...] = option(
         "How fast old ratings lose weight in the paper's methods; 0: not at all.",
-        default=(0.0,), flag="--alpha",
-    )  # fmt: skip
+        default=(0.0,),
+        flag="--alpha",
+    )
     methods: tuple[str, ...] = option(
         "Only these methods, with commas.", default=METHODS, flag="--method"
     )
@@ -84,20 +90,22 @@ class Grid:
     delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
     readings: tuple[str, ...] = option(
         "Readings of PNSA in the published variant: printed, counted, positive; with commas.",
-        default=("printed",), flag="--pnsa",
-    )  # fmt: skip
+        default=("printed",),
+        flag="--pnsa",
+    )
     surface: tuple[float, ...] = option(
         "Budgets of the published variant: every pair is measured.", default=()
     )
     seeds: int = option("How many splits.", default=5, least=1)
 
     def __post_init__(self) -> None:
-        for kind, wanted, known in (
+        for kind, names, known in (
             ("method", self.methods, METHODS),
             ("variant", self.variants, VARIANTS),
             ("reading of PNSA", self.readings, READINGS),
         ):
-            if unknown := [name for name in wanted if name not in known]:
+            unknown = [name for name in names if name not in known]
+            if unknown:
                 raise ConfigError(f"No {kind} '{unknown[0]}'. There are: {', '.join(known)}.")
         budgets = (*self.epsilons, *self.surface)
         for name, values, fits, rule in (
@@ -112,26 +120,33 @@ class Grid:
         ):
             if not values:
                 raise ConfigError(f"The evaluation needs at least one {name}.")
-            if odd := [value for value in values if not fits(value)]:
-                raise ConfigError(f"Each {name} is {rule}; got {odd[0]}.")
+            refused = [value for value in values if not fits(value)]
+            if refused:
+                raise ConfigError(f"Each {name} is {rule}; got {refused[0]}.")
 
     @property
     def base(self) -> Setting:
+        """The setting at which everything stays that does not move."""
         return Setting(max(self.overlaps), min(self.profile_sizes), min(self.alphas))
 
     @property
     def base_k(self) -> int:
+        """The number of neighbours at the base: the paper's, or else the largest."""
         return PAPERS_K if PAPERS_K in self.ks else max(self.ks)
 
     @property
     def steps(self) -> int:
+        """How many settings are run, over all seeds."""
         return self.seeds * len(self.plan())
 
     def plan(self) -> dict[Setting, list[Contender]]:
-        """Every k and budget at the base, elsewhere the base's k and the first budget of each."""
-        first = [*self._contenders(self.epsilons[:1], ())]
-        elsewhere = [self._at_base_k(each) for each in first]
-        at_base = [replace(each, k=k) for each in first for k in self.ks if each.has_k]
+        """Plan every k and budget at the base, elsewhere the base's k and the first budget."""
+        first = list(self._contenders(self.epsilons[:1], ()))
+        elsewhere = [self._at_base_k(contender) for contender in first]
+        at_base = []
+        for contender in first:
+            if contender.has_k:
+                at_base += [replace(contender, k=k) for k in self.ks]
         at_base += elsewhere
         at_base += map(self._at_base_k, self._contenders(self.epsilons, self.surface))
         planned = {self.base: [*dict.fromkeys(at_base)]}
@@ -167,20 +182,27 @@ class Grid:
 
 @dataclass(frozen=True)
 class Point:
+    """One contender in one setting, over all seeds."""
+
     contender: Contender
+    """The method."""
     setting: Setting
+    """What it was measured at."""
     mae: Interval | None
+    """Mean error in stars; None for scores that are not stars."""
     ndcg_at_10: Interval
+    """Mean NDCG of lists of ten."""
 
     @property
     def place(self) -> dict[str, float | None]:
         """Value of each thing that can move."""
-        return {"k": self.contender.k, **vars(self.setting)}
+        return {"k": self.contender.k, **asdict(self.setting)}
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
         return {
-            **vars(self.contender),
-            **vars(self.setting),
+            **asdict(self.contender),
+            **asdict(self.setting),
             "mae": None if self.mae is None else list(self.mae),
             "ndcg_at_10": list(self.ndcg_at_10),
         }
@@ -188,35 +210,44 @@ class Point:
 
 @dataclass(frozen=True)
 class CrossDomainTable:
-    """The whole experiment. base, base_k: where stays what does not move. people: test people of
-    each seed, at the base. rows: one contender in one split each, as docs/cli.md has it."""
+    """The whole experiment."""
 
     source: str
+    """Domain that people have rated in."""
     target: str
+    """Domain to recommend from."""
     base: Setting
+    """Where everything stays that does not move."""
     base_k: int
+    """Number of neighbours at the base."""
     seeds: tuple[int, ...]
+    """Seeds of the splits."""
     people: tuple[int, ...]
+    """Test people of each seed, at the base."""
     rows: tuple[dict[str, Any], ...]
+    """One contender in one split each, as docs/cli.md has it."""
     points: tuple[Point, ...]
+    """Each contender in each setting."""
     comparisons: tuple[Comparison, ...]
+    """Differences at the base, and those of alpha."""
 
     @property
     def still(self) -> dict[str, float]:
         """Values of `Point.place` at the base."""
-        return {"k": self.base_k, **vars(self.base)}
+        return {"k": self.base_k, **asdict(self.base)}
 
     def names_of_moved(self, point: Point) -> list[str]:
         """Names of what differs from the base; a contender without k has no k that differs."""
-        place, still = point.place, self.still
-        return [name for name in place if place[name] not in (None, still[name])]
+        still = self.still
+        return [name for name, value in point.place.items() if value not in (None, still[name])]
 
     def at_base(self) -> list[Point]:
-        """Every contender where nothing moves, by method."""
+        """List every contender where nothing moves, by method."""
         unmoved = [point for point in self.points if not self.names_of_moved(point)]
         return sorted(unmoved, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
         return {
             "source": self.source,
             "target": self.target,
@@ -225,7 +256,7 @@ class CrossDomainTable:
             "people": list(self.people),
             "rows": list(self.rows),
             "points": [point.to_dict() for point in self.points],
-            "comparisons": [dict(vars(each)) for each in self.comparisons],
+            "comparisons": [asdict(comparison) for comparison in self.comparisons],
         }
 
 
@@ -243,68 +274,102 @@ def evaluate_cross_domain(
 ) -> CrossDomainTable:
     """Run every method in every setting and seed.
 
-    ratings need the item metadata `domain`. measured: the fields of `Grid`. options: further
-    keywords of XMap, such as `stars` and `features`. Splits depend on the seed only; noise takes no
-    seed, so private rows differ a little from run to run. These are simulations, not releases.
+    Splits depend on the seed only; noise takes no seed, so private rows differ a little from run to
+    run. These are simulations, not releases.
+
+    Args:
+        ratings: In memory, with the item metadata `domain`.
+        source: Domain that people have rated in.
+        target: Domain to recommend from.
+        share: Share of the people in both domains who are tested.
+        first_seed: Seed of the first split; the others follow it.
+        options: Further keywords of XMap, such as `stars` and `features`.
+        workers: Processes; 0: one for each core.
+        progress: Called with the number of settings that are done.
+        measured: Fields of `Grid`.
     """
     grid = Grid(**measured)
     least = max(grid.profile_sizes) + 1
     shared = ratings, source, target, share, least, dict(options or {})
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
-    tasks = [(seed, *each) for seed in seeds for each in grid.plan().items()]
+    tasks = []
+    for seed in seeds:
+        for setting, contenders in grid.plan().items():
+            tasks.append((seed, setting, contenders))
     with Runner(shared, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
     cells: dict[tuple[Setting, Contender], list[Judgement]] = {}
     for (_, setting, contenders), by_seed in zip(tasks, results, strict=True):
         for contender, judged in zip(contenders, by_seed, strict=True):
             cells.setdefault((setting, contender), []).append(judged)
-    base, base_k = grid.base, grid.base_k
+    base = grid.base
+    base_k = grid.base_k
     at_base = {
         contender: judged
         for (setting, contender), judged in cells.items()
         if setting == base and contender.k in (None, base_k)
     }
     with_alpha = [
-        comparison(contender, contender, "mae", judged, at_base[contender], setting.alpha)
+        compare_contenders(contender, contender, "mae", judged, at_base[contender], setting.alpha)
         for (setting, contender), judged in cells.items()
         if setting.alpha != base.alpha
     ]
-    rows = tuple(
-        {
-            **vars(contender),
-            "seed": seed,
-            **vars(setting),
-            "mae": judged.mae,
-            "ndcg_at_10": judged.mean_ndcg,
-            "n_test": int(judged.counts.sum()),
-        }
-        for (setting, contender), by_seed in cells.items()
-        for seed, judged in zip(seeds, by_seed, strict=True)
+    rows: list[dict[str, Any]] = []
+    for (setting, contender), by_seed in cells.items():
+        for seed, judgement in zip(seeds, by_seed, strict=True):
+            rows.append(_make_row(setting, contender, seed, judgement))
+    return CrossDomainTable(
+        source=source,
+        target=target,
+        base=base,
+        base_k=base_k,
+        seeds=seeds,
+        people=tuple(len(judgement.ids) for judgement in next(iter(at_base.values()))),
+        rows=tuple(rows),
+        points=tuple(_make_point(*cell, judged) for cell, judged in cells.items()),
+        comparisons=(*compare(at_base), *with_alpha),
     )
-    points = tuple(_point(*cell, judged) for cell, judged in cells.items())
-    people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
-    comparisons = (*compare(at_base), *with_alpha)
-    return CrossDomainTable(source, target, base, base_k, seeds, people, rows, points, comparisons)
 
 
-def _point(setting: Setting, contender: Contender, judged: Sequence[Judgement]) -> Point:
-    errors = [each.mae for each in judged if each.mae is not None]
-    lists = mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0))
-    return Point(contender, setting, mean_interval(errors) if errors else None, lists)
+def _make_row(
+    setting: Setting, contender: Contender, seed: int, judgement: Judgement
+) -> dict[str, Any]:
+    """Make the row of one contender in one split."""
+    return {
+        **asdict(contender),
+        "seed": seed,
+        **asdict(setting),
+        "mae": judgement.mae,
+        "ndcg_at_10": judgement.mean_ndcg,
+        "n_test": int(judgement.counts.sum()),
+    }
+
+
+def _make_point(setting: Setting, contender: Contender, judged: Sequence[Judgement]) -> Point:
+    """Summarise one contender's judgements over the seeds."""
+    errors = [judgement.mae for judgement in judged if judgement.mae is not None]
+    lists = [judgement.mean_ndcg for judgement in judged]
+    return Point(
+        contender,
+        setting,
+        mean_interval(errors) if errors else None,
+        mean_interval(lists, bounds=(0.0, 1.0)),
+    )
 
 
 def contenders(asked: Asked) -> tuple[ComparisonEntry, ...] | str:
-    """X-Map in its variants, for `tacit compare`, where two domains are named."""
+    """List X-Map in its variants for `tacit compare`, where two domains are named."""
     if asked.source is None or asked.target is None:
         return "needs two domains: name --source and --target"
-    maker, entries = "tacit.designs.xmap:XMap", []
+    maker = "tacit.designs.xmap:XMap"
+    entries = []
     for epsilon in asked.epsilons:
         given = {"source": asked.source, "target": asked.target, "epsilon": epsilon}
         published = given | {"variant": "published", "k": 10}
         if math.isinf(epsilon):
             kinds = [("non-private", PROFILE, published)]
         else:
-            sound = given | {"variant": "sound", "delta": asked.delta}
+            sound = given | {"variant": "sound", "delta": asked.delta, "features": asked.features}
             kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
         entries += [
             ComparisonEntry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
@@ -314,20 +379,31 @@ def contenders(asked: Asked) -> tuple[ComparisonEntry, ...] | str:
 
 
 def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, int]:
-    """How many pairs of an item of each domain have a similarity.
+    """Count the pairs of an item of each domain that have a similarity.
 
-    adjusted_cosine: pairs with a cosine that is not 0, from people who rated both. x_sim: pairs
-    that a meta-path joins, with the neighbours an item keeps by default. pairs: all.
+    Returns:
+        `adjusted_cosine`: pairs with a cosine that is not 0, from people who rated both; `x_sim`:
+        pairs that a meta-path joins, with the neighbours that an item keeps by default; `pairs`:
+        all of them.
     """
     from tacit.designs.xmap.baseliner import make_baseline
     from tacit.designs.xmap.extender import blocks_of_starts, extend, similarities
     from tacit.designs.xmap.model import XMap
     from tacit.engine import Engine
 
-    sources, targets = (items_in(ratings, name).astype(np.int32) for name in (source, target))
-    base, engine, defaults = make_baseline(ratings.matrix), Engine(), XMap(target=target)
-    k, significance = defaults.extender_k, defaults.significance
-    extension = extend(base, sources, targets, k=k, significance=significance, engine=engine)
+    sources = items_in(ratings, source).astype(np.int32)
+    targets = items_in(ratings, target).astype(np.int32)
+    base = make_baseline(ratings.matrix)
+    engine = Engine()
+    defaults = XMap(target=target)
+    extension = extend(
+        base,
+        sources,
+        targets,
+        k=defaults.extender_k,
+        significance=defaults.significance,
+        engine=engine,
+    )
     parts = [sources[part] for part in blocks_of_starts(extension, sources)]
     centred = base.table.values
     direct = sum(int((centred[:, part].T @ centred[:, targets]).count_nonzero()) for part in parts)

@@ -14,9 +14,13 @@ class PrintedErrors(NamedTuple):
     """MAE of one method in one figure of the paper, in stars, at each place of the axis."""
 
     figure: str
+    """Number of the figure."""
     method: str
+    """Name of the method there."""
     books_to_movies: str
+    """MAE in stars."""
     movies_to_books: str
+    """MAE in stars."""
 
 
 BY_K = "k = 10, 50, 100"

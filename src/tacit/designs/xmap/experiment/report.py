@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.judging import (
+from tacit.designs.xmap.experiment.contenders import (
     NAMES,
     NON_PRIVATE,
     PRIVATE,
     Comparison,
     Contender,
 )
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.paper_figures import PRINTED_ERRORS, PrintedErrors
 from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.figures import figure_over_setting
@@ -22,7 +22,8 @@ from tacit.evaluation.page import Cell, Mark, Page, Section, interval_cell
 
 BASELINE = "item-average"
 SOLID: tuple[int, ...] = ()
-DASHED, DOTTED = (7, 4), (2, 3)
+DASHED = (7, 4)
+DOTTED = (2, 3)
 STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("nx-map-ib", "published"): ("var(--nx)", SOLID),
     ("nx-map-ub", "published"): ("var(--nx)", DASHED),
@@ -42,6 +43,7 @@ SHADES = ("var(--nx)", "var(--printed)", "var(--sound)", "var(--b1)", "var(--b2)
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
+    """Lay out the page: a verdict, the table of all methods, figures, what the paper prints."""
     size = table.base.profile_size
     profile = f"{size} ratings kept" if size else "cold start"
     sections = [
@@ -85,7 +87,7 @@ def _mark(contender: Contender) -> str:
 
 
 def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Section]:
-    """A figure of each thing that moves, with one budget of each method and variant: the first."""
+    """Draw a figure of each thing that moves, with the first budget of each method and variant."""
     drawn: dict[tuple[str, str], Contender] = {}
     for point in table.points:
         if point.mae is not None:
@@ -105,20 +107,18 @@ def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Se
     figures = []
     for name, (title, axis, note) in words.items():
         points = [point for point in table.points if {name} >= {*table.names_of_moved(point)}]
-        means = {
-            pair: {
+        lines = []
+        for pair, contender in drawn.items():
+            if name == "alpha" and not contender.has_alpha:
+                continue
+            means = {
                 point.place[name]: point.mae
                 for point in points
-                if point.contender.parameters == one.parameters
+                if point.contender.parameters == contender.parameters
             }
-            for pair, one in drawn.items()
-            if name != "alpha" or one.has_alpha
-        }
-        lines = [
-            Line(one.name, *STROKES[pair], means[pair], one.budget, _mark(one))
-            for pair, one in drawn.items()
-            if means.get(pair)
-        ]
+            if means:
+                mark = _mark(contender)
+                lines.append(Line(contender.name, *STROKES[pair], means, contender.budget, mark))
         figure = figure_over_setting(
             f"Error by {title}",
             lines,
@@ -130,10 +130,10 @@ def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Se
         )
         figures += [figure] if figure else []
     if figures:
-        key = [
-            Mark(f"{one.name} ({one.budget})" if one.budget else one.name, *STROKES[pair])
-            for pair, one in drawn.items()
-        ]
+        key = []
+        for pair, contender in drawn.items():
+            budget = f" ({contender.budget})" if contender.budget else ""
+            key.append(Mark(contender.name + budget, *STROKES[pair]))
         yield Section("One thing at a time", figures=figures, key=key)
 
 
@@ -195,6 +195,7 @@ def _printed_errors() -> Table:
 def find_comparison(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
+    """Find a point's difference from another method; None where there is none."""
     wanted = (*point.contender.parameters, other, measure)
     for each in table.comparisons:
         own = (each.method, each.variant, each.epsilon, each.epsilon_prime, each.pnsa)
@@ -204,14 +205,17 @@ def find_comparison(
 
 
 def verdict(table: CrossDomainTable) -> Verdict:
-    """One headline and a plain sentence or two. state: hidden (good), weakened, open (bad), none.
+    """Say in a headline and a sentence or two whether X-Map beats its competitors.
 
-    Of NX-Map, and of sound X-Map beside it; without NX-Map of X-Map as it was fitted.
+    The verdict is NX-Map's, with the sound X-Map's beside it; without NX-Map it is X-Map's as
+    fitted. Its state is `hidden` (good), `weakened`, `open` (bad) or `none`.
     """
-    points = {
-        (each.contender.method[:-3], each.contender.variant): each for each in table.at_base()[::-1]
-    }  # of several budgets, and of item-based and user-based, the first
-    nx_map, sound = points.get(("nx-map", "published")), points.get(("x-map", "sound"))
+    points: dict[tuple[str, str], Point] = {}
+    for point in table.at_base():
+        # The first counts of several budgets, and of item-based and user-based.
+        points.setdefault((point.contender.method[:-3], point.contender.variant), point)
+    nx_map = points.get(("nx-map", "published"))
+    sound = points.get(("x-map", "sound"))
     first = nx_map or sound or points.get(("x-map", "published"))
     if first is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
@@ -221,18 +225,19 @@ def verdict(table: CrossDomainTable) -> Verdict:
 
 
 def _describe_point(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
-    """State, headline and sentence of one contender, by its errors or else by its lists."""
+    """Say state, headline and sentence of one contender, by its errors or else by its lists."""
     if point.mae is None:
         has = f"an NDCG at 10 of {point.ndcg_at_10.mean:.3f}"
-        gap, other = (
-            find_comparison(table, point, "popularity", "ndcg_at_10"),
-            "the most rated items",
-        )
+        gap = find_comparison(table, point, "popularity", "ndcg_at_10")
+        other = "the most rated items"
         better = 1
     else:
         has = f"a mean error of {point.mae.mean:.3f} stars"
-        gap, other, better = find_comparison(table, point, BASELINE), "item averages", -1
-    size, where = table.base.profile_size, table.target
+        gap = find_comparison(table, point, BASELINE)
+        other = "item averages"
+        better = -1
+    size = table.base.profile_size
+    where = table.target
     who = f"people with {size} ratings" if size else "people who have rated nothing"
     budget = point.contender.budget or "no privacy"
     sentence = f"For {who} in {where}, {point.contender.name} ({budget}) has {has}"
@@ -250,7 +255,7 @@ def _describe_point(table: CrossDomainTable, point: Point) -> tuple[str, str, st
 
 
 def points(table: CrossDomainTable) -> Table:
-    """The base first, then what moves: errors with intervals, and lists."""
+    """Tabulate errors with intervals, and lists: the base first, then what moves."""
 
     def describe_moved(point: Point) -> str:
         names = table.names_of_moved(point)
@@ -270,7 +275,7 @@ def points(table: CrossDomainTable) -> Table:
 
 
 def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
-    """Each method with an alpha less itself at the base's."""
+    """Tabulate each method with an alpha less itself at the base's."""
     rows = [
         (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
         for each in table.comparisons
@@ -282,11 +287,21 @@ def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
 
 
 def tables_of_similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
-    if pairs:
+    """Tabulate the pairs of items with a similarity at each overlap, if they were counted."""
+    rows = [
+        (
+            f"{counted['overlap']:g}",
+            f"{counted['adjusted_cosine']:,}",
+            f"{counted['x_sim']:,}",
+            f"{counted['pairs']:,}",
+        )
+        for counted in pairs
+    ]
+    if rows:
         yield Table(
             "Pairs of an item of each domain with a similarity, first split",
             ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
-            [(f"{n:g}", *(f"{x:,}" for x in numbers)) for n, *numbers in map(dict.values, pairs)],
+            rows,
         )
 
 
@@ -302,7 +317,7 @@ def _privacy(contender: Contender) -> str:
 
 
 def _with_width(estimate: Interval | Comparison | None, sign: str = ".3f") -> str:
-    """The mean and half of its interval, which is as wide on either side."""
+    """Write the mean and half of its interval, which is as wide on either side."""
     if estimate is None:
         return ""
     mean, low, high = estimate if isinstance(estimate, Interval) else estimate.interval

@@ -35,8 +35,12 @@ CANDIDATES = 1000
 """Items that can be neighbours."""
 SHORT_VECTOR = 60
 """Ratings of the longest rating vector, where |v| is smaller than the number of candidates."""
-CLEAR, KTH, FAR = 0.9, 0.4, -0.2
-"""Similarity of one item, of the next k - 1 items (Sim_k), and of all others."""
+CLEAR = 0.9
+"""Similarity of the one clear neighbour."""
+KTH = 0.4
+"""Similarity of the next k - 1 items, Sim_k."""
+FAR = -0.2
+"""Similarity of all other items."""
 WIDTH = 0.3
 """w where the minimum leaves it alone: below Sim_k, and below CLEAR - KTH."""
 CASES = {
@@ -51,31 +55,28 @@ _TAIL = 0.025
 
 @dataclass(frozen=True)
 class TheoremCase:
-    """One theorem in one case.
-
-    Attributes:
-        theorem: 3 or 4.
-        case: Name of the case, a key of `CASES`.
-        k: Number of neighbours.
-        length: |v|.
-        width: w.
-        allowed: rho, the chance of a miss that the theorem allows.
-        exact: Chance of a miss, by numerical integration.
-        share: Share of the sampled lists with a miss.
-        low: Lower end of the 95 % interval of the chance, from the samples.
-        high: Upper end of the 95 % interval of the chance, from the samples.
-    """
+    """One theorem in one case."""
 
     theorem: int
+    """Number of the theorem, 3 or 4."""
     case: str
+    """Name of the case, a key of `CASES`."""
     k: int
+    """Number of neighbours."""
     length: int
+    """Number of candidates |v|."""
     width: float
+    """Width w."""
     allowed: float
+    """Chance of a miss that the theorem allows, rho."""
     exact: float
+    """Chance of a miss, by numerical integration."""
     share: float
+    """Share of the sampled lists with a miss."""
     low: float
+    """Lower end of the 95 % interval of the chance, from the samples."""
     high: float
+    """Upper end of the 95 % interval of the chance, from the samples."""
 
     @property
     def holds(self) -> bool:
@@ -85,19 +86,16 @@ class TheoremCase:
 
 @dataclass(frozen=True)
 class SensitivityCount:
-    """How often SS, as Theorem 2 prints it, is no bound.
-
-    Attributes:
-        stars: "centred" values of either sign, or "positive" stars.
-        removed: Who may be left out: "anyone", or a person who "rated both" items.
-        pairs: Random pairs of items looked at.
-        exceeded: Pairs on which leaving out one person changes the similarity by more than SS.
-    """
+    """Count of pairs for which SS, as Theorem 2 prints it, is no bound."""
 
     stars: str
+    """`centred` values of either sign, or `positive` stars."""
     removed: str
+    """Who may be left out: `anyone`, or a person who `rated both` items."""
     pairs: int
+    """Random pairs of items looked at."""
     exceeded: int
+    """Pairs on which leaving out one person changes the similarity by more than SS."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,11 @@ class DrawingWorld:
     """Candidates of one item, and the w and |v| with which PNSA draws among them."""
 
     candidates: Candidates
+    """Candidates with their similarities and sensitivities."""
     length: int
+    """|v|."""
     width: float
+    """w."""
 
 
 def make_world(case: str, k: int) -> DrawingWorld:

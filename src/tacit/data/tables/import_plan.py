@@ -1,0 +1,460 @@
+"""Files that people have become one clean folder: opened, understood, cleaned, described.
+
+Ratings    a table with people and items; several are read as one
+Items      a table with items and no people, or `items`: titles and so on. Users likewise
+Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
+Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
+           unless the caller says that it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tacit.data.columns import EVENTS
+from tacit.data.domains import DOMAIN, on_catalogue
+from tacit.data.movielens import is_movielens, movielens_reading
+from tacit.data.ratings import Ratings
+from tacit.data.tables import Table, find, missing
+from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
+from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
+from tacit.data.tables.folder import is_folder
+from tacit.data.tables.names import Role
+from tacit.data.tables.ratings_tables import (
+    REPEATS,
+    SUMMED,
+    TableReading,
+    ratings_of,
+    read_written,
+    with_row_texts,
+)
+from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.times import seconds, time_form
+from tacit.data.tables.where import has_columns_of, keep_rows
+from tacit.data.tables.written_format import WrittenFormat
+from tacit.data.tabular import read_catalogue, with_items, with_users
+from tacit.errors import ConfigError, DataError
+
+_MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
+_MATCHED = 0.5  # of the ids of people or items that a table without names has
+_PAIR: tuple[Role, ...] = ("user", "item")
+_ALL_DIFFERENT = 0.9  # of the cells of a column that holds lists
+_MANY_REPEATS = 0.7
+_FEWEST_ABOVE = 0.01  # of the ratings in the upper half of their scale
+_MANY_EVENTS = 5_000
+_FEW = 50  # rows of a table that says nothing about what is wrong with it
+
+
+@dataclass
+class Plan:
+    """Tables found in the files, and what each holds."""
+
+    ratings: list[Guess] = field(default_factory=list)
+    """What the columns of each table of ratings are."""
+    items: list[Table] = field(default_factory=list)
+    users: list[Table] = field(default_factory=list)
+    left_out: list[Table] = field(default_factory=list)
+    movielens: Path | None = None
+    """A MovieLens folder."""
+    written: tuple[Path, WrittenFormat] | None = None
+    """A file of ratings in a written format."""
+
+    @property
+    def path(self) -> object:
+        """Place of the ratings."""
+        if self.written is not None:
+            return self.written[0]
+        return self.movielens or self.ratings[0].table.path
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what a person should look at."""
+        said = [sentence for columns in self.ratings for sentence in columns.warnings]
+        left_out = [
+            f"{table.path} was left out: it has people and items, but neither stars nor plays as "
+            "the other file has."
+            for table in self.left_out
+        ]
+        return said + left_out
+
+
+def plan(
+    files: Sequence[Path],
+    asked: Asked,
+    *,
+    events: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    table: str | None = None,
+    where: Sequence[str] = (),
+) -> Plan:
+    """Open the files and find what each holds; nothing is cleaned yet.
+
+    Args:
+        files: Tables and folders.
+        asked: The column of each role, where the caller names it.
+        events: Every row is an event.
+        delimiter, encoding, header: How a text file is written; None: looked for.
+        table: Table of a database.
+        where: Conditions on the rows of the tables that have their columns.
+    """
+    opened: list[Table] = []
+    for path in files:
+        if not path.exists():
+            raise DataError("no such file or folder", path=path, fix="Check the path.")
+        if path.is_dir() and is_movielens(path):
+            if len(files) > 1 or any(asked.values()) or where:
+                raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
+            return Plan(movielens=path)
+        if path.is_dir():
+            opened += _folder(path)
+        else:
+            names = [*asked.values()]
+            opened.append(
+                open_table(
+                    path,
+                    delimiter=delimiter,
+                    encoding=encoding,
+                    header=header,
+                    table=table,
+                    asked=names,
+                )
+            )
+    if where:
+        opened = [
+            keep_rows(each, where) if len(opened) == 1 or has_columns_of(each, where) else each
+            for each in opened
+        ]
+    made = _sort_tables(opened, asked, events=events)
+    for role, name in asked.items():
+        absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
+        if name and role != "domain" and absent:
+            raise missing(role, [x for each in opened for x in each.headers], name, files[0])
+    return made
+
+
+def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
+    """Plan to read the first file by a written format; the others are about items or people."""
+    made = Plan(written=(files[0], written))
+    for path in files[1:]:
+        table = open_table(path)
+        is_about_people = find("user", table.headers, None) is not None
+        (made.users if is_about_people else made.items).append(table)
+    return made
+
+
+def _sort_tables(opened: Sequence[Table], asked: Asked, *, events: bool) -> Plan:
+    """Find the tables of ratings, and what the others hold: people, items, or other events."""
+    if len(opened) == 1:
+        return Plan(ratings=[guess(opened[0], asked, events=events)])
+    named = [
+        set(guess(each, _asked_columns(each, asked), contents=False).places) for each in opened
+    ]
+    both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
+    if not both:
+        _refuse_people_and_items_apart(opened, named)
+        both = [max(opened, key=lambda each: len(each.frame))]
+    found = [guess(each, _asked_columns(each, asked), events=events) for each in both]
+    rated = [columns for columns in found if {"rating", "plays"} & set(columns.places)]
+    made = Plan(ratings=found if events or not rated else rated)
+    made.left_out = [columns.table for columns in found if columns not in made.ratings]
+    for each, roles in zip(opened, named, strict=True):
+        if each in both:
+            continue
+        if "user" in roles and each.header:
+            made.users.append(each)
+        elif "item" in roles and each.header:
+            made.items.append(each)
+        else:
+            _match_by_ids(each, made)
+    return made
+
+
+def _asked_columns(table: Table, asked: Asked) -> Asked:
+    """Return what was asked for, as far as the table has it."""
+    return {
+        role: name if find(role, table.headers, name) is not None else None
+        for role, name in asked.items()
+    }
+
+
+def _refuse_people_and_items_apart(opened: Sequence[Table], named: Sequence[set[Role]]) -> None:
+    """Raise DataError where one table has the people and another one the items of the same rows."""
+    people = [table for table, roles in zip(opened, named, strict=True) if "user" in roles]
+    items = [table for table, roles in zip(opened, named, strict=True) if "item" in roles]
+    for person_table in people:
+        for item_table in items:
+            shared = [name for name in person_table.headers if name in item_table.headers]
+            if shared:
+                raise DataError(
+                    "people and items are in two tables",
+                    path=item_table.path,
+                    found=f"people in {person_table.path}, both with the column {shared[0]}",
+                    fix=f"Join them by {shared[0]} first, into one table with people and items.",
+                )
+
+
+def _match_by_ids(table: Table, made: Plan) -> None:
+    """Take a table without known names as items or people, whose ids its first column has."""
+    columns = made.ratings[0]
+    rated = {role: _ids_in(columns.table, columns.places.get(role)) for role in _PAIR}
+    own = [_ids_in(table, at) for at in range(min(2, len(table.headers)))]
+    shares = {role: len(own[0] & rated[role]) / max(1, len(rated[role])) for role in _PAIR}
+    people_again = len(own) > 1 and len(own[1] & rated["user"]) > _MATCHED * len(own[1])
+    if shares["user"] > _MATCHED and people_again:
+        raise DataError(
+            "this table connects people with people",
+            path=table.path,
+            fix="Leave it out: it holds no ratings of items.",
+        )
+    role = max(shares, key=shares.__getitem__)
+    if shares[role] < _MATCHED:
+        raise DataError(
+            "this table fits neither the people nor the items of the ratings",
+            path=table.path,
+            expected="ids of items or of people in its first column",
+            fix="Leave it out, or name it with --items or --users.",
+        )
+    (made.items if role == "item" else made.users).append(_with_title(table))
+
+
+def _ids_in(table: Table, at: int | None) -> set[str]:
+    return set() if at is None else set(table.frame[:, at].drop_nulls().cast(pl.String).to_list())
+
+
+def _with_title(table: Table) -> Table:
+    """Name the second column of a table without a header `title` if it is text."""
+    if table.header or len(table.headers) < 2 or ColumnLook(table.frame[:, 1]).is_numeric:
+        return table
+    return replace(table, frame=table.frame.rename({table.headers[1]: "title"}))
+
+
+def _folder(path: Path) -> list[Table]:
+    """The tables of a RecBole or LensKit folder."""
+    if (path / "schema.json").is_file():
+        return _lenskit(path)
+    if is_folder(path):
+        raise DataError(
+            "this folder was imported already", path=path, fix="Every command takes it."
+        )
+    files = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
+    if not any(file.suffix == ".inter" for file in files):
+        raise DataError(
+            "this folder is of no known kind",
+            path=path,
+            fix="Name its files instead.",
+            expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
+        )
+    return [open_table(file, delimiter="\t", header=True) for file in files]
+
+
+def _lenskit(path: Path) -> list[Table]:
+    """People and items stand as numbers in the table between them, and as ids in their own."""
+    own = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
+    try:
+        relations = json.loads((path / "schema.json").read_text("utf-8"))["relationships"]
+        name = next(key for key, entry in relations.items() if {*own} <= {*entry["entities"]})
+        between = open_table(path / f"{name}.parquet")
+        columns = {column: between.frame[column] for column in between.headers}
+        for role in [role for role in own if f"{role}_num" in columns]:
+            ids = own[role].frame[f"{role}_id"]
+            columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        StopIteration,
+        pl.exceptions.PolarsError,
+    ):
+        raise DataError("the LensKit folder has no table of users and items", path=path) from None
+    ratings = Table(between.path, frame_of(columns))
+    return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
+
+
+def carry_out(
+    made: Plan,
+    rules: Rules,
+    *,
+    on_bad: OnBad | None = None,
+    events: bool = False,
+    users: Path | None = None,
+    items: Path | None = None,
+    catalogue: Path | None = None,
+    public_items: bool = False,
+    items_from_ratings: bool = False,
+    domain: str | None = None,
+) -> TableReading:
+    """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
+
+    catalogue: a public list of items; ratings of others are dropped. items: more about items.
+    public_items: the items that were rated may be known to everybody.
+    items_from_ratings: titles that stand beside the ratings are public.
+    """
+    for columns in made.ratings:
+        columns.require_roles(rules)
+        _refuse_several_items_in_a_cell(columns)
+    made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
+    if made.written is not None:
+        reading = read_written(*made.written, rules.on_bad)
+    elif made.movielens is not None:
+        if rules.scale is not None:
+            raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
+        reading = movielens_reading(made.movielens, rules.on_bad)
+    else:
+        reading = ratings_of(made.ratings, rules)
+        with_texts = with_row_texts(reading.ratings, made.ratings)
+        reading = replace(reading, ratings=with_texts)
+    ratings, dropped = reading.ratings, dict(reading.dropped)
+    ratings = ratings.as_events() if events else ratings
+    bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, SUMMED, NO_EVENT))
+    guessed = made.written is None  # else rows must not decide whether others are read
+    if guessed and on_bad is None and bad > _MOST_BAD * reading.read:
+        raise DataError(
+            f"{bad:,} of {reading.read:,} rows would be dropped",
+            path=made.path,
+            found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
+            fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
+            "all the same with --on-bad drop.",
+        )
+    if guessed:
+        _refuse_what_teaches_nothing(made, ratings)
+        _check_guesses(made, ratings)
+    for each in made.users if users is None else [users]:
+        ratings = with_users(ratings, each)
+    if catalogue is not None:
+        before = len(ratings)
+        metadata = read_catalogue(catalogue, domain=domain, domains=False)
+        ratings = on_catalogue(ratings, metadata.pop(DOMAIN), metadata=metadata)
+        if lost := before - len(ratings):
+            dropped["the item is not in the catalogue"] = lost
+    for source in made.items if items is None else [items]:
+        ratings = with_items(ratings, source, domain=domain)
+    if items_from_ratings:
+        ratings = ratings.with_row_texts_public()
+    if public_items:
+        ratings = replace(ratings, catalogue_given=True)
+    return replace(reading, ratings=ratings, dropped=dropped)
+
+
+def _check_guesses(made: Plan, ratings: Ratings) -> None:
+    """DataError where a guessed column of people or items never repeats: it is another column."""
+    distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
+    for role, number in distinct.items():
+        guessed = any(columns.why.get(role) != "asked" for columns in made.ratings)
+        if guessed and len(ratings) >= _FEW and number == len(ratings):
+            name = "person" if role == "user" else role
+            table, places = made.ratings[0].table, made.ratings[0].places
+            raise DataError(
+                f"every {name} has one row, so no list can be learned",
+                path=table.path,
+                column=table.headers[places[role]],
+                fix=f"Name the right column with --{role}, or this one if it is right. A cell "
+                "holds one person or one item.",
+            )
+
+
+def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
+    """Leave out a column of times that no one asked for and of which most cells cannot be read."""
+    at = columns.places.get("time")
+    if at is None or columns.why["time"] == "asked":
+        return columns
+    column = columns.table.frame[:, at]
+    filled = len(column) - column.null_count()
+    try:
+        form = rules.times or time_form(column, guessing=rules.guessing)
+        unread = seconds(column, rules.dates, form=form).null_count()
+    except DataError:
+        return columns  # which order its dates have is a question, asked where they are read
+    if unread - column.null_count() <= filled / 2:
+        return columns
+    name = columns.table.headers[at]
+    said = f"The times in column {name} cannot be read: they were left out."
+    places = dict(columns.places)
+    del places["time"]
+    return replace(columns, places=places, warnings=(*columns.warnings, said))
+
+
+def _refuse_several_items_in_a_cell(columns: Guess) -> None:
+    """Raise DataError where an item column holds lists: cells never repeat, their parts do."""
+    cells = columns.table.frame[:, columns.places["item"]].drop_nulls()
+    if (
+        cells.dtype != pl.String
+        or len(cells) < _FEW
+        or cells.n_unique() < _ALL_DIFFERENT * len(cells)
+    ):
+        return
+    for sign in (" ", ",", "|", ";"):
+        parts = cells.str.split(sign).list.len()
+        several = int((parts > 1).sum()) / len(cells)
+        pieces = cells.str.split(sign).explode()
+        if several > _ALL_DIFFERENT / 2 and 2 * pieces.n_unique() < len(pieces):
+            raise DataError(
+                "a cell of the item column seems to hold a list of several items",
+                path=columns.table.path,
+                column=columns.table.headers[columns.places["item"]],
+                expected="one item a cell",
+                fix="Write one row for each item.",
+            )
+
+
+def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:
+    """Raise DataError for ratings from which no list can be learned."""
+    if len(ratings) < _FEW:
+        return  # so few rows are an example; `warnings_about` says what is odd
+    path = made.path
+    fix = "Check which column holds what (--user, --item, --rating, --plays, --events)."
+    people = len(np.unique(ratings.users))
+    items = len(np.unique(ratings.items))
+    for name, number in (("person", people), ("item", items)):
+        if number < 2:
+            raise DataError(
+                f"there is only one {name}, so no list can be learned", path=path, fix=fix
+            )
+    if not ratings.likes.any():
+        raise DataError(
+            f"no rating is a like, so no list can be learned: none is from "
+            f"{ratings.scale.liked_from:g} up on the scale {ratings.scale}",
+            path=path,
+            fix=fix + " Or name the scale with --scale.",
+        )
+
+
+def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list[str]:
+    """Say what looks odd in ratings that can be used."""
+    said = []
+    if not ratings.likes.any():
+        said.append(f"No rating is a like on the scale {ratings.scale}.")
+    values = np.unique(ratings.values)
+    if ratings.scale != EVENTS and len(values) == 1:
+        said.append(f"Every rating is {values[0]:g}: is this column the stars?")
+    repeats = dropped.get(REPEATS, 0) + dropped.get(SUMMED, 0)
+    if repeats > _MANY_REPEATS * read:
+        said.append(
+            f"{repeats:,} of {read:,} rows repeat a person's item. If they are plays, --plays adds "
+            "them up."
+        )
+    if not said and ratings.scale != EVENTS and len(ratings):
+        upper = (ratings.values > ratings.scale.minimum + ratings.scale.span / 2).mean()
+        if upper < _FEWEST_ABOVE:
+            said.append(
+                f"Only {upper:.1%} of the ratings lie in the upper half of the scale "
+                f"{ratings.scale}: is it the right scale?"
+            )
+    most = int(np.bincount(ratings.users).max()) if len(ratings) else 0
+    if most > _MANY_EVENTS:
+        many = int((np.bincount(ratings.users) > _MANY_EVENTS).sum())
+        said.append(
+            f"{many:,} people have more than {_MANY_EVENTS:,} rows (the most: {most:,}): are they "
+            "bots or shared accounts? What one person adds to a private model is bounded all the "
+            "same."
+        )
+    return said

@@ -1,0 +1,71 @@
+"""Public vectors of items, and lists of ids, from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tacit.errors import ConfigError, DataError
+
+Floats = NDArray[np.float64]
+
+
+def read_vectors(path: Path) -> dict[Any, Floats]:
+    """Read vectors by the ids of items.
+
+    Args:
+        path: A Parquet file with a column 'item' and columns of numbers, or one of lists of
+            numbers; or NAME.npy (items, d) beside NAME.ids.txt with one id a line.
+
+    Raises:
+        DataError, ConfigError: the file cannot be used.
+    """
+    if path.suffix not in (".npy", ".parquet"):
+        raise ConfigError(f"Vectors are a .parquet or .npy file; got {path.name}.")
+    if path.suffix == ".npy":
+        ids = read_ids(path.with_suffix(".ids.txt"))
+        table = _open(path, np.load)
+    else:
+        frame = _open(path, pl.read_parquet)
+        if "item" not in frame.columns:
+            expected = "a column 'item' with the ids of the items"
+            raise DataError("no column 'item'", path=str(path), expected=expected)
+        ids = [_as_id(value) for value in frame["item"].to_list()]
+        numbers = frame.drop("item")
+        is_lists = len(numbers.columns) == 1 and numbers.dtypes[0].is_nested()
+        table = np.array(numbers.to_series().to_list()) if is_lists else numbers.to_numpy()
+    if table.ndim != 2 or len(ids) != len(table) or table.dtype.kind not in "fiu":
+        raise DataError(
+            "vectors are no table of numbers with an id for each row",
+            path=str(path),
+            found=f"{table.dtype} of shape {table.shape}, {len(ids)} ids",
+        )
+    return dict(zip(ids, table.astype(np.float64), strict=True))
+
+
+def read_ids(path: Path) -> list[Any]:
+    """Read one id a line, the first column of a CSV file; a heading is an id that nobody has.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    text = _open(path, lambda path: path.read_text(encoding="utf-8-sig"))
+    lines = [line.split(",")[0].strip().strip('"') for line in text.splitlines()]
+    return [_as_id(line) for line in lines if line]
+
+
+def _open(path: Path, read: Any) -> Any:
+    try:
+        return read(path)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise DataError("this file cannot be read", path=str(path), found=str(error)) from None
+
+
+def _as_id(value: Any) -> Any:
+    """Read an id as ratings do: digits without a leading zero are a whole number."""
+    text = str(value)
+    return int(text) if text.isdigit() and str(int(text)) == text else text

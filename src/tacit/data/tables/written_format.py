@@ -1,0 +1,205 @@
+"""How the rows of one file are written, decided before they are read.
+
+`tacit data import` writes the description of what it guessed as `reading` into the `data.json` of
+its folder; it may as well be written by hand. A file that is read by it is read row by row: a row
+that does not fit is dropped, and no row changes how another one is read.
+
+Rows      of text a row is a line, also where a quote is open at its end; of JSON an object a line;
+          of Parquet and Arrow a record.
+Encoding  one in which a line end is one byte and a line is decoded by itself: no UTF-16, no UTF-7.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from tacit.data.columns import RatingScale
+from tacit.data.tables import TextForm
+from tacit.data.tables.cells import IdKind, OnBad, Rules
+from tacit.data.tables.names import Role
+from tacit.data.tables.times import Dates, TimeForm
+from tacit.errors import ConfigError, DataError
+
+Kind = Literal["text", "json lines", "typed columns"]
+READING = "reading"
+"""Key of the description in the `data.json` of an imported folder."""
+_STATEFUL = ("utf-7", "utf-16", "utf-32", "iso2022", "hz", "unicode", "raw", "puny", "idna")
+_TEXT_KEYS = ("encoding", "delimiter", "quote", "lines_above", "packed")
+
+
+@dataclass(frozen=True)
+class WrittenFormat:
+    """How the rows of one file are written."""
+
+    kind: Kind
+    """Delimited text, JSON lines, or columns that have a type: Parquet and Arrow."""
+    columns: Mapping[Role, str]
+    """Role to header; without 'rating' and 'plays' every row is an event."""
+    ids: Mapping[Role, IdKind]
+    """Kind of the ids of 'user' and 'item'."""
+    text: TextForm | None = None
+    """Of text alone."""
+    headers: tuple[str, ...] = ()
+    """Names of all columns, of text alone: a row has as many cells."""
+    scale: str | None = None
+    """MIN:MAX:STEP of the stars; None without 'rating'."""
+    decimal: str | None = None
+    """Decimal sign; None: a comma or a point, each cell by itself."""
+    thousands: str = ""
+    """Sign between thousands of plays."""
+    times: TimeForm = "usual"
+    """How numbers are times."""
+    dates: Dates = "dayfirst"
+    """What comes first in a date such as 03/04/2021."""
+    least_plays: float = 1
+    """Fewest plays that are a like."""
+    where: tuple[str, ...] = field(default=())
+    """Conditions on the rows that count."""
+
+    def __post_init__(self) -> None:
+        if not {"user", "item"} <= set(self.columns) or set(self.ids) != {"user", "item"}:
+            raise ConfigError(
+                "A written format names the columns of people and items, and their ids."
+            )
+        if ("rating" in self.columns) != (self.scale is not None):
+            raise ConfigError(
+                "A written format has a scale if it has a column of stars, and only then."
+            )
+        if (self.kind == "text") != (self.text is not None):
+            raise ConfigError("A written format of text says how its lines are written.")
+        absent = [name for name in self.columns.values() if name not in self.headers]
+        if self.text is not None:
+            _check_encoding(self.text.encoding)
+            if absent:
+                raise ConfigError(f"The written format has no header {absent[0]!r}.")
+
+    def rules(self, on_bad: OnBad) -> Rules:
+        """Make the rules for cells, none of which is left to be found in the rows."""
+        return Rules(
+            on_bad=on_bad,
+            scale=None if self.scale is None else RatingScale.parse(self.scale),
+            least_plays=self.least_plays,
+            dates=self.dates,
+            decimal=self.decimal,
+            ids=self.ids,
+            thousands=self.thousands,
+            times=self.times,
+        )
+
+    def with_scale(self, scale: RatingScale) -> WrittenFormat:
+        """Give this format with another scale of stars."""
+        return replace(self, scale=str(scale))
+
+    def to_json(self) -> dict[str, Any]:
+        """Write it as values of JSON."""
+        values: dict[str, Any] = {"kind": self.kind}
+        if self.text is not None:
+            for name in _TEXT_KEYS:
+                values[name] = getattr(self.text, name)
+            values["headers"] = list(self.headers)
+        return values | {
+            "columns": dict(self.columns),
+            "ids": dict(self.ids),
+            "scale": self.scale,
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "times": self.times,
+            "dates": self.dates,
+            "least_plays": self.least_plays,
+            "where": list(self.where),
+        }
+
+
+def _check_encoding(name: str) -> None:
+    """Raise ConfigError unless lines in this encoding are decoded one by one."""
+    try:
+        known = codecs.lookup(name).name
+        by_lines = b"\n".decode(known) == "\n" and not known.startswith(_STATEFUL)
+    except (LookupError, UnicodeError):
+        raise ConfigError(f"{name!r} is no known encoding of text.") from None
+    if not by_lines:
+        raise ConfigError(
+            f"Rows in {name} cannot be read one by one. Write the file in UTF-8 first, or read it "
+            "without a written format."
+        )
+
+
+def read_format(path: Path) -> WrittenFormat:
+    """Read a description, or the one in an imported folder or its `data.json`.
+
+    Raises:
+        DataError: There is none, or it is written in another way.
+    """
+    file = path / "data.json" if path.is_dir() else path
+    try:
+        values = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        raise DataError(
+            "this is no description of a format",
+            path=path,
+            expected="the data.json that  tacit data import  writes",
+        ) from None
+    if isinstance(values, dict) and READING in values:
+        values = values[READING]
+        if values is None:
+            raise DataError(
+                "these files cannot be read row by row",
+                path=path,
+                expected="one file of lines, JSON lines, Parquet or Arrow",
+                fix="Write the ratings as one such file first.",
+            )
+    try:
+        return _from_json(values)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise DataError(
+            "the description of the format is incomplete or wrong",
+            path=path,
+            found=str(error),
+            fix="Let  tacit data import  write one, and change that.",
+        ) from None
+
+
+def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
+    kind = _check_choice(values["kind"], get_args(Kind))
+    text = None
+    if kind == "text":
+        text = TextForm(
+            encoding=str(values["encoding"]),
+            delimiter=str(values["delimiter"]),
+            quote=str(values["quote"]),
+            lines_above=int(values["lines_above"]),
+            packed=bool(values["packed"]),
+        )
+    columns = {
+        _check_choice(role, get_args(Role)): str(name) for role, name in values["columns"].items()
+    }
+    ids = {
+        _check_choice(role, ("user", "item")): kind_of for role, kind_of in values["ids"].items()
+    }
+    for kind_of in ids.values():
+        _check_choice(kind_of, get_args(IdKind))
+    return WrittenFormat(
+        kind=cast("Kind", kind),
+        columns=cast("Mapping[Role, str]", columns),
+        ids=cast("Mapping[Role, IdKind]", ids),
+        text=text,
+        headers=tuple(map(str, values.get("headers", ()))),
+        scale=values["scale"],
+        decimal=values["decimal"],
+        thousands=_check_choice(values["thousands"], ("", ",", ".")),
+        times=cast("TimeForm", _check_choice(values["times"], get_args(TimeForm))),
+        dates=cast("Dates", _check_choice(values["dates"], get_args(Dates))),
+        least_plays=float(values["least_plays"]),
+        where=tuple(map(str, values["where"])),
+    )
+
+
+def _check_choice(value: Any, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"{value!r}, expected one of {', '.join(map(repr, known))}")
+    return str(value)

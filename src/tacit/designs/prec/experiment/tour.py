@@ -1,0 +1,39 @@
+"""The screen of `tacit demo` about p-REC."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.design import Tour
+from tacit.designs.prec.experiment.simulation import play
+from tacit.designs.prec.experiment.worlds import Game
+
+
+def tour() -> Tour:
+    """Show a client with many peers, and a client who hunts one voter."""
+    game = Game(rounds=300, objects=2, voters=600, peers=300)
+    seed = 1
+    rows = {name: play(game, name, seed) for name in ("p-rec", "exponential", "uniform")}
+    disliked = {name: row.loss for name, row in rows.items()}
+    hunt = replace(game, world="victim")
+    votes_learned = {}
+    for name in ("p-rec-no-gate", "p-rec"):
+        votes_learned[name] = game.rounds - play(hunt, name, seed).loss
+    threshold = rows["p-rec"].threshold
+    return Tour(
+        asked=f"{game.voters} generated voters vote on two objects in {game.rounds} rounds; "
+        f"{game.peers} of them like what the client likes. The client asks for one object in each "
+        "round.",
+        left="To the client: one recommendation a round, drawn from the votes of the voters who "
+        "agreed with the client so far. The platform sees all votes and must be trusted.",
+        learned="A client who likes exactly what one voter votes for learns that vote in "
+        f"{votes_learned['p-rec-no-gate']:.0f} of {game.rounds} rounds by the paper's algorithm. "
+        f"The private gate stops that: {votes_learned['p-rec']:.0f} rounds, where guessing gives "
+        f"{game.rounds // 2}.",
+        cost=f"Epsilon {game.epsilon:g}, delta {game.delta:g}, for a voter's whole history "
+        f"and one client. The client with {game.peers} peers disliked {disliked['p-rec']:.0f} of "
+        f"{game.rounds} recommendations, with any object {disliked['uniform']:.0f}. With fewer "
+        f"than {threshold} peers the gate shuts, and lists are any object.",
+        read_on="docs/prec.md",
+        figures={"disliked": disliked, "votes_learned": votes_learned, "threshold": threshold},
+    )

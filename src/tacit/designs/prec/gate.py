@@ -1,0 +1,53 @@
+"""The gate before each round: how it can fail, and how far above the floor it has to stand.
+
+Source     AboveThreshold (Dwork, Roth, 2014), monotonic (Lyu, Su, Li, 2017), asked about the
+           survivors of one client's run (`clients.Run.passes`). The paper takes a promise about
+           them in its place, which nobody can check.
+Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate that is open has
+           at least `peers` survivors without any one voter: see `failure_chance`.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+from tacit.accounting.rounding import round_up
+from tacit.errors import ConfigError
+from tacit.mechanisms.gate import ThresholdGate
+
+_MOST_SLACK = 1 << 40
+
+
+def failure_chance(epsilon: float, slack: int) -> float:
+    """Bound the chance that a gate ever is open while fewer than `peers` are left.
+
+    The gate's threshold is peers + slack. Asked about a count of peers - 1 or less, it is open by
+    mistake if the noise on the threshold less the noise on the count comes to slack + 2 or more.
+    That is the first such round: later ones add nothing, as they come after it. With
+    q = e^(-1/scale) the difference of two discrete Laplace draws is k >= 0 with chance
+    ((1-q)/(1+q))^2 q^k (k + 1 + 2 q^2 / (1 - q^2)); here is the sum from slack + 2 on.
+    """
+    rate = 1 / ThresholdGate(epsilon, 0, monotonic=True).count_scale
+    q = math.exp(-rate)
+    rest = -math.expm1(-rate)
+    first = slack + 2
+    terms = (first + 1 + 2 * q * q / (rest * (1 + q))) + q / rest
+    chance = rest / (1 + q) ** 2 * math.exp(-rate * first) * terms
+    return min(1.0, round_up(chance, slack=chance * rate * first))
+
+
+def smallest_slack(epsilon: float, delta: float) -> int:
+    """Find the least slack at which the gate fails with chance at most delta.
+
+    Raises:
+        ConfigError: There is none below 2^40.
+    """
+
+    def suffices(slack: int) -> bool:
+        return failure_chance(epsilon, slack) <= delta
+
+    slack = bisect_left(range(_MOST_SLACK), True, key=suffices)
+    if slack == _MOST_SLACK:
+        raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
+    return slack

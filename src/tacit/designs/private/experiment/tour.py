@@ -1,0 +1,96 @@
+"""The design in `tacit compare`, with and without noise, and its screen of `tacit demo`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tacit.auditing.attacks import auc
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic import generate
+from tacit.design import Comparison, ComparisonEntry, Tour
+from tacit.designs.private.device import DeviceLists
+from tacit.designs.private.model import Private
+from tacit.evaluation.lists import judge_lists, list_trial
+from tacit.recommenders.baselines import Popularity
+
+UNIT = "a person's whole profile, added or removed"
+AGAINST = "everybody who has the lists or the model"
+
+PEOPLE, ITEMS, RATINGS, SEED = 1500, 150, 40_000, 1
+ATTACKED_PEOPLE = 60
+"""People of the attacked fits, where one person counts most; as many were left out."""
+
+
+def comparison_entries(comparison: Comparison) -> tuple[ComparisonEntry, ...]:
+    """Private lists and private popularity, each at every epsilon."""
+    lists = {
+        "delta": comparison.delta,
+        "source": comparison.source,
+        "target": comparison.target,
+        "features": comparison.features,
+    }
+    popularity = {"delta": comparison.delta, "domain": comparison.target}
+    entries = []
+    for epsilon in comparison.epsilons:
+        maker = "tacit.designs.private:Private"
+        entries.append(_entry("private", epsilon, maker, lists | {"epsilon": epsilon}))
+    for epsilon in comparison.epsilons:
+        maker = "tacit.recommenders.baselines:PrivatePopularity"
+        settings = popularity | {"epsilon": epsilon}
+        entries.append(_entry("private-popularity", epsilon, maker, settings))
+    return tuple(entries)
+
+
+def _entry(name: str, epsilon: float, maker: str, settings: Mapping[str, Any]) -> ComparisonEntry:
+    variant = "sound" if math.isfinite(epsilon) else "non-private"
+    return ComparisonEntry(name, variant, epsilon, UNIT, AGAINST, maker, settings)
+
+
+def make_tour() -> Tour:
+    """Fit lists to generated people, recommend on a device, and attack two fits."""
+    ratings = generate(users=PEOPLE, items=ITEMS, ratings=RATINGS, seed=SEED)
+    trial = list_trial(ratings, source=None, target=None, seed=SEED)
+    ndcg = {
+        "popularity": judge_lists(Popularity(likes=True), trial).ndcg,
+        "private": judge_lists(Private(1.0), trial).ndcg,
+        "without noise": judge_lists(Private(math.inf), trial).ndcg,
+    }
+    model = Private(1.0).fit(ratings)
+    history: dict[int | str, float] = {3: 5, 8: 4, 21: 5}
+    file = model.device_file()
+    best = DeviceLists.decode(file).rank(history, n=3)
+    items = ", ".join(f"item {item}" for item, _ in best)
+    aucs = {"none": membership_auc(ratings, math.inf), "1": membership_auc(ratings, 1.0)}
+    (card,) = model.guarantees()
+    return Tour(
+        asked=f"{PEOPLE:,} generated people rated {ITEMS} items. A person who liked three of them "
+        f"asks for a list and gets {items}.",
+        left=f"From the person: nothing. The list is made on their device from a published file of "
+        f"{len(file):,} bytes, the same for everybody.",
+        learned=f"Of {ATTACKED_PEOPLE} people that were fitted to and {ATTACKED_PEOPLE} that were "
+        f"not, an attacker who knows their ratings tells who was in with an AUC of "
+        f"{aucs['none']:.2f} from a model without noise, and {aucs['1']:.2f} from the private one. "
+        "0.5 is guessing.",
+        cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile, "
+        f"once for each fit. NDCG@10 of lists: {ndcg['private']:.3f}, where popularity has "
+        f"{ndcg['popularity']:.3f} and the same lists without noise {ndcg['without noise']:.3f}.",
+        read_on="docs/private.md",
+        figures={"ndcg": ndcg, "auc": aucs, "epsilon": card.epsilon, "delta": card.delta},
+    )
+
+
+def membership_auc(ratings: Ratings, epsilon: float) -> float:
+    """AUC of how well a fitted model explains each person's own likes, one at a time."""
+    order = np.random.default_rng(SEED).permutation(ratings.n_users)[: 2 * ATTACKED_PEOPLE]
+    model = Private(epsilon).fit(ratings.of_users(order[:ATTACKED_PEOPLE]))
+    scores = []
+    for user in ratings.user_ids[order].tolist():
+        history = ratings.history(user)
+        likes = [item for item, stars in history.items() if stars >= ratings.scale.liked_from]
+        predicted = model.predict(likes, history=history)
+        scores.append(float(np.nanmean(predicted)) if likes else 0.0)
+    return auc(np.repeat([1, 0], ATTACKED_PEOPLE), np.array(scores))

@@ -1,0 +1,69 @@
+"""A person's likes a second time, through the released tastes of items: free, in one domain.
+
+A taste from public features sees a film's genres; the mean of the tastes of the items that a person
+likes also sees what else their likers share. Post-processing of released values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.profile_sums.sums.taste_maps import orient_columns
+
+Floats = NDArray[np.float64]
+
+_WEIGHT = 0.7
+_SPREAD_WEIGHT = 0.1
+_LEAST_VALUE = 1e-9
+"""Least eigenvalue that counts, over the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLikesMap:
+    """Map from a person's likes to what they add to the person's taste."""
+
+    matrix: Floats
+    """(k, k) K."""
+    mean: Floats
+    """(k,) b_0: the tastes of an average like."""
+
+    def add_to_taste(self, unit_likes: Floats, items: Floats) -> Floats:
+        """Return (people, k) K (B'x - b_0), 0 for a person without likes.
+
+        Args:
+            unit_likes: (people, target items) x: likes over their norm.
+            items: (target items, k) B.
+        """
+        has_likes = unit_likes.max(axis=1, keepdims=True, initial=0.0) > 0
+        added: Floats = (unit_likes @ items - self.mean) @ self.matrix * has_likes
+        return added
+
+
+def fit_own_likes(shares: Floats, items: Floats) -> OwnLikesMap:
+    """Choose the map from the release.
+
+    With mu the shares, at least 0, p = mu / sum of mu, and B'B = W diag(e^2) W':
+
+        b_0 = B'mu
+        D_j = sum over items of p (B W)^2_j
+        h_j = 0.7 e_j^2 / (e_j^4 + 0.1 D_j), 0 where e_j^2 is at most 1e-9 of the largest
+        K   = W diag(h) W'
+
+    Args:
+        shares: (target items,) released shares of likes, not floored.
+        items: (target items, k) B.
+    """
+    positive = np.maximum(shares, 0)
+    total = float(positive.sum())
+    weights = positive / total if total > 0 else positive
+    squares, vectors = np.linalg.eigh(items.T @ items)
+    vectors = orient_columns(vectors)
+    spread = weights @ (items @ vectors) ** 2
+    counts = squares > _LEAST_VALUE * max(float(squares.max()), 0.0)
+    strengths = np.zeros(len(squares))
+    kept = squares[counts]
+    strengths[counts] = _WEIGHT * kept / (kept**2 + _SPREAD_WEIGHT * spread[counts])
+    return OwnLikesMap(vectors * strengths @ vectors.T, items.T @ positive)

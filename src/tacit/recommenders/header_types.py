@@ -1,0 +1,67 @@
+"""Types of values in a model file's header, held against the fields of a dataclass.
+
+JSON holds any type in any place; code that computes with a text where a number belongs fails far
+from the file. Values are checked here, before an object is made of them.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+import typing
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+MadeT = TypeVar("MadeT")
+
+
+def make_from_header(cls: type[MadeT], values: Any) -> MadeT:
+    """Make a dataclass of the values in a header.
+
+    Raises:
+        ValueError: a value is missing, is of another type, or the class has no such field.
+    """
+    check_types(cls, values)
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def check_types(cls: type, values: Any) -> None:
+    """Raise ValueError unless each value has the type that the class states for its name."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"its {cls.__name__} are no names with values")
+    hints = typing.get_type_hints(cls)
+    for name, value in values.items():
+        if name not in hints or not has_type(value, hints[name]):
+            raise ValueError(f"its {cls.__name__} have no such {name!r}")
+
+
+def has_type(value: Any, hint: Any) -> bool:
+    """Say whether a value of JSON, or a tuple of such values, has a type; numbers are finite."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (typing.Union, types.UnionType):
+        return any(has_type(value, part) for part in parts)
+    if origin is typing.Literal:
+        return type(value) in (str, int, bool) and value in parts
+    if hint in (None, type(None)):
+        return value is None
+    if hint is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        is_mapping = isinstance(value, Mapping)
+        return is_mapping and all(has_type(entry, parts[1]) for entry in value.values())
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return isinstance(value, list | tuple) and _have_types(value, parts)
+    return type(value) is hint
+
+
+def _have_types(values: Collection[Any], parts: tuple[Any, ...]) -> bool:
+    """Say whether the members of a list have the types of `tuple[...]` or `Sequence[...]`."""
+    if len(parts) == 1 or parts[1:] == (Ellipsis,):
+        return all(has_type(value, parts[0]) for value in values)
+    pairs = zip(values, parts, strict=False)
+    return len(values) == len(parts) and all(has_type(value, part) for value, part in pairs)

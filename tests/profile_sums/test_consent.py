@@ -1,0 +1,125 @@
+"""People who agreed not to be protected: what is learned from them, and from nobody else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tacit import Private, load_model
+from tacit.data.synthetic import generate
+from tacit.designs.private.device import DeviceLists
+from tacit.errors import ConfigError, DataError
+from tacit.privacy import Basis
+from tacit.profile_sums.consent import (
+    consented_features,
+    consented_lists,
+    likes_of_consenting,
+    list_weight,
+)
+
+
+@pytest.fixture(scope="module")
+def people():
+    """People enough for tastes."""
+    return generate(users=600, items=60, ratings=18_000, labels=6, seed=3)
+
+
+@pytest.fixture(scope="module")
+def consenting(people):
+    return people.user_ids[:40].tolist()
+
+
+def random_likes(people=20, items=12):
+    draws = np.random.default_rng(5)
+    return sparse.csr_array((draws.random((people, items)) < 0.4).astype(float))
+
+
+def test_lists_are_ease():
+    """By people: the weights that (Y'Y + 4 I)^-1 of items gives, with 0 on the diagonal."""
+    likes = random_likes()
+    rows = likes.toarray() / np.sqrt(likes.sum(axis=1))[:, None]
+    inverse = np.linalg.inv(rows.T @ rows + 4 * np.eye(12))
+    expected = -inverse / inverse.diagonal()
+    np.fill_diagonal(expected, 0)
+    made = consented_lists(likes, effective=180.0)
+    weight = list_weight(20, 180.0)
+    assert weight == pytest.approx(0.5)
+    np.testing.assert_allclose(made.toarray(), expected * weight, atol=1e-9)
+
+
+def test_a_list_weighs_two_at_most():
+    assert list_weight(1000, 100.0) == 2
+
+
+def test_features_by_hand():
+    """One direction of two kinds of people: rows of length 1 at most, frequent items longest."""
+    likes = np.zeros((16, 5))
+    likes[:8, :2] = 1
+    likes[8:, 2:4] = 1
+    made = consented_features(sparse.csr_array(likes))
+    assert made.shape == (5, 2)
+    assert np.abs(made[:2, 0]) == pytest.approx(1)
+    np.testing.assert_allclose(made[0], made[1], atol=1e-9)
+    np.testing.assert_allclose(made[0, 0], -made[2, 0], atol=1e-9)
+    assert not made[4].any()
+
+
+def test_fewer_than_sixteen_people_teach_nothing():
+    few = random_likes(15)
+    assert consented_features(few).shape == (12, 0)
+    assert consented_lists(few, 100.0) is None
+
+
+def test_only_the_likes_of_consenting_people_are_read(people, consenting):
+    """Adding or removing anybody else changes nothing: bit for bit."""
+    others = people.of_users(np.flatnonzero(np.arange(people.n_users) != 77))
+    whole = likes_of_consenting(people, consenting, 3.8)
+    less = likes_of_consenting(others, consenting, 3.8)
+    assert (whole != less).nnz == 0
+    assert whole.shape == (40, 60)
+    with pytest.raises(DataError, match="none of the consenting"):
+        likes_of_consenting(people, ["nobody"], 3.8)
+
+
+def test_a_card_says_who_is_protected(people, consenting):
+    """Two groups: a conditional claim for those who never agreed, and none for the others."""
+    model = Private(8.0, mode="taste", consented=consenting).fit(people)
+    (card,) = model.guarantees()
+    assert card.basis is Basis.CONDITIONAL
+    assert "everybody who never agreed" in card.sentence
+    assert "40 people agreed not to be protected: they have no claim" in card.sentence
+    (plain,) = Private(8.0, mode="taste").fit(people).guarantees()
+    assert card.epsilon == pytest.approx(plain.epsilon)
+    assert "agreed" not in plain.sentence
+
+
+def test_files_score_as_the_model_does(people, consenting, tmp_path):
+    """The model file exactly; the device file to 16 bits."""
+    model = Private(8.0, mode="taste", consented=consenting).fit(people)
+    model.save(tmp_path / "m.tacit")
+    loaded = load_model(tmp_path / "m.tacit")
+    device = DeviceLists.decode(model.device_file())
+    items = model.item_ids_.tolist()
+    for history in (people.history(people.user_ids[90]), {items[3]: 5.0}, {items[3]: 1.0}, {}):
+        scores = model.predict(items, history=history)
+        assert loaded.predict(items, history=history) == pytest.approx(scores, abs=1e-12)
+        assert device.scores(history) == pytest.approx(scores, abs=2e-3 * np.abs(scores).max())
+    reasons = model.explain(items[5], history={items[3]: 5.0, items[8]: 5.0})
+    assert not any("consented" in str(reason.name) for reason in reasons)
+
+
+def test_under_a_plan_they_give_lists_alone(people, consenting):
+    """The map is frozen: no features of theirs, and lists made anew at each fit."""
+    model = Private(lifetime=8.0, fits=4, mode="taste", consented=consenting).fit(people)
+    assert model.fitted_.dense_columns == 0
+    assert model.released_.consented is not None
+    model = Private(previous=model, mode="taste", consented=consenting[:30]).fit(people)
+    assert model.fitted_.consenting == 30
+    assert model.released_.consented is not None
+
+
+def test_they_are_used_in_one_domain_in_memory(people, consenting):
+    """Anything else is refused before anything is drawn."""
+    with pytest.raises((ConfigError, DataError)):
+        Private(1.0, target="films", consented=consenting).fit(people)

@@ -1,0 +1,102 @@
+"""Dense public features: texts of the catalogue, and vectors from a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from tacit import Private
+from tacit.data import Ratings
+from tacit.data.domains import on_catalogue
+from tacit.data.tables.vectors import read_ids, read_vectors
+from tacit.errors import ConfigError, DataError
+from tacit.profile_sums.dense_features import join_features, limit_rows, vector_features
+from tacit.profile_sums.text_features import text_features
+
+
+@pytest.fixture
+def with_texts(world: Ratings) -> Ratings:
+    """The items of the world with texts: two themes."""
+    words = {item: "space ship star" if item % 2 else "love letter rose" for item in range(24)}
+    genres = dict(enumerate(world.item_metadata["genres"].tolist()))
+    return on_catalogue(
+        world, dict.fromkeys(range(24)), metadata={"about": words, "genres": genres}
+    )
+
+
+def test_joined_rows_have_length_one_at_most():
+    """Two parts of length 1 are divided by sqrt(2); a part without columns is none."""
+    columns = sparse.csr_array(np.eye(3))
+    joined = join_features(columns, [np.ones((3, 1)), np.zeros((3, 0))])
+    assert joined.shape == (3, 4)
+    np.testing.assert_allclose((joined**2).sum(axis=1), 1)
+    assert join_features(sparse.csr_array((3, 0)), []).shape == (3, 0)
+
+
+def test_short_rows_stay_short():
+    """Rows are divided by their length, or by the 80th percentile of all where that is longer."""
+    rows = np.array([[10.0], [5.0], [4.0], [1.0], [0.0]])
+    made = limit_rows(rows, np.array([True, True, True, True, False]))
+    usual = np.percentile([10, 5, 4, 1], 80)
+    np.testing.assert_allclose(made[:, 0], [1, 5 / usual, 4 / usual, 1 / usual, 0])
+
+
+def test_texts_of_one_theme_are_alike(with_texts):
+    """Items with the same words have the same row; with others, another."""
+    made = text_features(with_texts, ["about"], columns=4)
+    np.testing.assert_allclose(made[1], made[3], atol=1e-9)
+    assert abs(made[0] @ made[1]) < 1e-9
+    with pytest.raises(DataError, match="no 'blurb'"):
+        text_features(with_texts, ["blurb"], columns=4)
+
+
+def test_a_fit_with_texts(with_texts):
+    """Texts come beside the named columns, and no reason names one of them."""
+    model = Private(float("inf"), features=("genres",), text=("about",)).fit(with_texts)
+    assert model.fitted_.dense_columns > 0
+    assert model.fitted_.feature_names[-1].startswith("text ")
+    reasons = model.explain(2, history={4: 5.0, 6: 5.0})
+    assert not any(str(reason.name).startswith("text") for reason in reasons)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "lists", "npy"])
+def test_vectors_from_a_file(world, tmp_path, kind):
+    """Columns of numbers, one column of lists, or a NumPy file beside its ids: the same rows."""
+    numbers = np.random.default_rng(1).normal(size=(24, 3))
+    path = tmp_path / ("v.npy" if kind == "npy" else "v.parquet")
+    if kind == "npy":
+        np.save(path, numbers)
+        (tmp_path / "v.ids.txt").write_text("\n".join(map(str, range(24))))
+    elif kind == "lists":
+        pl.DataFrame({"item": range(24), "vector": numbers.tolist()}).write_parquet(path)
+    else:
+        columns = {f"x{column}": numbers[:, column] for column in range(3)}
+        pl.DataFrame({"item": range(24), **columns}).write_parquet(path)
+    vectors = read_vectors(path)
+    assert (vectors[7] == numbers[7]).all()
+    made = vector_features(world, vectors)
+    assert made.shape == (24, 3)
+    assert np.linalg.norm(made, axis=1).max() == pytest.approx(1)
+    model = Private(float("inf"), vectors=path).fit(world)
+    assert model.fitted_.dense_columns == 3
+
+
+def test_vectors_that_fit_nothing_are_refused(world, tmp_path):
+    """Another form of file, other ids, or a number that is not finite: a sentence."""
+    with pytest.raises(ConfigError, match=r"parquet or \.npy"):
+        read_vectors(tmp_path / "v.csv")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_vectors(tmp_path / "v.parquet")
+    with pytest.raises(DataError, match="no item of the catalogue"):
+        vector_features(world, {"other": np.ones(3)})
+    with pytest.raises(DataError, match="not finite"):
+        vector_features(world, {3: np.array([np.nan])})
+
+
+def test_ids_of_a_file(tmp_path):
+    """The first column of each line; numbers are numbers."""
+    path = tmp_path / "people.csv"
+    path.write_text("user,since\n7,2024\n007,2023\n\nann,2022\n")
+    assert read_ids(path) == ["user", 7, "007", "ann"]

@@ -1,0 +1,178 @@
+"""A second fit of an object, or of equal ratings, is on the card; a clone says what it lacks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from tacit import Private, StandardScheme, XMap, generate, load_model
+from tacit.designs.pdap.model import PDap
+from tacit.errors import ConfigError, PrivacyError
+from tacit.privacy import Basis
+from tacit.recommenders.baselines import PrivatePopularity
+from tacit.recommenders.fits_in_process import comparison
+from tests.support.profile_worlds import make_world
+
+PEOPLE = generate(users=150, items=60, ratings=3600, seed=1)
+"""Who consent to train the standard scheme."""
+
+
+def private():
+    return Private(1.0), make_world()
+
+
+def xmap():
+    return XMap(source="s", target="t"), make_world(domains=True)
+
+
+def popularity():
+    return PrivatePopularity(epsilon=1.0), make_world()
+
+
+def scheme():
+    model = StandardScheme(disclosure_epsilon=20.0, service_sees_items=False, factors=2)
+    return model, PEOPLE
+
+
+DESIGNS = [private, xmap, popularity, scheme]
+CLONED = [private, xmap, popularity]
+"""Those whose parameters scikit-learn copies."""
+
+
+def spent(model) -> float:
+    """Epsilon of the card that has one."""
+    (card,) = [card for card in model.guarantees() if card.epsilon is not None]
+    return card.epsilon
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_second_fit_of_one_object_is_on_its_card(design):
+    """The card after two fits of one object states more than after one, and that they are 2."""
+    model, ratings = design()
+    first = spent(model.fit(ratings))
+    assert spent(model.fit(ratings)) > 1.3 * first
+    assert any("2 " in card.sentence and "together" in card.sentence for card in model.guarantees())
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_second_object_that_is_fitted_to_equal_ratings_counts_the_first(design):
+    """Two objects and two copies of the ratings: the second card states both fits, so does its
+    file."""
+    first, ratings = design()
+    first.fit(ratings)
+    second, again = design()[0], replace(ratings)
+    assert spent(second.fit(again)) > 1.3 * spent(first)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_what_was_counted_stays_in_the_file(design, tmp_path):
+    """A model of two fits is saved and loaded: its card is the same."""
+    model, ratings = design()
+    model.fit(ratings).fit(ratings)
+    model.save(tmp_path / "m.tacit")
+    loaded = load_model(tmp_path / "m.tacit")
+    assert spent(loaded) == spent(model)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_other_ratings_are_not_counted_for_another_object(design):
+    """One rating less makes other ratings: a new object's card states one fit."""
+    first, ratings = design()
+    first.fit(ratings)
+    kept = np.ones(len(ratings), dtype=bool)
+    kept[5] = False
+    second = design()[0]
+    assert spent(second.fit(ratings.where(kept))) == pytest.approx(spent(first))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_comparison_counts_each_fit_alone(design):
+    """Inside `comparison()` the second card states one fit, and nothing is remembered of it."""
+    first, ratings = design()
+    with comparison():
+        one = spent(first.fit(ratings))
+        assert spent(design()[0].fit(ratings)) == pytest.approx(one)
+    assert spent(design()[0].fit(ratings)) == pytest.approx(one)
+
+
+@pytest.mark.parametrize("design", CLONED)
+def test_the_card_of_a_clone_says_that_spending_is_unknown(design, tmp_path):
+    """A clone made by scikit-learn knows of no fits: its card says so, from a file, too."""
+    model, ratings = design()
+    copied = clone(model.fit(ratings)).fit(ratings)
+    copied.save(tmp_path / "m.tacit")
+    for each in (copied, load_model(tmp_path / "m.tacit")):
+        (card,) = [card for card in each.guarantees() if card.epsilon is not None]
+        assert card.basis is Basis.CONDITIONAL
+        assert "unknown, as scikit-learn's clone made this object" in card.sentence
+    (card,) = [card for card in model.guarantees() if card.epsilon is not None]
+    assert "clone" not in card.sentence
+
+
+def test_a_clone_of_a_model_with_a_previous_one_keeps_it():
+    """The earlier model is handed on as it is, so the clone counts its fits."""
+    world = make_world()
+    first = Private(1.0).fit(world)
+    second = clone(Private(1.0, previous=first)).fit(make_world(seed=9))
+    assert second.budget_status_.fits == 2
+
+
+def test_fits_of_two_designs_of_the_same_sums_add_up():
+    """X-Map's sound variant after `Private` on equal ratings: its card states both."""
+    world = make_world(domains=True)
+    Private(1.0).fit(world)
+    assert spent(XMap(source="s", target="t").fit(world)) > 1.3
+
+
+def test_a_lifetime_holds_for_all_fits_of_equal_ratings_in_a_process():
+    """Epsilon 1 was spent on them: a lifetime of 1.2 has no room for as much again."""
+    world = make_world()
+    Private(1.0).fit(world)
+    with pytest.raises(PrivacyError, match="2 fits together"):
+        Private(1.0, lifetime=1.2).fit(world)
+
+
+def test_a_fit_that_was_refused_is_not_counted():
+    """Nothing was drawn: the next fit is the first."""
+    world = make_world()
+    with pytest.raises(PrivacyError):
+        Private(1.0, lifetime=0.5).fit(world)
+    assert spent(Private(1.0).fit(world)) < 1.001
+
+
+def test_a_fit_without_noise_is_on_its_own_card_alone():
+    """A reference at epsilon inf protects nobody, and says so; another object's card is its own."""
+    world = make_world()
+    Private(math.inf).fit(world)
+    assert spent(Private(1.0).fit(world)) < 1.001
+
+
+def test_an_object_that_was_fitted_without_noise_says_why_it_protects_nobody():
+    """Its next fit has noise, but the earlier one is counted."""
+    world = make_world()
+    model = Private(math.inf).fit(world).set_params(epsilon=1.0).fit(world)
+    (card,) = model.guarantees()
+    assert card.epsilon is None
+    assert "an earlier fit of these people, counted here, had no noise" in card.sentence
+
+
+def test_a_refit_of_the_standard_scheme_on_few_changed_people_is_refused():
+    """Without `previous`, the object's own people are compared: the difference shows what few
+    like."""
+    model = StandardScheme(service_sees_items=False, factors=2).fit(PEOPLE)
+    with pytest.raises(ConfigError, match="Only 1 of the training people changed"):
+        model.fit(PEOPLE.where(PEOPLE.users != 0))
+
+
+def test_a_bandit_counts_its_fits():
+    """Two logs may hold the same visit: the card states twice the epsilon of one."""
+    log = (["a", "b"], [1.0, 0.0], [[0.1, 0.2], [0.3, 0.4]])
+    bandit = PDap(["a", "b"], epsilon=1.0).fit(*log)
+    assert bandit.guarantees()[0].epsilon == 1.0
+    (card,) = bandit.fit(*log).guarantees()
+    assert card.epsilon == 2.0
+    assert "2 fits together" in card.sentence
