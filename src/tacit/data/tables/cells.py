@@ -1,7 +1,7 @@
-"""Rows of a table to columns of ratings: each cell read, each bad row refused or dropped by a rule.
+r"""Rows of a table to columns of ratings: each cell read, bad rows refused or dropped by a rule.
 
 No message holds what stands in a cell of a person: it names the file, the row and the column.
-Missing   an empty cell, null, NaN, None, N/A, \\N
+Missing   an empty cell, null, NaN, None, N/A, \N
 Ids       of text: integers if every id is written as one (no sign, no leading zero, below 2**63),
           else strings. Whole numbers stored as floats are integers. Otherwise as they are stored.
 Numbers   with a decimal point or comma, each cell by itself; a cell with both is no number.
@@ -112,15 +112,16 @@ class Rules:
 
 @dataclass(frozen=True)
 class CleanColumns:
-    """columns   by role: ids, 'rating', 'plays', 'time', 'domain', of the rows kept
-    scale      of the ratings, EVENTS of plays, None of events
-    dropped    rule to number of rows
-    """
+    """Columns of the rows that are kept, and a count of those that are dropped."""
 
     columns: dict[str, Any]
+    """Columns by role: ids, 'rating', 'plays', 'time', 'domain'."""
     scale: RatingScale | None
+    """Scale of the ratings; EVENTS of plays, None of events."""
     dropped: dict[str, int]
+    """Number of dropped rows, by rule."""
     read: int
+    """Number of rows that were read."""
 
 
 def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanColumns:

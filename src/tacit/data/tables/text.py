@@ -75,6 +75,7 @@ class Dialect:
     has_names: bool = False
 
     def fits(self, cells: Record) -> bool:
+        """Say whether a row has a cell for each header."""
         return not isinstance(cells, str) and len(cells) == len(self.headers)
 
 
