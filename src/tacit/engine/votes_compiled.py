@@ -276,7 +276,7 @@ def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
 
 @_compiled
 def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool) -> None:
-    """Who voted for the object of a client counts no more if it is disliked; else all others."""
+    """Stop counting the voters of a disliked object, or all but those of a liked one."""
     if liked:
         for i in range(len(last)):
             alive[i] &= np.uint8(last[i] == chosen)
