@@ -19,14 +19,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sizes_mechanisms as mechanisms
 from numpy.typing import NDArray
-from sizes import Case, Generator, Profile, examine, gaussian_sampler, laplace_sampler, whole
-from sizes_artefacts import disclosure, gram, sums
-from sizes_faults import bare, unclipped
 
 from tacit.auditing.bugs import plant
 from tacit.designs.private.audit.bench import LARGE_BUGS
@@ -44,6 +41,20 @@ from tacit.profile_sums.audit.real_sizes import (
     keep_zeros_beyond,
     shrink_diagonal_beyond,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support import sizes_mechanisms as mechanisms
+from tests.support.sizes import (
+    Case,
+    Generator,
+    Profile,
+    examine,
+    gaussian_sampler,
+    laplace_sampler,
+    whole,
+)
+from tests.support.sizes_artefacts import disclosure, gram, sums
+from tests.support.sizes_faults import bare, unclipped
 
 Steps = Mapping[Any, Mapping[str, Any]]
 MakeSteps = Callable[[int], Steps]

@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 
 import pytest
-from messy_files import MessyFile, draw_messy_file
 
 import tacit
 from tacit.cli.app import main
 from tacit.data import Ratings
+from tests.support.messy_files import MessyFile, draw_messy_file
 
 REFUSALS = {2, 3, 4, 5, 6}
 PARTS = 40
