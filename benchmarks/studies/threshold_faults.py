@@ -41,8 +41,6 @@ from tacit.profile_sums.audit.real_sizes import (
     keep_zeros_beyond,
     shrink_diagonal_beyond,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support import sizes_mechanisms as mechanisms
 from tests.support.sizes import (
     Case,
@@ -55,6 +53,8 @@ from tests.support.sizes import (
 )
 from tests.support.sizes_artefacts import disclosure, gram, sums
 from tests.support.sizes_faults import bare, unclipped
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 Steps = Mapping[Any, Mapping[str, Any]]
 MakeSteps = Callable[[int], Steps]
@@ -119,7 +119,8 @@ _laplace, _gaussian, _kary, _bits = (
     BitRelease.__call__,
 )
 _rate = Selection.rate.fget  # type: ignore[attr-defined]
-_limit, _cells = tables.limit_contributions, training.discrete_laplace
+_limit = tables.limit_contributions  # type: ignore[attr-defined]
+_cells = training.discrete_laplace  # type: ignore[attr-defined]
 _draw_laplace, _draw_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 
