@@ -28,8 +28,8 @@ this page is written from (`tools/data_sets_page.py`). Check the licence of a da
 
 def write_page() -> str:
     """Write the text of the page."""
-    sys.path.insert(0, str(ROOT / "tests" / "support"))
-    from published_forms import FORMS
+    sys.path.insert(0, str(ROOT))
+    from tests.support.published_forms import FORMS
 
     lines = []
     for form in FORMS:

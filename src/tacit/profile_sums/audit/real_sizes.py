@@ -39,6 +39,7 @@ from tacit.profile_sums.audit.worlds import (
     largest_share_used,
 )
 from tacit.profile_sums.people import people_between
+from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums import counts, item_tastes, products
 
 PEOPLE, ENTRIES, FEATURES = 2_000, 5_000, 80
@@ -47,6 +48,8 @@ _CELLS = 30_000
 """Least cells of the largest sum that a fit of these items releases."""
 _GRAM = 64
 """Least rows of the Gram matrix that is released of so many features."""
+_ANSWERED_PEOPLE = 20_000_000
+"""Number of people that the auditor lets the first sum say."""
 _ENTRIES_EACH = 30
 """Entries of each other person."""
 _SCALE = RatingScale(1, 5, 1)
@@ -96,15 +99,23 @@ def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
 
 
 def _answer_many_directions(seed: int) -> Answer:
-    """Answer with so large a Gram matrix that tastes have all directions that a fit may release."""
+    """Answer so that the sums after the first are as large as they can be.
+
+    The first one says so many people that all items are asked for, and the Gram matrix is so large
+    that tastes have all directions that a fit may release.
+    """
     answer = answer_sampler(seed)
+    presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)
 
-    def enlarge_gram(call: SamplerCall) -> NDArray[np.int64]:
+    def enlarge(call: SamplerCall) -> NDArray[np.int64]:
         answered = answer(call)
-        is_sum_of_people = call.values.ndim == 2 and call.values.shape[0] > 2 * FEATURES
-        return answered if is_sum_of_people else answered * 50
+        shape = call.values.shape
+        if len(shape) == 2 and shape[1] == 1:  # the first sum alone has one column
+            answered[-1] = presence
+        is_sum_of_items = len(shape) == 2 and shape[0] > 2 * FEATURES
+        return answered if is_sum_of_items else answered * 50
 
-    return enlarge_gram
+    return enlarge
 
 
 def list_faults(world: World, replayed: Replay) -> list[str]:
@@ -167,10 +178,10 @@ def add_twice(kernel: Kernel, person: Profiles, rest: tuple[Any, ...]) -> None:
 
 
 def add_unclipped(kernel: Kernel, person: Profiles, rest: tuple[Any, ...]) -> None:
-    """Add a person's table, clipped at eight times the norm."""
-    *before, clip, total = rest
+    """Add a person's item tastes, scaled and clipped at eight times their norms."""
+    *before, tastes_norm, mean_row, least, clip, total = rest
     loose = ClipRule(8 * clip.norm, clip.resolution, 64 * clip.largest_square)
-    kernel(person, *before, loose, total)
+    kernel(person, *before, 8 * tastes_norm, mean_row, least, loose, total)
 
 
 def keep_zeros_beyond(threshold: int) -> Callable[..., NDArray[np.float64]]:

@@ -214,12 +214,15 @@ class FittedWorld(Protocol):
     """One way to fit, once or several times."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the world."""
 
     @property
-    def factors(self) -> bool: ...
+    def factors(self) -> bool:
+        """Whether stars have factors."""
 
-    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]: ...
+    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
+        """Fit once; return all numbers that were released."""
 
 
 def audit_line(world: FittedWorld) -> AuditedClaim:

@@ -85,7 +85,7 @@ def test_the_large_pair_holds_and_is_as_large_as_it_says(world):
     shapes = [call.values.shape for call in replayed[0].asked]
     assert max(shape[0] for shape in shapes if len(shape) == 1) >= 64 * 63 // 2
     if world.mode == "taste":
-        assert shapes[-1][1] == 12
+        assert shapes[-1][1] >= 12
         assert shapes[-1][0] * 12 >= 30_000
 
 
