@@ -272,7 +272,7 @@ def _says(lie: str, low: float, high: float) -> Lie:
     def changed(data: bytes) -> bytes:
         word = Reward.decode(data)
         said = {"0": low, "flipped": low + high - word.reward / MICRO}.get(lie, high)
-        return Reward.of(word.request, said).encode()
+        return Reward.from_number(word.request, said).encode()
 
     return changed
 

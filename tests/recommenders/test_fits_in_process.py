@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tracked import ROOT
 
 from tacit import Private, StandardScheme, XMap, generate, load_model
 from tacit.designs.pdap.model import PDap
@@ -134,6 +135,13 @@ def test_a_lifetime_holds_for_all_fits_of_equal_ratings_in_a_process():
     Private(1.0).fit(world)
     with pytest.raises(PrivacyError, match="2 fits together"):
         Private(1.0, lifetime=1.2).fit(world)
+
+
+def test_two_fits_at_epsilon_1_cost_what_the_documentation_says():
+    """README and sharp-edges.md: 1.455 at delta 1e-6."""
+    assert round(spent(Private(1.0).fit(make_world()).fit(make_world())), 3) == 1.455
+    for page in ("README.md", "docs/sharp-edges.md"):
+        assert "1.455" in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_a_fit_that_was_refused_is_not_counted():

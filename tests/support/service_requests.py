@@ -196,7 +196,7 @@ _MADE: dict[str, Callable[[Demo], Valid]] = {
     ),
     "POST /api/vendors/{name}/visits": _visit,
     "POST /api/vendors/{name}/visits/{visit}/reward": _visit_reward,
-    "POST /api/vendors/{name}/forwards": lambda d: _signed(d, "forwards", _forward()),
+    "POST /api/vendors/{name}/forwards": lambda d: _sign_answer(d, "forwards", _forward()),
 }
 
 
@@ -226,7 +226,7 @@ def _report(demo: Demo) -> Valid:
     return _octets("subject", "/api/campaigns/taste/reports", _MESSAGES["report"])
 
 
-def _signed(demo: Demo, what: str, message: Forward) -> Valid:
+def _sign_answer(demo: Demo, what: str, message: Forward) -> Valid:
     """From the neighbour, whose messages have their own number as Idempotency-Key."""
     path = f"{_VENDOR}/{what}"
     content = message.encode()

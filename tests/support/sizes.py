@@ -130,21 +130,21 @@ def _standing_in(add_noise: Callable[..., NDArray[np.int64]]) -> Iterator[None]:
         blocks.add_noise = shipped
 
 
-def laplace_sampler(generator: Generator) -> float:
+def laplace_sampler(generator: Generator, *, count: int | None = None) -> float:
     scale = number(generator, 1e-2, 1e6)
     if block_table("laplace", scale).rate != 1 / Fraction(scale):
         return math.inf
     return max(
-        _handed_on(generator, "laplace", scale, samplers.discrete_laplace),
-        _handed_on(generator, "laplace", scale, _ahead),
+        _handed_on(generator, "laplace", scale, samplers.discrete_laplace, count),
+        _handed_on(generator, "laplace", scale, _ahead, None),
     )
 
 
-def gaussian_sampler(generator: Generator) -> float:
+def gaussian_sampler(generator: Generator, *, count: int | None = None) -> float:
     sigma = number(generator, 0.5, 1e6)
     if block_table("gaussian", sigma).rate != 1 / (2 * Fraction(sigma) ** 2):
         return math.inf
-    return _handed_on(generator, "gaussian", sigma, samplers.discrete_gaussian)
+    return _handed_on(generator, "gaussian", sigma, samplers.discrete_gaussian, count)
 
 
 def _ahead(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
@@ -158,17 +158,19 @@ def _handed_on(
     kind: str,
     scale: float,
     draw: Callable[[NDArray[np.int64], float], NDArray[np.int64]],
+    count: int | None,
 ) -> float:
     """0 if each answer comes back as it is, infinite if one is cut, rounded, lost or used twice."""
-    count = whole(generator, 1, 1_500)
+    if count is None:
+        count = whole(generator, 1, 1_500)
     away = generator.choice(_SCALES_AWAY, count) * scale * generator.choice([-1, 1], count)
     noise = np.rint(away).astype(np.int64) + generator.integers(-3, 4, count)
-    left = noise.tolist()
+    left = list(reversed(noise.tolist()))
     asked = []
 
     def answer(values: NDArray[np.int64], law: str, given: float) -> NDArray[np.int64]:
         asked.append((law, given))
-        draws = [left.pop(0) if left else 0 for _ in range(values.size)]
+        draws = [left.pop() if left else 0 for _ in range(values.size)]
         return np.asarray(values + np.array(draws, dtype=np.int64).reshape(values.shape))
 
     values = generator.integers(-1_000, 1_000, count)

@@ -61,9 +61,11 @@ def rated(
     return found
 
 
-def sums(generator: Generator) -> float:
-    """A person's entries, of any size, beside those of others."""
-    people, rows, width = whole(generator, 1, 60), whole(generator, 1, 120), whole(generator, 1, 4)
+def sums(generator: Generator, *, rows: int | None = None) -> float:
+    """A person's entries, of any size, beside those of others. rows: of the table."""
+    people, width = whole(generator, 1, 60 if rows is None else 4), whole(generator, 1, 4)
+    if rows is None:
+        rows = whole(generator, 1, 120)
     norm = number(generator, 0.1, 20.0)
     release = SumRelease(
         number(generator, 0.3, 30.0), rows, width, norm, 2.0 ** math.floor(math.log2(norm) - 9)
@@ -80,8 +82,11 @@ def sums(generator: Generator) -> float:
     return mu * release.noise_multiplier
 
 
-def gram(generator: Generator) -> float:
-    people, items = whole(generator, 1, 60), whole(generator, 1, 60)
+def gram(generator: Generator, *, items: int | None = None) -> float:
+    """Products of a person's entries, of any size. items: rows of the matrix."""
+    people = whole(generator, 1, 60)
+    if items is None:
+        items = whole(generator, 1, 60)
     norm = number(generator, 0.1, 20.0)
     release = GramRelease(
         number(generator, 0.3, 30.0), items, norm, 2.0 ** math.floor(math.log2(norm) - 9)
@@ -109,11 +114,18 @@ class _Prefix:
         return drawn.integers(0, 1 << 62, count, dtype=np.uint64)
 
 
-def disclosure(generator: Generator) -> float:
-    """The standard scheme's private disclosure, from people's stars to the tables sent."""
-    people, items, values = (whole(generator, *ends) for ends in ((8, 150), (1, 80), (2, 4)))
-    contributions, levels = whole(generator, 1, 60), int(generator.integers(2, 11))
-    there = rated(generator, people, items)
+def disclosure(generator: Generator, *, items: int | None = None) -> float:
+    """The standard scheme's private disclosure, from people's stars to the tables sent.
+
+    items: of the catalogue, of which the last person then rates all, and up to half count.
+    """
+    is_large = items is not None
+    if items is None:
+        items = whole(generator, 1, 80)
+    people, values = whole(generator, 8, 40 if is_large else 150), whole(generator, 2, 4)
+    contributions = whole(generator, 1, items // 2 if is_large else 60)
+    levels = int(generator.integers(2, 11))
+    there = rated(generator, people, items, alone=is_large)
     stars = generator.integers(0, levels, there.shape)
     labels = generator.integers(0, values, (people + 1, 1))
     labels[:values, 0] = np.arange(values)

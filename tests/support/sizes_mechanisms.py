@@ -43,9 +43,11 @@ class _Given:
         return given.astype(np.uint64)
 
 
-def answers(generator: Generator) -> float:
+def answers(generator: Generator, *, categories: int | None = None) -> float:
     """The law of every answer of a k-ary response, all true values at once."""
-    categories, epsilon = whole(generator, 2, 120), number(generator, 0.01, 12.0)
+    epsilon = number(generator, 0.01, 12.0)
+    if categories is None:
+        categories = whole(generator, 2, 120)
     release = KaryResponse(epsilon, categories)
     true, below = np.arange(categories), int(release.truth * _WORD)
 
@@ -77,12 +79,13 @@ def _one_by_one(generator: Generator, release: Any, categories: int) -> float:
     return 0.0 if np.array_equal(together, np.array(alone)) else math.inf
 
 
-def bits(generator: Generator) -> float:
+def bits(generator: Generator, *, count: int | None = None) -> float:
     """Each of many bits is kept or flipped by its own word, against the chance stated."""
     epsilon = number(generator, 0.01, 20.0)
     release = BitRelease(epsilon)
     below = int(release.truth * _WORD)
-    count = whole(generator, 1, 600)
+    if count is None:
+        count = whole(generator, 1, 600)
     true = generator.integers(0, 2, count)
     kept = generator.integers(0, 2, count).astype(bool)
     near = generator.integers(0, min(below, _WORD - below), count)
@@ -107,8 +110,9 @@ def _neighbours(
     return a, b
 
 
-def _sized(generator: Generator, norm: int) -> tuple[dict[str, Any], Any, Any]:
-    count = whole(generator, 1, 2_000)
+def _sized(generator: Generator, norm: int, count: int | None) -> tuple[dict[str, Any], Any, Any]:
+    if count is None:
+        count = whole(generator, 1, 2_000)
     changes = whole(generator, 1, min(count, 40))
     sensitivity = number(generator, 0.1, 8.0)
     resolution = 2.0 ** -int(generator.integers(-1, 12))
@@ -117,15 +121,15 @@ def _sized(generator: Generator, norm: int) -> tuple[dict[str, Any], Any, Any]:
     return {**settings, "resolution": resolution, "changes": changes}, a, b
 
 
-def laplace(generator: Generator) -> float:
-    settings, a, b = _sized(generator, 1)
+def laplace(generator: Generator, *, count: int | None = None) -> float:
+    settings, a, b = _sized(generator, 1, count)
     release = LaplaceRelease(number(generator, 0.05, 8.0), **settings)
     loss, _ = replayed(lambda values: {"values": release(values)}, a, b, far(generator))
     return loss / release.epsilon
 
 
-def gaussian(generator: Generator) -> float:
-    settings, a, b = _sized(generator, 2)
+def gaussian(generator: Generator, *, count: int | None = None) -> float:
+    settings, a, b = _sized(generator, 2, count)
     release = GaussianRelease(number(generator, 0.3, 30.0), **settings)
     _, mu = replayed(lambda values: {"values": release(values)}, a, b, far(generator))
     return mu * release.noise_multiplier
@@ -173,9 +177,11 @@ def _scores(
     return a, np.clip(a + step, 0, 20)
 
 
-def selection(generator: Generator) -> float:
+def selection(generator: Generator, *, count: int | None = None) -> float:
     """The whole weights that are drawn with."""
-    count, monotonic = whole(generator, 1, 300), bool(generator.random() < 0.5)
+    monotonic = bool(generator.random() < 0.5)
+    if count is None:
+        count = whole(generator, 1, 300)
     made = Selection(number(generator, 0.05, 8.0), count, 1, 0, 20, 1, monotonic)
     a, b = _scores(generator, count, monotonic)
     distributions = [distribution(lambda s=scores: int(made(s, secure()))) for scores in (a, b)]  # type: ignore[misc]

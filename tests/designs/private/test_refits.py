@@ -48,6 +48,14 @@ def test_two_fits_cost_what_their_events_cost(world, tmp_path):
     assert Private(0.5, previous=path).fit(world).budget_status_.fits == 3
 
 
+@pytest.mark.parametrize("epsilon", [0.011, 0.1, 0.37, 1.0, 2.9])
+def test_a_fit_is_charged_no_less_than_it_costs(epsilon):
+    """Its steps are the next millionth of rho above the exact one, never the one below."""
+    fit = Fit.with_random_name(Settings(epsilon))
+    assert 0 <= fit.steps - fit.rho * 10**6 < 1
+    assert fit.rho * 10**6 != int(fit.rho * 10**6)  # so a step rounded down would show
+
+
 def test_a_fit_after_one_without_noise_has_no_epsilon(world):
     """What was revealed stays revealed."""
     (card,) = Private(1.0, previous=Private(math.inf).fit(world)).fit(world).guarantees()

@@ -186,10 +186,12 @@ def top_items_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) 
 
 
 def head_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> ItemQuery:
+    """Choose the head of sum 3 by the counts before noise."""
     return choose_query(true_counts(people, counts), *arguments)
 
 
 def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -> float:
+    """Measure how much stands out of the noise by the counts before noise."""
     likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
     return popular_above_noise(likes / (len(people.offsets) - 1), deviation)
 

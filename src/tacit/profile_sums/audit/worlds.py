@@ -190,14 +190,14 @@ def largest_share_used(world: World, moves: Sequence[float]) -> float:
         world: The way to fit.
         moves: How far each draw moves with the person, over its noise.
     """
-    draws_per_sum = _draws_per_sum(world)
-    ends = np.cumsum((0, *draws_per_sum))
+    draws = draws_per_sum(world)
+    ends = np.cumsum((0, *draws))
     mu_squared = [sum(move**2 for move in moves[a:b]) for a, b in pairwise(ends)]
     noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
     return max(float(mu2 * noise**2) for mu2, noise in zip(mu_squared, noises, strict=True))
 
 
-def _draws_per_sum(world: World) -> tuple[int, ...]:
+def draws_per_sum(world: World) -> tuple[int, ...]:
     """Draws of each sum: a Gram matrix has two, beside the diagonal and on it."""
     if world.mode == "auto":  # popularity
         lists: tuple[int, ...] = (1, 1, 1, 1)
@@ -214,12 +214,15 @@ class FittedWorld(Protocol):
     """One way to fit, once or several times."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the world."""
 
     @property
-    def factors(self) -> bool: ...
+    def factors(self) -> bool:
+        """Whether stars have factors."""
 
-    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]: ...
+    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
+        """Fit once; return all numbers that were released."""
 
 
 def audit_line(world: FittedWorld) -> AuditedClaim:

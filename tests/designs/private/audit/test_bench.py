@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tacit.auditing.audits import audit_claim
-from tacit.auditing.bugs import examine
+from tacit.auditing.bugs import examine, plant
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import replays
-from tacit.designs.private.audit.bench import LINES, WORLDS
+from tacit.designs.private.audit.bench import LARGE, LARGE_BUGS, LINES, WORLDS
 from tacit.designs.private.audit.plans import PLAN_BUGS, PLAN_WORLDS
 from tacit.profile_sums.audit.planted_bugs import BUGS
+from tacit.profile_sums.audit.real_sizes import large_tables, list_faults, replay_once
 from tacit.profile_sums.audit.worlds import (
     DELTA,
     EPSILON,
@@ -52,6 +54,39 @@ def test_planted_bug_is_caught_and_its_twin_is_silent(bug):
     caught, quiet = examine(bug)
     assert caught.caught
     assert not quiet.alarm
+
+
+@pytest.mark.parametrize("bug", LARGE_BUGS, ids=lambda bug: bug.name)
+def test_a_fault_that_begins_above_a_size_is_caught(bug):
+    """At a threshold that is drawn anew, the large fit calls it broken, and not the shipped one."""
+    caught, quiet = examine(bug)
+    assert caught.caught
+    assert not quiet.alarm
+
+
+def test_small_worlds_miss_what_large_ones_catch():
+    """The reason for real sizes: with 40 people and 20 items the faults do not begin."""
+    tables = neighbouring_tables(PERSONS["likes everything"])
+    for bug in LARGE_BUGS:
+        with plant(bug.fault(bug.most)):
+            replayed = replay_once(WORLDS[0], tables, 1)
+        assert not list_faults(WORLDS[0], replayed), bug.name
+
+
+@pytest.mark.parametrize("world", LARGE, ids=lambda world: world.name)
+def test_the_large_pair_holds_and_is_as_large_as_it_says(world):
+    """2,000 people, one of them with 5,000 entries, a Gram matrix of 64 rows or more, and in mode
+    "taste" 12 directions, 30,000 cells or more of one sum; no alarm."""
+    tables = large_tables(np.random.default_rng(5))
+    replayed = replay_once(world, tables, 5)
+    assert not list_faults(world, replayed)
+    assert tables[1].n_users >= 2_000
+    assert np.diff(tables[0].offsets).max() >= 5_000
+    shapes = [call.values.shape for call in replayed[0].asked]
+    assert max(shape[0] for shape in shapes if len(shape) == 1) >= 64 * 63 // 2
+    if world.mode == "taste":
+        assert shapes[-1][1] >= 12
+        assert shapes[-1][0] * 12 >= 30_000
 
 
 def test_there_are_enough_bugs_and_pairs():

@@ -40,7 +40,7 @@ def setting(**changes: Any) -> Setting:
     return Setting(**{**plain, **changes})
 
 
-def taught(policy: PDap, context: NDArray[np.float64], rewards: Sequence[float]) -> None:
+def teach_arms(policy: PDap, context: NDArray[np.float64], rewards: Sequence[float]) -> None:
     """Each arm tried with its reward, as often as its cell asks for, and no oftener."""
     choice = policy.select(context)
     while choice.phase != "exploit":
@@ -48,30 +48,30 @@ def taught(policy: PDap, context: NDArray[np.float64], rewards: Sequence[float])
         choice = policy.select(context)
 
 
-def deepened(policy: PDap, context: NDArray[np.float64], level: int) -> None:
+def deepen_cell(policy: PDap, context: NDArray[np.float64], level: int) -> None:
     """Visits until the context's cell has this level."""
     while policy.partition.find(context)[0].level < level:
         policy.update(policy.select(context), 0.0)
 
 
-def shown(policy: PDap | ForwardedUsers, context: NDArray[np.float64]) -> Callable[[], Hashable]:
+def next_arm(policy: PDap | ForwardedUsers, context: NDArray[np.float64]) -> Callable[[], Hashable]:
     """Ask which arm the next visitor is shown; asking changes nothing."""
     return lambda: policy.select(context).arm
 
 
-def swapped(level: int) -> PDap:
+def two_swapped_videos(level: int) -> PDap:
     """Two cells of this level, two videos: the one liked on the left is not on the right."""
     policy = PDap(setting(**_DEEP, deepest=level), epsilon=PRIME, randomness=secure())
     for context, rewards in ((LEFT, (1.0, 0.0)), (RIGHT, (0.0, 1.0))):
-        deepened(policy, context, level)
-        taught(policy, context, rewards)
+        deepen_cell(policy, context, level)
+        teach_arms(policy, context, rewards)
     return policy
 
 
 def own_draws() -> AuditedClaim:
     """Theorem 4's draw: epsilon' whatever the context."""
     checks = tuple(
-        _contexts(f"swapped winners, level {level}", partial(swapped, level), share)
+        _contexts(f"swapped winners, level {level}", partial(two_swapped_videos, level), share)
         for level, share in ((3, 5), (5, 1), (7, 5))
     )
     return _line("exp-dap, draw", PRIME, "context", checks)
@@ -80,7 +80,7 @@ def own_draws() -> AuditedClaim:
 def own_choices() -> AuditedClaim:
     """Theorem 4: all of Algorithm 1, for two contexts."""
     checks = (
-        _contexts("a cell with an unexplored arm", _unexplored),
+        _contexts("a cell with an unexplored arm", _policy_with_unexplored_video),
         _contexts("own videos above, or below, the neighbour's", _better_than_the_neighbour),
     )
     return _line("exp-dap", PRIME, "context", checks)
@@ -89,13 +89,13 @@ def own_choices() -> AuditedClaim:
 def own_visit() -> AuditedClaim:
     """Theorem 4 read as one about past visitors: one visit more splits a cell."""
 
-    def after(visits: int) -> Callable[[], Hashable]:
+    def arm_after(visits: int) -> Callable[[], Hashable]:
         policy = PDap(setting(split_after=4), epsilon=PRIME, randomness=secure())
         for _ in range(visits):
             policy.update(policy.select(LEFT), 1.0)
-        return shown(policy, LEFT)
+        return next_arm(policy, LEFT)
 
-    check = _pair("the visit that splits a cell", lambda: (after(4), after(3)))
+    check = _pair("the visit that splits a cell", lambda: (arm_after(4), arm_after(3)))
     return _line("exp-dap, past visit", PRIME, "visit", (check,), "comes or goes")
 
 
@@ -103,20 +103,20 @@ def forwarded_users() -> AuditedClaim:
     """Theorem 5: all of Algorithm 2, for one reward: of a video that is explored, and one that
     decides which of two videos with equal means is shown from then on."""
 
-    def raw() -> Sides:
+    def raw_answers() -> Sides:
         policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)
         choice = policy.select(LEFT)
         return partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0)
 
-    def after(reward: float) -> Callable[[], Hashable]:
+    def arm_after(reward: float) -> Callable[[], Hashable]:
         policy = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD)
         for liked in (0.0, reward, 0.0, 0.0):  # one video, the other, and so again
             policy.update(policy.select(LEFT), liked)
-        return shown(policy, LEFT)
+        return next_arm(policy, LEFT)
 
     checks = (
-        _pair("a reward while its video is explored", raw, share=10),
-        _pair("which mean is the larger", lambda: (after(1.0), after(0.0))),
+        _pair("a reward while its video is explored", raw_answers, share=10),
+        _pair("which mean is the larger", lambda: (arm_after(1.0), arm_after(0.0))),
     )
     return _line("lap-dap", REWARD, "reward", checks, "0 or 1")
 
@@ -155,31 +155,31 @@ def _contexts(name: str, make: Callable[[], PDap], share: int = 1) -> Check:
 
     def sides() -> Sides:
         policy = make()
-        return shown(policy, LEFT), shown(policy, RIGHT)
+        return next_arm(policy, LEFT), next_arm(policy, RIGHT)
 
     return _pair(name, sides, share)
 
 
-def _unexplored() -> PDap:
+def _policy_with_unexplored_video() -> PDap:
     """Everything was tried on the left, and on the right one video was not."""
     policy = PDap(setting(**_DEEP, deepest=1), epsilon=PRIME, randomness=secure())
     for context in (LEFT, RIGHT):
-        deepened(policy, context, 1)
-    taught(policy, LEFT, (1.0, 0.0))
+        deepen_cell(policy, context, 1)
+    teach_arms(policy, LEFT, (1.0, 0.0))
     while (choice := policy.select(RIGHT)).arm != 1:
         policy.update(choice, 1.0)
     return policy
 
 
 def _better_than_the_neighbour() -> PDap:
-    """On the left all own videos are better than the neighbour, on the right they are worse."""
+    """Make a policy whose own videos beat the neighbour on the left, and not on the right."""
     small = setting(**_DEEP, videos=1, neighbours=1, deepest=1)
     policy = PDap(small, epsilon=PRIME, randomness=secure(), gamma=0.0)
-    deepened(policy, LEFT, 1)
+    deepen_cell(policy, LEFT, 1)
     sides = ((LEFT, (0.9, 0.5)), (RIGHT, (0.4, 0.5)))
     while any(policy.select(context).phase != "exploit" for context, _ in sides):
         for context, rewards in sides:  # what is asked for grows with ln t
-            taught(policy, context, rewards)
+            teach_arms(policy, context, rewards)
     return policy
 
 
@@ -187,13 +187,15 @@ def _trees(reading: Reading) -> tuple[Check, ...]:
     """The first reward of as many as the tree was made for: it is in a node of each level."""
 
     def tree(horizon: int) -> Check:
-        def sent(rewards: NDArray[np.float64]) -> list[float]:
+        def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
             world = setting(videos=1, neighbours=1, horizon=horizon)
             policy = ForwardedUsers(world, epsilon=REWARD, reading=reading)
             # ln t visits are fewer than those before t: nothing is ever explored here.
             return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
-        return _first_of(f"the first of {horizon}", sent, horizon, 2 if horizon == 2 else 20)
+        return _check_first_reward(
+            f"the first of {horizon}", send_rewards, horizon, 2 if horizon == 2 else 20
+        )
 
     return tuple(map(tree, (2, 4, 8)))
 
@@ -201,7 +203,7 @@ def _trees(reading: Reading) -> tuple[Check, ...]:
 def _geometric_tree(level: int) -> Check:
     """Two guests in a cell of this level."""
 
-    def sent(rewards: NDArray[np.float64]) -> list[float]:
+    def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
         world = setting(**_DEEP, videos=1, neighbours=1, deepest=level)
         policy = ForwardedUsers(world, epsilon=GEOMETRIC, geometric=True)
         while (cell := policy.partition.find(LEFT)[0]).level < level:
@@ -210,15 +212,15 @@ def _geometric_tree(level: int) -> Check:
         choice = Choice(0, "exploit", cell)
         return [policy.answer(choice, reward) for reward in rewards]
 
-    return _first_of(f"the first of two, level {level}", sent, 2, 10)
+    return _check_first_reward(f"the first of two, level {level}", send_rewards, 2, 10)
 
 
-def _first_of(
-    name: str, sent: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
+def _check_first_reward(
+    name: str, send_rewards: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
 ) -> Check:
     def check(samples: int, alpha: float) -> PairResult:
         a, b = [1.0, *[0.0] * (horizon - 1)], [0.0] * horizon
-        pair = laplace_pair(name, sent, a, b, distance=theory.levels(horizon), share=share)
+        pair = laplace_pair(name, send_rewards, a, b, distance=theory.levels(horizon), share=share)
         return on_the_bench(pair, samples=samples, alpha=alpha)
 
     return check

@@ -79,7 +79,7 @@ class ContextSetting:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a device sends after a visit.
+    """The message of a device after a visit.
 
     Attributes:
         arm: that was shown.
@@ -267,7 +267,7 @@ class Device:
         self._open: dict[int, Choice] = {}
 
     @property
-    def spent(self) -> float:
+    def spent_epsilon(self) -> float:
         """Nats spent so far."""
         return self._budget.spent_epsilon
 

@@ -18,19 +18,18 @@ VISITS_REMEMBERED = 1 << 16
 """An answer to a visit that is longer ago than so many visits is not learned."""
 
 
-class Unanswered:
+class WaitingVisits:
     """Whether each of the last visits waits. Visits are numbered from 0, by `arrivals`."""
 
     def __init__(self) -> None:
         self._waits = np.zeros(VISITS_REMEMBERED, dtype=np.bool_)
 
-    @property
-    def waiting(self) -> NDArray[np.bool_]:
+    def export_state(self) -> NDArray[np.bool_]:
         """(VISITS_REMEMBERED,) whether a visit waits, by its number modulo that; a copy."""
         return self._waits.copy()
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
-        """Go on from what `waiting` was."""
+        """Go on from what `export_state` was."""
         self._waits = waiting.copy()
 
     def begin_one(self, number: int) -> None:

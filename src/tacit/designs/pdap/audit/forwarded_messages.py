@@ -1,4 +1,4 @@
-"""What neighbours get about a context, by exact distributions of the shipped code."""
+"""Messages that neighbours get about a context, by exact distributions of the shipped code."""
 
 from __future__ import annotations
 
