@@ -47,7 +47,7 @@ mutants: setup ## change formulas and designs one step at a time and see that a 
 # Packages whose names and docstrings have been gone through; the others follow.
 LANGUAGE := accounting data ledger mechanisms privacy testing service client profile_sums \
   recommenders engine evaluation cli design designs/private designs/xmap designs/standard_scheme \
-  designs/sketches designs/prec
+  designs/sketches designs/prec designs/pdap auditing
 
 check: setup ## lint, format, types, import layers, dead links in the documentation
 	@failed=0; \

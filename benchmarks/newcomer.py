@@ -21,9 +21,9 @@ import time
 import urllib.request
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "studies"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from messy import messy_files, own_ratings
+from tests.support.messy import messy_files, own_ratings
 
 TACIT = (sys.executable, "-m", "tacit.cli.app")
 

@@ -20,7 +20,7 @@ from typing import Any
 from turns import peak_mib, show, take_turns, turn
 
 ITEMS = {"1m": 3_700, "20m": 19_000}
-READABLE = Path(__file__).parents[1] / "tests" / "engine"
+ROOT = Path(__file__).parents[1]
 LAYERS, K, STARTS, PEER_STARTS = 6, 10, 1_000, 20
 GOAL = 0.25
 
@@ -108,8 +108,8 @@ def compiled(width: int) -> dict[str, float]:
 def readable(width: int) -> dict[str, float]:
     import numpy as np
 
-    sys.path.append(str(READABLE))
-    from readable_engine import LocalEngine
+    sys.path.append(str(ROOT))
+    from tests.support.readable_engine import LocalEngine
 
     layers, starts = stages(width), np.arange(PEER_STARTS, dtype=np.int32)
     start = time.process_time()
@@ -120,10 +120,9 @@ def readable(width: int) -> dict[str, float]:
 def compare(width: int) -> dict[str, Any]:
     import numpy as np
 
-    sys.path.append(str(READABLE))
-    from readable_engine import LocalEngine
-
+    sys.path.append(str(ROOT))
     from tacit.engine import Engine
+    from tests.support.readable_engine import LocalEngine
 
     layers, starts = stages(width), np.arange(2, dtype=np.int32)
     pairs = zip(

@@ -26,8 +26,8 @@ from tacit.engine.profile_kernels.star_factors import StarRows, StarTable, add_s
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-from profile_reference import star_table  # the bits that the kernel is held to
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.support.profile_reference import star_table  # the bits that the kernel is held to
 
 ITEMS, OF_PERSON, TASTES, HEAD, NORM = 27_000, 145, 10, 100, 1.5
 one_table = numba.njit(nogil=True, error_model="numpy")(star_table)

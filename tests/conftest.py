@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING, NoReturn
 
 import hypothesis
 import pytest
-from skipped import pytest_unconfigure as pytest_unconfigure
-from tiers import pytest_addoption as pytest_addoption
-from tiers import pytest_collection_modifyitems as pytest_collection_modifyitems
-from tiers import pytest_configure as pytest_configure
-from tiers import pytest_ignore_collect as pytest_ignore_collect
-from tiers import pytest_runtest_call as pytest_runtest_call
-from tiers import pytest_runtest_protocol as pytest_runtest_protocol
-from tiers import pytest_sessionfinish as pytest_sessionfinish
+
+from tests.support.skipped import pytest_unconfigure as pytest_unconfigure
+from tests.support.tiers import pytest_addoption as pytest_addoption
+from tests.support.tiers import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.support.tiers import pytest_configure as pytest_configure
+from tests.support.tiers import pytest_ignore_collect as pytest_ignore_collect
+from tests.support.tiers import pytest_runtest_call as pytest_runtest_call
+from tests.support.tiers import pytest_runtest_protocol as pytest_runtest_protocol
+from tests.support.tiers import pytest_sessionfinish as pytest_sessionfinish
 
 if TYPE_CHECKING:
-    from postgres_server import Server
+    from tests.support.postgres_server import Server
 
 # Tests run side by side, so each has one thread: several would mostly spin and wait for each other.
 # No library that reads it is imported yet; processes that tests start inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-FAULTS = Path(__file__).parent / "ledger" / "disk_faults.c"
+FAULTS = Path(__file__).parent / "support" / "disk_faults.c"
 
 # A shared machine stalls now and then: time is measured in benchmarks, not here.
 hypothesis.settings.register_profile("tacit", deadline=None, print_blob=True)
@@ -98,7 +99,7 @@ def shim(missing: Callable[[str], NoReturn], tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="session")
 def postgres(missing: Callable[[str], NoReturn]) -> Iterator[Server]:
     """A running PostgreSQL of our own, or a skip that says what is missing."""
-    from postgres_server import programs, server
+    from tests.support.postgres_server import programs, server
 
     if importlib.util.find_spec("psycopg") is None:
         missing("the extra 'postgres' is not installed")

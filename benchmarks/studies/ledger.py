@@ -28,17 +28,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import ledger_faults as faults
-from ledger_checkpoints import PROBES, Place, checkpoints_every
-from ledger_crowds import crowd
-from ledger_kills import kill_server, kill_spenders
-from ledger_suite import LedgerConformance
-from postgres_server import Server, programs, server
-
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
 from tacit.ledger.log_state import BudgetState, LogState
 from tacit.ledger.transactions import SpendRequest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support import ledger_faults as faults
+from tests.support.ledger_checkpoints import PROBES, Place, checkpoints_every
+from tests.support.ledger_crowds import crowd
+from tests.support.ledger_kills import kill_server, kill_spenders
+from tests.support.ledger_suite import LedgerConformance
+from tests.support.postgres_server import Server, programs, server
 
 Opened = Callable[[], Ledger]
 Rows = list[dict[str, Any]]
@@ -289,7 +290,7 @@ def kills_postgres(bench: Bench) -> Rows:
 
 def power(bench: Bench) -> Rows:
     """Images of a disk after a power cut: as shipped, and two controls that have to lose some."""
-    from ledger_power import DELETED, UNSAFE, cut, record, shipped
+    from tests.support.ledger_power import DELETED, UNSAFE, cut, record, shipped
 
     rows = []
     recording = record(bench.folder)
@@ -361,9 +362,8 @@ def _failed(bench: Bench, test: str) -> str:
             self.path = bench.folder / f"{bench.made}.db"
 
         def fresh(self) -> Ledger:
-            from ledger_requests import KEY
-
             from tacit.ledger import operator_anchor
+            from tests.support.ledger_requests import KEY
 
             return open_ledger(self.path, operator=operator_anchor(KEY))
 

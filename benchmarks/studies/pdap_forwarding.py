@@ -14,10 +14,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pdap_answers import Answering, answer_range
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
@@ -31,6 +31,9 @@ from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.evaluation import mean_interval
 from tacit.randomness import Source
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support.pdap_answers import Answering, answer_range
 
 _SLICES = 2
 _CAUTION = 0.1

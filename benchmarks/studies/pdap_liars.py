@@ -21,17 +21,16 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pdap_answers import Answering, answer_range
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
-from tacit.designs.pdap.experiment.network import Network
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
@@ -40,8 +39,12 @@ from tacit.designs.pdap.policies.dap import Dap
 from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
-from tacit.designs.pdap.vendor import Vendor, Visit
+from tacit.designs.pdap.vendor import Vendor
 from tacit.evaluation import Interval, mean_interval
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support.pdap_answers import Answering, answer_range
+from tests.support.pdap_lying import Lie, Lying
 
 HONEST = "honest"
 LIES = ("1", "0", "flipped", "worst", "absent")
@@ -97,46 +100,6 @@ class Line:
     honest_drawn: float
     points: Interval
     above: tuple[float, float, float]
-
-
-Lie = Callable[[bytes], bytes | None]
-"""What becomes of a message on its way: other bytes, or None for nothing at all."""
-
-
-class Lying(Network):
-    """offers, rewards: what becomes of a vendor's messages, by its name; left out: nothing.
-
-    seen: the chance that home sees a click on a neighbour's video itself, too.
-    """
-
-    def __init__(
-        self,
-        vendors: Mapping[str, Vendor],
-        *,
-        seen: float,
-        seed: int,
-        offers: Mapping[str, Lie] | None = None,
-        rewards: Mapping[str, Lie] | None = None,
-    ) -> None:
-        super().__init__(vendors, seen=False)
-        self._chance, self._generator = seen, np.random.default_rng([seed, 2])
-        self._offers, self._rewards = offers or {}, rewards or {}
-
-    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
-        """As the liar lets it pass."""
-        found = super().offer(home, peer, forward)
-        return found if found is None or peer not in self._offers else self._offers[peer](found)
-
-    def report(self, home: str, visit: Visit, reward: float) -> None:
-        """As the liar lets it pass, after what home saw itself."""
-        peer = visit.peer or ""
-        if self._generator.random() < self._chance:
-            self.vendors[home].observe_click(visit, reward)
-        sent = self.vendors[peer].observe_guest_click(home, visit.request, reward)
-        if sent is not None and peer in self._rewards:
-            sent = self._rewards[peer](sent)
-        if sent is not None:
-            self.vendors[home].receive_reward(peer, sent)
 
 
 class _Worst:
@@ -309,7 +272,7 @@ def _says(lie: str, low: float, high: float) -> Lie:
     def changed(data: bytes) -> bytes:
         word = Reward.decode(data)
         said = {"0": low, "flipped": low + high - word.reward / MICRO}.get(lie, high)
-        return Reward.of(word.request, said).encode()
+        return Reward.from_number(word.request, said).encode()
 
     return changed
 

@@ -16,26 +16,29 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pdap_answers import answer_range
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support.pdap_answers import answer_range
+
 Floats = NDArray[np.float64]
 _POINT = 1 << 13
 """Visits between two points of a curve."""
-STEP = "surfaces"
-"""The learner with joint privacy: cells borrow from cells around them. Steps that lost are in
-decision 10."""
+STEP = "features"
+"""The learner with joint privacy: sums of rewards times features. Steps that lost are in decision
+10."""
 RIVALS: Mapping[str, str] = {
     "uniform": "any arm, and any video of a neighbour's",
     "sound-context": "local privacy: the device draws, and reports at random",

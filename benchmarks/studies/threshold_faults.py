@@ -19,14 +19,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sizes_mechanisms as mechanisms
 from numpy.typing import NDArray
-from sizes import Case, Generator, Profile, examine, gaussian_sampler, laplace_sampler, whole
-from sizes_artefacts import disclosure, gram, sums
-from sizes_faults import bare, unclipped
 
 from tacit.auditing.bugs import plant
 from tacit.designs.private.audit.bench import LARGE_BUGS
@@ -44,6 +41,20 @@ from tacit.profile_sums.audit.real_sizes import (
     keep_zeros_beyond,
     shrink_diagonal_beyond,
 )
+from tests.support import sizes_mechanisms as mechanisms
+from tests.support.sizes import (
+    Case,
+    Generator,
+    Profile,
+    examine,
+    gaussian_sampler,
+    laplace_sampler,
+    whole,
+)
+from tests.support.sizes_artefacts import disclosure, gram, sums
+from tests.support.sizes_faults import bare, unclipped
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 Steps = Mapping[Any, Mapping[str, Any]]
 MakeSteps = Callable[[int], Steps]
@@ -108,7 +119,8 @@ _laplace, _gaussian, _kary, _bits = (
     BitRelease.__call__,
 )
 _rate = Selection.rate.fget  # type: ignore[attr-defined]
-_limit, _cells = tables.limit_contributions, training.discrete_laplace
+_limit = tables.limit_contributions  # type: ignore[attr-defined]
+_cells = training.discrete_laplace  # type: ignore[attr-defined]
 _draw_laplace, _draw_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 

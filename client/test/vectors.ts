@@ -1,4 +1,4 @@
-/** What the clients make of a vector: the same as Python, or it is a bug. See tools/golden_vectors.py. */
+/** What the clients make of a vector: the same as Python, or it is a bug. See golden/vectors.py. */
 
 import {
   fromHex,

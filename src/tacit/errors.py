@@ -13,6 +13,10 @@ class TacitError(Exception):
     exit_code = 1
     """Exit code of the command line."""
 
+    def details(self) -> dict[str, object]:
+        """Return what the error says in fields of its own, for machine-readable output."""
+        return {}
+
 
 class ConfigError(TacitError):
     """A parameter or a combination of parameters makes no sense."""
@@ -89,6 +93,18 @@ class DataError(TacitError):
             fix=self.fix,
         )
 
+    def details(self) -> dict[str, object]:
+        """Return the parts of the sentence."""
+        return {
+            "what": self.what,
+            "path": self.path,
+            "row": self.row,
+            "column": self.column,
+            "found": self.found,
+            "expected": self.expected,
+            "fix": self.fix,
+        }
+
 
 class OutputError(TacitError):
     """A file cannot be written at the path that was named. What was there is untouched."""
@@ -129,6 +145,10 @@ class MissingExtra(TacitError):
             f"This needs '{package}': run  pip install 'tacit-rec[{extra}]'  (in the folder of the "
             f"source:  pip install '.[{extra}]')."
         )
+
+    def details(self) -> dict[str, object]:
+        """Return the package and the extra."""
+        return {"package": self.package, "extra": self.extra}
 
 
 class DownloadError(TacitError):

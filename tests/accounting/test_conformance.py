@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from accountant_conformance import AccountantConformance
 from hypothesis import strategies as st
 
 from tacit.accounting import (
@@ -15,6 +14,7 @@ from tacit.accounting import (
     Tree,
     ZCDPAccountant,
 )
+from tests.support.accountant_conformance import AccountantConformance
 
 
 class TestPure(AccountantConformance):

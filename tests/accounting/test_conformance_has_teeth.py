@@ -6,11 +6,11 @@ import math
 
 import hypothesis
 import pytest
-from accountant_conformance import AccountantConformance
 
 from tacit.accounting import Event, Laplace, NonPrivate, PostProcessing, PureAccountant
 from tacit.accounting.events import leaves
 from tacit.errors import PrivacyError
+from tests.support.accountant_conformance import AccountantConformance
 
 
 class AddsFloats(PureAccountant):

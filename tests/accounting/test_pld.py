@@ -7,7 +7,6 @@ import sys
 
 import dp_accounting
 import pytest
-from accountant_conformance import AccountantConformance
 from dp_accounting import gaussian_mechanism
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.common import DifferentialPrivacyParameters
@@ -34,6 +33,7 @@ from tacit.accounting import (
 )
 from tacit.accounting.pld import PLDAccountant
 from tacit.errors import ConfigError, MissingExtra
+from tests.support.accountant_conformance import AccountantConformance
 
 
 class TestPLD(AccountantConformance):

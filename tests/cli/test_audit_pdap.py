@@ -7,15 +7,15 @@ import pytest
 
 from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
-from tacit.designs.pdap.audit import plan, published
-from tacit.designs.pdap.audit.forwarded import forwards_claim
-from tacit.designs.pdap.audit.published import own_visit
+from tacit.designs.pdap.audit import plan, published_policies
+from tacit.designs.pdap.audit.forwarded_messages import forwards_claim
+from tacit.designs.pdap.audit.published_policies import own_visit
 
 
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
-    monkeypatch.setattr(published, "LINES", (own_visit,))
+    monkeypatch.setattr(published_policies, "LINES", (own_visit,))
     monkeypatch.setattr(plan, "SOUND", (forwards_claim,))
     monkeypatch.setattr(plan, "BUGS", plan.BUGS[2:3])
 
@@ -56,7 +56,7 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
     lines = (lambda: replace(forwards_claim(), published=True),)
-    monkeypatch.setattr(published, "LINES", lines)
+    monkeypatch.setattr(published_policies, "LINES", lines)
     assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
     assert "messages, context:" in capsys.readouterr().out
 

@@ -7,10 +7,10 @@ import json
 import sqlite3
 
 import pytest
-from ledger_requests import ask, count
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, Holder, open_ledger
+from tests.support.ledger_requests import ask, count
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from ledger_requests import ask, refused
 
 from tacit.cli.app import main
 from tacit.ledger import BudgetExhausted, Holder, open_ledger
+from tests.support.ledger_requests import ask, refused
 
 FILMS = Holder.dataset("shop", "films")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from messy import messy_files, own_ratings
 
 from tacit.cli.app import main
 from tacit.errors import ConfigError, ModelFileError
+from tests.support.messy import messy_files, own_ratings
 
 
 @pytest.fixture
@@ -29,7 +29,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_three_messy_files_are_imported(run: Any, tmp_path: Path) -> None:
     """Nothing is cleaned by hand, and what is dropped is counted."""
-    for file in messy_files(tmp_path, users=60, items=25, ratings=1500):
+    files = list(messy_files(tmp_path, users=60, items=25, ratings=1500))
+    assert len(files) == 3
+    for file in files:
         name = file.name.split(".")[0]
         result = run(f"data import {file.name} -o {name}")
         dropped = sum(each["rows"] for each in result["dropped"])

@@ -13,12 +13,12 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import golden_sketches
 import pytest
-from small_world import DISCLOSURE, ITEM_TABLE, NOW, log, scores
 
+from golden import sketches as golden_sketches
 from tacit.client import Account, Client, Memory
 from tacit.designs.sketches.messages import Clusters, catalogue_digest
+from tests.support.small_world import DISCLOSURE, ITEM_TABLE, NOW, log, scores
 
 ITEMS = golden_sketches.TITLES
 CAMPAIGN = golden_sketches.asked(ITEMS)

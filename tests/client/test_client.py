@@ -58,14 +58,17 @@ def test_needs_the_standard_library_alone():
 def test_imports_by_name():
     """Wherever in a file, the client imports device halves, messages and errors alone."""
     folder = Path(tacit.client.__file__).parent
+    imported = set()
     for file in folder.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit"):
                 names = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+                imported |= names
                 designs = (f"tacit.designs.{name}" for name in ("private", "sketches", "standard"))
                 allowed = ("tacit.client", "tacit.errors", *designs)
                 assert all(name.startswith(allowed) for name in names)
                 assert not any("server" in name or "recommender." in name for name in names)
+    assert {"tacit.errors", "tacit.designs.sketches.messages"} <= imported
 
 
 def test_report(service, client):

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
 
 from tacit.client import Account, FileAccount, FileMemory, Memory, ServiceError
 from tacit.designs.standard_scheme import Device, Release, State
 from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.errors import ConfigError, PrivacyError
+from tests.support.small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
 
 TABLES = "/api/disclosures/gender"
 LETTERS = "/api/disclosures/gender/letters"

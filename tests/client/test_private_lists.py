@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from golden_private_lists import MODELS
 
+from golden.private_lists import MODELS
 from tacit.client import ServiceError
 from tacit.designs.private.device import DeviceLists
 from tacit.errors import PrivacyError

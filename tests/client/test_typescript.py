@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 
-import golden_item_table
-import golden_private_lists as private
-import golden_scheme as scheme
-import golden_scheme_lives as lives
-import golden_sketches as sketches
-import golden_vectors as vectors
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from golden import item_table as golden_item_table
+from golden import private_lists as private
+from golden import scheme, sketches, vectors
+from golden import scheme_lives as lives
 from tacit.designs.sketches.messages import (
     METHODS,
     UNITS,

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from engine_conformance import EngineConformance
-from readable_engine import LocalEngine
 from scipy import sparse
 
 from tacit.engine import Engine, Neighbours, Stage, Table, item_item_blocks
 from tacit.engine.item_item import check_arguments
 from tacit.engine.paths_compiled import check_paths, check_predictions
+from tests.support.engine_conformance import EngineConformance
+from tests.support.readable_engine import LocalEngine
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stored_world import local, public, write_world
 
 import tacit
 from tacit.data.stored_ratings import StoredRatings
@@ -22,6 +21,7 @@ from tacit.designs.private import Account
 from tacit.designs.xmap.files import write_published
 from tacit.ledger import Holder, open_ledger
 from tacit.mechanisms import samplers
+from tests.support.stored_world import local, public, write_world
 
 pytestmark = pytest.mark.long
 SETTINGS = {

@@ -7,7 +7,16 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from stored_world import (
+
+import tacit
+from tacit import container
+from tacit.data.ratings import RatingScale
+from tacit.data.stored_ratings import PublicInputs, columns_among
+from tacit.data.tables import buckets
+from tacit.data.tables.buckets import open_parquet
+from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
+from tacit.mechanisms import samplers
+from tests.support.stored_world import (
     ITEMS,
     ODD,
     SCALE,
@@ -19,15 +28,6 @@ from stored_world import (
     write_odd,
     write_world,
 )
-
-import tacit
-from tacit import container
-from tacit.data.ratings import RatingScale
-from tacit.data.stored_ratings import PublicInputs, columns_among
-from tacit.data.tables import buckets
-from tacit.data.tables.buckets import open_parquet
-from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
-from tacit.mechanisms import samplers
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
 

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from stored_world import blocks_of, local, public
 
 import tacit
 from tacit.data.stored_ratings import Block
@@ -16,6 +15,7 @@ from tacit.designs.xmap.files import write_published
 from tacit.engine import item_item_tiles
 from tacit.engine.item_item import no_neighbours
 from tacit.errors import ClusterError, ConfigError
+from tests.support.stored_world import blocks_of, local, public
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
 MADE = {"source": "s", "target": "t", "variant": "published"}

@@ -7,7 +7,6 @@ import signal
 
 import polars as pl
 import pytest
-from stored_world import ODD, SCALE, facts, same_as_in_memory, write_odd
 
 from tacit.cli.source import exit_on_signals, parse_bytes
 from tacit.data.stored_ratings import PublicInputs
@@ -16,6 +15,7 @@ from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
 from tacit.engine.spark.sums import SparkRatings
 from tacit.errors import ClusterError, ConfigError, DataError, OutputError, PrivacyError
+from tests.support.stored_world import ODD, SCALE, facts, same_as_in_memory, write_odd
 
 
 @pytest.mark.parametrize("odd", sorted(ODD.keys() - {"large"}))

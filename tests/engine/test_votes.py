@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import votes_reference as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.engine.votes import Credits, enrol, no_credits
 from tacit.errors import ConfigError, DataError
+from tests.support import votes_reference as reference
 
 ONE = np.uint64(1)
 

@@ -7,13 +7,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import votes_reference as reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.engine import votes_compiled as local
 from tacit.engine.votes import enrol, no_credits
 from tacit.errors import DataError
+from tests.support import votes_reference as reference
 
 VOTERS = st.one_of(st.integers(0, 70), st.sampled_from([1023, 1024, 1025, 4096, 4100, 9001]))
 OBJECTS = st.one_of(st.integers(1, 5), st.sampled_from([64, 255, 256, 2000]))
@@ -58,6 +58,30 @@ def test_a_block_without_credits(voters, objects, living, clients, seed):
     wanted = reference.keep_and_tally(last, kept, now, expected, objects)
     assert np.array_equal(local.keep_and_tally(last, kept, now, fused, objects), wanted)
     assert np.array_equal(fused, expected)
+
+
+@some
+@shapes
+@example(voters=0, objects=3, living=1.0, clients=1, seed=0)
+@example(voters=16_387, objects=1, living=1.0, clients=1, seed=0)
+def test_one_client_is_a_block_of_one(voters, objects, living, clients, seed):
+    """With a byte for each voter: the counts of a block's first client, after a like and a dislike,
+    and who counts afterwards."""
+    generator = np.random.default_rng(seed)
+    last, now = (chosen(generator, voters, objects) for _ in range(2))
+    for liked in (False, True):
+        states = (generator.random(voters) < living).astype(np.uint8)
+        given = int(generator.integers(objects))
+        alive = states.astype(np.uint64)
+        kept = np.full(objects, int(not liked), np.uint64)
+        kept[given] = int(liked)
+        assert np.array_equal(
+            local.tally_one(now, states, objects), reference.tally(now, alive, objects)[:1]
+        )
+        wanted = reference.keep_and_tally(last, kept, now, alive, objects)[:1]
+        found = local.keep_and_tally_one(last, given, liked, now, states, objects)
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(states, alive)
 
 
 @some
@@ -112,12 +136,15 @@ def test_votes_for_no_object_are_refused(number):
     bad = votes.copy()
     bad[4900] = number
     alive, everybody = np.ones(5000, np.uint64), np.full(3, 2**64 - 1, np.uint64)
+    states = np.ones(5000, np.uint8)
     block = no_credits(5000, diversity=1, radius=1)
     nobody = np.zeros(3, np.uint64)
     for call in (
         lambda: local.tally(bad, alive, 3),
         lambda: local.keep_and_tally(bad, everybody, votes, alive, 3),
         lambda: local.keep_and_tally(votes, everybody, bad, alive, 3),
+        lambda: local.tally_one(bad, states, 3),
+        lambda: local.keep_and_tally_one(votes, 0, False, bad, states, 3),
         lambda: local.charge_and_tally(bad, nobody, nobody, votes, block, 3),
         lambda: local.charge_and_tally(votes, nobody, nobody, bad, block, 3),
     ):

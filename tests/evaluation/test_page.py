@@ -6,8 +6,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from cells import cell_of
-from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.at_device import DeviceListRow
@@ -23,6 +21,8 @@ from tacit.designs.standard_scheme.experiment.table import (
     verdict,
 )
 from tacit.errors import OutputError
+from tests.support.cells import cell_of
+from tests.support.pages import Page
 
 MIXED = "scheme+selection+rounding"
 ATTACKS = ("naive-bayes", "logistic-regression", "svm", "lda")

@@ -6,9 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
-import golden_outputs as golden
 import pytest
 
+from golden import outputs as golden
 from tacit import load_model
 from tacit.cli.app import main
 
@@ -24,7 +24,7 @@ def answers() -> dict[str, object]:
 
 @pytest.mark.parametrize("line", json.loads(golden.OUTPUTS.read_text("utf-8")))
 def test_answers_of_commands_are_as_frozen(answers, line):
-    """Same fields, and numbers where no noise is in them; if meant: tools/golden_outputs.py."""
+    """Same fields, and numbers where no noise is in them; if meant: python -m golden.outputs."""
     assert answers[line] == json.loads(golden.OUTPUTS.read_text("utf-8"))[line]
 
 

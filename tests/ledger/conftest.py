@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ledger_requests import KEY, by_hand
 
 from tacit.ledger import Ledger, open_ledger, operator_anchor
+from tests.support.ledger_requests import KEY, by_hand
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import json
 import threading
 
 import pytest
-from ledger_requests import ask
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, Holder, open_ledger
+from tests.support.ledger_requests import ask
 
 FILMS = Holder.dataset("shop", "films")
 

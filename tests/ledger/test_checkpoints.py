@@ -18,17 +18,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_checkpoints import (
-    PROBES,
-    TOM,
-    Place,
-    checkpoints_every,
-    with_a_checkpoint,
-)
-from ledger_crowds import crowd
-from ledger_faults import planted
-from ledger_kills import kill_spenders
-from ledger_requests import FILMS, ask, by_hand, count, fork
 from sqlalchemy import create_engine, event, insert, text
 
 from tacit.ledger import (
@@ -44,6 +33,17 @@ from tacit.ledger.log_state import BudgetState, LogState
 from tacit.ledger.replay import read_entries, read_entries_in_one_row
 from tacit.ledger.schema import answers, create_tables, log, requests
 from tacit.ledger.statements import Statement
+from tests.support.ledger_checkpoints import (
+    PROBES,
+    TOM,
+    Place,
+    checkpoints_every,
+    with_a_checkpoint,
+)
+from tests.support.ledger_crowds import crowd
+from tests.support.ledger_faults import planted
+from tests.support.ledger_kills import kill_spenders
+from tests.support.ledger_requests import FILMS, ask, by_hand, count, fork
 
 
 @pytest.fixture

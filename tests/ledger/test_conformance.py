@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 import pytest
-from ledger_checkpoints import checkpoints_every
-from ledger_suite import LedgerConformance
 
 from tacit.ledger import Ledger
+from tests.support.ledger_checkpoints import checkpoints_every
+from tests.support.ledger_suite import LedgerConformance
 
 
 class TestSQLite(LedgerConformance):

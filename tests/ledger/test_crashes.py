@@ -7,12 +7,12 @@ import signal
 from functools import partial
 
 import pytest
-from ledger_kills import kill_server, kill_spenders, kill_workers
-from ledger_requests import FILMS, ask, engine_of, fork, refused
 from sqlalchemy import Engine, event
 
 from tacit.ledger import BudgetExhausted, Cap, FileHead, LedgerUnavailable, open_ledger
 from tacit.ledger.statements import Statement
+from tests.support.ledger_kills import kill_server, kill_spenders, kill_workers
+from tests.support.ledger_requests import FILMS, ask, engine_of, fork, refused
 
 
 def child(work):

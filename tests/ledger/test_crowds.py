@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ledger_crowds import crowd
 
 from tacit.ledger import open_ledger
+from tests.support.ledger_crowds import crowd
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

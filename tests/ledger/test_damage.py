@@ -14,12 +14,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
-import ledger_requests
 import pytest
-from ledger_faults import payment_without_guard, planted
-from ledger_requests import FILMS, ask, by_hand, engine_of
 from sqlalchemy import text
 
 from tacit.errors import ConfigError, PrivacyError
@@ -37,6 +33,8 @@ from tacit.ledger import replay as replay_module
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, entry_hash
 from tacit.ledger.replay import read_transaction, replay
+from tests.support.ledger_faults import payment_without_guard, planted
+from tests.support.ledger_requests import FILMS, ask, by_hand, engine_of
 
 EDITS = {
     "a refund": "UPDATE ledger_budgets SET spent = spent - 1, epoch_spent = epoch_spent - 1",
@@ -426,7 +424,7 @@ def test_a_second_owner_is_refused_at_once(spent, ledger_at):
 
 FORKING = """
 import os, pathlib, signal, sys
-from ledger_requests import FILMS, ask, by_hand
+from tests.support.ledger_requests import FILMS, ask, by_hand
 from tacit.ledger import open_ledger
 ledger = open_ledger(pathlib.Path(sys.argv[1]))
 ask(ledger, "c", FILMS)
@@ -442,7 +440,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_fork_leaves_the_owners_files_alone(spent, ledger_at):
     """A child that closes its copy of the open ledger, and ends, takes nothing from its parent:
     what was acknowledged before and after is there when the parent is killed."""
-    path = os.pathsep.join([*sys.path, str(Path(ledger_requests.__file__).parent)])
+    path = os.pathsep.join(sys.path)
     done = subprocess.run(
         [sys.executable, "-c", FORKING, str(spent)], env={**os.environ, "PYTHONPATH": path}
     )

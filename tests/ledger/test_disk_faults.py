@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from ledger_requests import FILMS, ask, refused
 from sqlalchemy import Engine, event
 
 from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, heads, open_ledger, sqlite
+from tests.support.ledger_requests import FILMS, ask, refused
 
-HERE = Path(__file__).parent
+FAULTS = Path(__file__).parents[1] / "support" / "disk_faults.py"
 WRITES = {"pwrite64", "fdatasync", "ftruncate64", "fsync", "open64"}
 """Calls that must be among those that failed, by the names that SQLite uses on Linux."""
 
@@ -39,7 +39,7 @@ def with_faults(shim, base, error):
     folder.mkdir()
     paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
     environment = {**os.environ, **paths, "LD_PRELOAD": str(shim), "TACIT_FAULTS": str(folder)}
-    command = [sys.executable, str(HERE / "disk_faults.py"), str(folder), str(error)]
+    command = [sys.executable, str(FAULTS), str(folder), str(error)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]

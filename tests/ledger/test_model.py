@@ -10,8 +10,6 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from ledger_checkpoints import checkpoints_every
-from ledger_requests import KEY
 
 from tacit.ledger import (
     BudgetExhausted,
@@ -30,6 +28,8 @@ from tacit.ledger import (
     open_ledger,
     operator_anchor,
 )
+from tests.support.ledger_checkpoints import checkpoints_every
+from tests.support.ledger_requests import KEY
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]
 UNITS = st.sampled_from([Unit.PURE, Unit.ZCDP])

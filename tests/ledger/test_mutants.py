@@ -6,8 +6,11 @@ from contextlib import nullcontext
 from functools import partial
 
 import pytest
-from ledger_crowds import crowd
-from ledger_faults import (
+
+from tacit.errors import TacitError
+from tacit.ledger import LedgerRefused, LedgerUnavailable, open_ledger
+from tests.support.ledger_crowds import crowd
+from tests.support.ledger_faults import (
     CROWDED,
     NOTICED,
     acknowledged_before_commit,
@@ -15,11 +18,8 @@ from ledger_faults import (
     sum_under_repeatable_read,
     synchronous_commit_off,
 )
-from ledger_kills import kill_server, kill_spenders
-from ledger_suite import LedgerConformance
-
-from tacit.errors import TacitError
-from tacit.ledger import LedgerRefused, LedgerUnavailable, open_ledger
+from tests.support.ledger_kills import kill_server, kill_spenders
+from tests.support.ledger_suite import LedgerConformance
 
 
 class Suite(LedgerConformance):

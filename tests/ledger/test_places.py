@@ -9,13 +9,13 @@ import stat
 from pathlib import Path
 
 import pytest
-from ledger_requests import FILMS, ask, refused
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, LedgerUnavailable, open_ledger
 from tacit.ledger.addresses import shares_device
 from tacit.ledger.chain import Head
 from tacit.ledger.heads import FileHead
+from tests.support.ledger_requests import FILMS, ask, refused
 
 MEMORY = Path("/dev/shm")
 

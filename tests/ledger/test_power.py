@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("apsw", reason="no apsw here: run `make setup`")
 
-from ledger_faults import log_not_synced, planted
-from ledger_power import DELETED, UNSAFE, cut, record, shipped
+from tests.support.ledger_faults import log_not_synced, planted
+from tests.support.ledger_power import DELETED, UNSAFE, cut, record, shipped
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ledger_requests import FILMS, count, engine_of, fork
 from sqlalchemy import Engine, event
 
 from tacit.ledger import (
@@ -26,6 +25,7 @@ from tacit.ledger import (
 from tacit.ledger.statements import Statement
 from tacit.ledger.states import StateCache, TransactionStates, read_state
 from tacit.ledger.transactions import SpendRequest
+from tests.support.ledger_requests import FILMS, count, engine_of, fork
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

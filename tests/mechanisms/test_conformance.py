@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from mechanism_conformance import MechanismConformance
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
@@ -19,6 +18,7 @@ from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
+from tests.support.mechanism_conformance import MechanismConformance
 
 SCORES = (np.tile([0, 3, 1, 2], (60, 1)), np.tile([4, 3, 1, 0], (60, 1)))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import profile_worlds
 import pytest
 
 from tacit.data.ratings import Ratings
+from tests.support import profile_worlds
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from profile_reference import exact_counts, table
 
 from tacit.accounting import GDPAccountant
 from tacit.profile_sums.events import combined_noise, events, noise_multipliers
@@ -19,6 +18,7 @@ from tacit.profile_sums.sums.counts import profile_centre
 from tacit.profile_sums.sums.item_tastes import ItemQuery
 from tacit.profile_sums.sums.moment import people_tastes
 from tacit.profile_sums.sums.taste_maps import taste_map
+from tests.support.profile_reference import exact_counts, table
 
 INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
 THIRD = 1 / (3 * math.sqrt(2))

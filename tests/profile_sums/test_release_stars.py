@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from profile_reference import star_table
 
 from tacit import Private, load_model
 from tacit.accounting import GDPAccountant
@@ -33,6 +32,7 @@ from tacit.profile_sums.release_stars import release_stars
 from tacit.profile_sums.settings import STAR_SUM_SHARES, Settings
 from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 from tacit.profile_sums.sums.star_means import contributed_means
+from tests.support.profile_reference import star_table
 
 
 def one_domain(ratings: Ratings) -> ItemSides:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from profile_worlds import make_world
 from sklearn.base import clone
 from tracked import ROOT
 
@@ -17,6 +16,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Basis
 from tacit.recommenders.baselines import PrivatePopularity
 from tacit.recommenders.fits_in_process import comparison
+from tests.support.profile_worlds import make_world
 
 PEOPLE = generate(users=150, items=60, ratings=3600, seed=1)
 """Who consent to train the standard scheme."""

@@ -8,8 +8,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hostile_files import mutants, with_other_text
-from profile_worlds import make_world
 
 from tacit import Private, StandardScheme, XMap, container, generate, load_model
 from tacit.designs.prec import PRec, PRecSettings
@@ -21,6 +19,8 @@ from tacit.errors import ModelFileError, TacitError
 from tacit.randomness import secure
 from tacit.recommenders import baselines
 from tacit.recommenders.model_files import model_kinds
+from tests.support.hostile_files import mutants, with_other_text
+from tests.support.profile_worlds import make_world
 
 QUICK, WHOLE = 60, 5000
 """Mutants of each kind of file."""

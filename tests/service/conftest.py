@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_process import Running, start_process
-from service_requests import Operation, Valid, operations_of, valid_request
-from service_shop import PATIENT, Shop, befriend, open_shop
 
 from tacit.service.demo import Demo, make_demo
 from tacit.service.resources import budgets
+from tests.support.seen import require_any
+from tests.support.service_process import Running, start_process
+from tests.support.service_requests import Operation, Valid, operations_of, valid_request
+from tests.support.service_shop import PATIENT, Shop, befriend, open_shop
 
 
 @pytest.fixture(scope="session")
@@ -112,7 +113,7 @@ def running(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
 @pytest.fixture
 def operations(shared_shop: Shop) -> list[Operation]:
     """All operations of the interface."""
-    return operations_of(shared_shop.app)
+    return require_any(operations_of(shared_shop.app))
 
 
 @pytest.fixture(scope="session")

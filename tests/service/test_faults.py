@@ -20,10 +20,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from ledger_requests import ask
 
 from tacit.ledger import BudgetExhausted, Cap, Holder
 from tacit.service.keys import KeyRing
+from tests.support.ledger_requests import ask
 
 FEW, MANY = 40, pytest.param(100, marks=pytest.mark.long)
 """People who ask while the store is away, one every tenth of a second."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from service_process import store_of
 
 from tacit.client import Account, Client, Memory
 from tacit.designs.standard_scheme import Device, State
 from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start
 from tacit.errors import ConfigError
 from tacit.recommenders.model_files import load_model
+from tests.support.service_process import store_of
 
 SECRET, OWN = bytes(range(40, 72)), {"gender": "F"}
 HOUR, DAY = 3600, 86_400

@@ -11,6 +11,8 @@ import secrets
 
 import pytest
 
+from tests.support.seen import require_any
+
 CANARY = "c4n4ry"
 """Planted in what is sent; it must come back nowhere."""
 REFUSED = (400, 413, 415, 422)
@@ -119,7 +121,7 @@ def test_fields(shared_shop, operations, valid, fragment):
 
 def test_types(shared_shop, operations, valid):
     """A value of each type that a field does not take, and each field left out or null."""
-    for operation in json_operations(operations):
+    for operation in require_any(json_operations(operations)):
         body = valid(operation.name).given["json"]
         schema = schema_of(shared_shop, operation)
         for name, described in schema.get("properties", {}).items():

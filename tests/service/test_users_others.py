@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from service_process import store_of
-
 from tacit.ledger import Cap, Charge, Cost, Holder, Request
 from tacit.service.idempotency import SALT_BYTES
+from tests.support.service_process import store_of
 
 
 def readable(shop, operations, valid):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pdap_forwarding import runs, summary
 
+from benchmarks.studies.pdap_forwarding import runs, summary
 from tacit.designs.pdap.experiment.world import World
 
 SMALL = World(vendors=3, videos=2, dimensions=1, arrivals=60)

@@ -6,7 +6,8 @@ import json
 import math
 
 import pytest
-from pdap_steps import (
+
+from benchmarks.studies.pdap_steps import (
     RIVALS,
     STEP,
     StepRow,
@@ -18,7 +19,7 @@ from pdap_steps import (
 )
 
 
-def row(visits, regret, seed=1, step="surfaces"):
+def row(visits, regret, seed=1, step="features"):
     return StepRow(step, 1.0, visits, seed, regret, 0.0, ())
 
 
@@ -37,7 +38,7 @@ def test_more_epsilon_is_less_regret_than_uniform():
     plain = {"seeds": [1], "visits": 5000, "vendors": 2, "videos": 3}
     default, uniform = (
         next(steps(names=[name], epsilons=[math.inf], **plain)).average_regret
-        for name in ("surfaces", "uniform")
+        for name in ("features", "uniform")
     )
     assert default < 0.5 * uniform
 

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from prec_ratings import evaluate_stream, main, stream
 
+from benchmarks.studies.prec_ratings import evaluate_stream, main, stream
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import linregress
-from sketch_scaling import need, slope
+
+from benchmarks.studies.sketch_scaling import need, slope
 
 
 def test_slope_is_least_squares():

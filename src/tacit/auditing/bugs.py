@@ -23,7 +23,7 @@ RuleOf = Callable[[bool], Rule]
 
 @dataclass(frozen=True)
 class BugResult:
-    """What the tools found in faulty code."""
+    """Findings of the tools in faulty code."""
 
     bug: str
     """Name of the bug."""
@@ -39,7 +39,7 @@ class BugResult:
 
 @dataclass(frozen=True)
 class RepairedResult:
-    """What the tools found in the correct code beside a bug."""
+    """Findings of the tools in the correct code beside a bug."""
 
     mechanism: str
     """Name of the bug, repaired."""

@@ -162,14 +162,14 @@ def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float 
     p, q: the exact chances of the event under the two neighbours, the likelier one first.
     """
 
-    def likely(times: Ints) -> Floats:
+    def log_lower_limit(times: Ints) -> Floats:
         low = clopper_pearson(times, samples, alpha / 4)[0] - delta
         return np.log(np.where(low > 0, low, 1e-300))
 
-    def rare(times: Ints) -> Floats:
+    def log_upper_limit(times: Ints) -> Floats:
         return np.log(clopper_pearson(times, samples, alpha / 4)[1])
 
-    return assured_bound(likely, rare, (p, q), samples, alpha)
+    return assured_bound(log_lower_limit, log_upper_limit, (p, q), samples, alpha)
 
 
 def assured_bound(

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import ModuleType
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -31,6 +32,8 @@ Counts = Callable[[str, int], bool]
 """(module, row) -> whether draws there are enumerated. Others, which must not matter to the result,
 give their first possible index."""
 
+DRAW = "draw_rows"
+"""Name by which every module that draws by weights knows the sampler."""
 _LIE = (1 << 53) - 1  # the word for which a randomised response lies, if it ever does
 _OTHER = -1
 
@@ -69,6 +72,17 @@ def executions(program: Callable[[], T], counts: Counts = all_draws) -> Iterator
         indices = _next_indices(each.draws)
 
 
+def _modules_that_draw() -> list[ModuleType]:
+    """Return every loaded module of the package that draws by the shipped sampler of weights."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("tacit.") or name == __name__:
+            continue
+        if getattr(module, DRAW, None) is shipped:
+            found.append(module)
+    return found
+
+
 def execute(
     program: Callable[[], T], indices: Sequence[int], counts: Counts = all_draws
 ) -> Execution[T]:
@@ -78,34 +92,28 @@ def execute(
     """
     draws: list[tuple[Weights, int]] = []
 
-    def one(row: NDArray[np.int64], counted: bool) -> int:
+    def draw_index(row: NDArray[np.int64], counted: bool) -> int:
         index = int((row > 0).argmax())
         if counted:
             index = indices[len(draws)] if len(draws) < len(indices) else index
             draws.append((tuple(row.tolist()), index))
         return index
 
-    def standing_in(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
+    def stand_in_for(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
         def draw(table: NDArray[np.int64], _: Source) -> NDArray[np.int64]:
-            drawn = [one(row, counts(module, place)) for place, row in enumerate(table)]
+            drawn = [draw_index(row, counts(module, place)) for place, row in enumerate(table)]
             return np.array(drawn, dtype=np.int64)
 
         return draw
 
-    held = {
-        name: vars(module)
-        for name, module in list(sys.modules.items())
-        if name.startswith("tacit.")
-        and vars(module).get("draw_rows") is shipped
-        and name != __name__
-    }
-    for name, module in held.items():
-        module["draw_rows"] = standing_in(name)
+    patched = _modules_that_draw()
+    for module in patched:
+        setattr(module, DRAW, stand_in_for(module.__name__))
     try:
         result = program()
     finally:
-        for module in held.values():
-            module["draw_rows"] = shipped
+        for module in patched:
+            setattr(module, DRAW, shipped)
     return Execution(tuple(draws), result)
 
 

@@ -50,13 +50,13 @@ _random = np.random.default_rng()  # simulations only; a real release draws from
 
 
 def _plant(made: Callable[..., Bug], name: str, *given: Any, **how: Any) -> Callable[[F], F]:
-    """The decorated function joins the bugs, as one of the class `made`."""
+    """Add the decorated function to the bugs, as one of the class `made`."""
 
-    def decorated(function: F) -> F:
+    def plant(function: F) -> F:
         _BUGS.append(made(name, function, *given, **how))
         return function
 
-    return decorated
+    return plant
 
 
 _sampled = partial(_plant, SampledBug)
@@ -80,6 +80,7 @@ def _noise(shape: int | tuple[int, ...], scale: float) -> NDArray[np.int64]:
     "noise 5 % too small", 1, 0, lambda bug: LaplaceNoise(1, 0.95 if bug else 1), samples=10**6
 )
 def nearly_all_of_the_noise(count: int, n: int, bug: bool) -> Many:
+    """Add noise of 0.95 of the scale that is claimed."""
     return count + _noise(n, 0.95 if bug else 1.0)
 
 
@@ -92,6 +93,7 @@ def nearly_all_of_the_noise(count: int, n: int, bug: bool) -> Many:
     samples=200_000,
 )
 def sigma_10_percent_too_small(value: float, n: int, bug: bool) -> Many:
+    """Add noise of 0.9 of the sigma that is claimed."""
     return _random.normal(value, 0.9 if bug else 1.0, n)
 
 
@@ -139,6 +141,7 @@ def retries_drawn_again(bit: int, n: int, bug: bool) -> Many:
 
 @_sampled("k-ary lie may be the truth", 0, 1)
 def lie_may_be_the_truth(answer: int, n: int, bug: bool) -> Many:
+    """Let a lie be any of the four answers, also the true one."""
     honest = _random.random(n) < math.e / (math.e + 3)
     lie = (answer + _random.integers(0 if bug else 1, 4, n)) % 4
     return np.where(honest, answer, lie)
@@ -164,7 +167,7 @@ def gate_never_stops(counts: tuple[int, ...], n: int, bug: bool) -> Many:
     False,
     lambda bug: ExponentialMechanism(1, 0.5, candidates_are_public=not bug),
 )
-def listed_only_if_present(present: bool, n: int, bug: bool) -> Many:
+def item_listed_only_if_present(present: bool, n: int, bug: bool) -> Many:
     """A sixth candidate, known from one person; the repair lists it for everybody."""
     chosen = np.array([1.0] * 5 + [math.exp(0.5) if present else 1.0])
     if bug and not present:
@@ -196,6 +199,7 @@ def nan_survives(rating: float, n: int, bug: bool) -> Many:
 
 @_sampled("tails cut", 1, 0, samples=10**6)
 def tails_cut(count: int, n: int, bug: bool) -> Many:
+    """Cut the noise at six steps: an output beyond them tells the input."""
     noise = _noise(n, 1.0)
     return count + (np.clip(noise, -6, 6) if bug else noise)
 
@@ -212,6 +216,7 @@ _ANSWERED = RandomizedResponse(_RESPONSE.truth, 10_000)
     samples=10**6,
 )
 def raw_once_in_a_thousand(answer: int, n: int, bug: bool) -> Many:
+    """Return the answer without noise once in a thousand times."""
     drawn = _RESPONSE(np.full(n, answer), secure())
     raw = _random.random(n) < (0.001 if bug else 0.0)
     return np.where(raw, answer, drawn)
@@ -281,32 +286,36 @@ def laplace_without_rounding(bug: bool) -> Pair:
 
 @_on_the_bench("sampler that draws 0.9 of the scale it is asked for", epsilon=4.0, samples=60_000)
 def sampler_of_90_percent(bug: bool) -> Pair:
-    """The mechanism asks for the right noise. Half of its sensitivity is used up on this pair, so
-    that the loss stays below the claim.
+    """Ask for the right noise of a sampler that draws too little.
+
+    Half of the sensitivity is used up on this pair, so that the loss stays below the claim.
     """
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
 
-    def drawn(asked: SamplerCall) -> NDArray[np.int64]:
+    def draw_narrowly(asked: SamplerCall) -> NDArray[np.int64]:
         return draw_as_shipped(replace(asked, scale=0.9 * asked.scale))
 
-    def called(data: NDArray[Any], source: Any) -> ArrayLike:
-        with intercept_samplers(drawn):
+    def call_with_narrow_noise(data: NDArray[Any], source: Any) -> ArrayLike:
+        with intercept_samplers(draw_narrowly):
             return pair.call(data, source)
 
-    return replace(pair, call=called) if bug else pair
+    return replace(pair, call=call_with_narrow_noise) if bug else pair
 
 
-def _kept(bug: bool) -> Fraction:
+def _keep_chance(bug: bool) -> Fraction:
     return Fraction(193 if bug else 192, 256)
 
 
 @_enumerated(
-    "bit probability off by one", ((0, 1),), math.log(3), lambda bug: RandomizedResponse(_kept(bug))
+    "bit probability off by one",
+    ((0, 1),),
+    math.log(3),
+    lambda bug: RandomizedResponse(_keep_chance(bug)),
 )
 def bit_off_by_one(bit: int, bug: bool) -> dict[int, Fraction]:
     """`<=` for `<`: one more face of the die keeps the bit. Claimed: ln 3."""
-    return {bit: _kept(bug), 1 - bit: 1 - _kept(bug)}
+    return {bit: _keep_chance(bug), 1 - bit: 1 - _keep_chance(bug)}
 
 
 _SCORES = tuple(exact_losses.neighbouring_scores(1, 4))
@@ -329,6 +338,7 @@ def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[int, Fra
     (([1.0, 5.0], [2.0, 5.0]), ([1.0, 9.0], [2.0, 9.0]), ([-1.0, 2.0], [-1.0, 3.0])),
 )
 def error_tells_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
+    """Name the ratings in the text of an error."""
     if not all(0 <= rating <= 5 for rating in ratings):
         raise ValueError(f"not a rating in {ratings}" if bug else "not a rating from 0 to 5")
     return sum(ratings) + tape.noise(5.0, 1)
@@ -340,6 +350,7 @@ def error_tells_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
     lambda bug: LaplaceNoise(5, 5, scale_is_public=not bug),
 )
 def scale_from_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
+    """Take the scale of the noise from the spread of the ratings."""
     scale = max(ratings) - min(ratings) if bug else 5.0
     return sum(ratings) + tape.noise(scale, 1)
 

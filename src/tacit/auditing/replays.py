@@ -55,7 +55,7 @@ class ReplayComparison:
 
     @property
     def mu(self) -> float:
-        """mu of all sums together; infinite if something differs without noise."""
+        """Mu of all sums together; infinite if something differs without noise."""
         return math.inf if self.differences else math.sqrt(sum(move**2 for move in self.moves))
 
 

@@ -11,18 +11,19 @@ whether the code does what the description says.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from tacit.accounting.zcdp import epsilon_of_rho
 from tacit.errors import ConfigError
 
 
+@dataclass(frozen=True)
 class _RuleWithNumbers:
     """Numbers of 0 or more: noise that is missing has a scale of 0. Only a rate may be infinite."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name, value in asdict(self).items():
             number = isinstance(value, int | float | Fraction)
             if number and not (value >= 0 and (name == "rate" or math.isfinite(value))):
                 raise ConfigError(

@@ -66,21 +66,21 @@ def intercept_samplers(answer: Answer = lambda asked: asked.values) -> Iterator[
     """
     calls: list[SamplerCall] = []
 
-    def standing_in(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
+    def stand_in_for(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
         def draw(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
             calls.append(SamplerCall(sampler, np.asarray(values), scale))
             return answer(calls[-1])
 
         return draw
 
-    def one(ahead: LaplaceBlocks, _: int = 1) -> int:
+    def draw_next(ahead: LaplaceBlocks, _: int = 1) -> int:
         calls.append(SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
         return int(answer(calls[-1])[0])
 
     stand_ins: dict[tuple[object, str], Any] = {
-        (samplers, sampler): standing_in(sampler) for sampler in _SHIPPED
+        (samplers, sampler): stand_in_for(sampler) for sampler in _SHIPPED
     }
-    stand_ins[LaplaceBlocks, "next_noise"] = one
+    stand_ins[LaplaceBlocks, "next_noise"] = draw_next
     kept = {place: getattr(*place) for place in stand_ins}
     for place, stand_in in stand_ins.items():
         setattr(*place, stand_in)
@@ -134,7 +134,7 @@ class Tape:
         return self._noise(scale, count)
 
     def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
-        """In place of a sampler of noise; whole noise of about its size."""
+        """Answer one call with whole noise of about its size, and record it."""
         self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
         noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
         return asked.values + noise.astype(np.int64)

@@ -76,6 +76,7 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperCommand(name=name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the module of a command once it is asked for."""
         name, listed, rest = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, listed, rest
@@ -177,8 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(error: Exception, *, as_json: bool) -> int:
     message, code = _explain(error)
     if as_json:
-        details = vars(error) if isinstance(error, TacitError) else {}
-        body = {key: value for key, value in details.items() if key[0] != "_"}
+        body = error.details() if isinstance(error, TacitError) else {}
         body |= {"type": type(error).__name__, "message": message, "exit_code": code}
         typer.echo(json.dumps({"error": body}, default=str), err=True)
     elif message:

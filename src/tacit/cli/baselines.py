@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, make_dataclass
+from dataclasses import MISSING, asdict, make_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -13,7 +13,6 @@ from tacit.design import (
     card_summary,
     fit_summary,
     option,
-    options_of,
     private_fit_summary,
 )
 from tacit.evaluation import OUT, SEED, Result
@@ -46,11 +45,10 @@ _CATALOGUE = (
 )
 
 
-def _settings(kind: str, *more: tuple[str, Any, Any]) -> type[Any]:
+def _settings(baseline: type[Any], *more: tuple[str, Any, Any]) -> type[Any]:
     """Make a dataclass of the options of a class of `tacit.recommenders.baselines`."""
-    recommender = getattr(baselines, kind)
-    hints = get_type_hints(recommender.__init__)
-    parameters = inspect.signature(recommender).parameters
+    hints = get_type_hints(baseline.__init__)
+    parameters = inspect.signature(baseline).parameters
     fields = [_OUT]
     for name in [name for name in _OPTIONS if name in parameters]:
         default = parameters[name].default
@@ -58,25 +56,27 @@ def _settings(kind: str, *more: tuple[str, Any, Any]) -> type[Any]:
             default = MISSING
         field = f"of_{name}" if name in ("source", "domain") else name
         fields.append((field, hints[name], option(**_OPTIONS[name], default=default)))
-    return make_dataclass(f"{kind}Settings", [*fields, *more], frozen=True, kw_only=True)
+    return make_dataclass(
+        f"{baseline.__name__}Settings", [*fields, *more], frozen=True, kw_only=True
+    )
 
 
-def _fit_and_save(kind: str, asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
+def _fit_and_save(baseline: type[Any], asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
     """Fit a baseline and save it; return the model and the ratings that it was fitted to."""
-    typed = {name.removeprefix("of_"): getattr(asked, name) for name in options_of(type(asked))}
+    typed = {name.removeprefix("of_"): value for name, value in asdict(asked).items()}
     arguments = {name: typed[name] for name in _OPTIONS if name in typed}
-    model = getattr(baselines, kind)(**arguments)
+    model = baseline(**arguments)
     ratings = run.read(**reading)
     with run.progress("Fitting", None):
         model.fit(ratings).save(asked.out)
     return model, ratings
 
 
-def _baseline(name: str, kind: str, about: str) -> Command:
+def _baseline(name: str, baseline: type[Any], about: str) -> Command:
     """Make the command that fits a class of `tacit.recommenders.baselines`."""
 
     def run(asked: Any, terminal: Run) -> Result:
-        _, ratings = _fit_and_save(kind, asked, terminal)
+        _, ratings = _fit_and_save(baseline, asked, terminal)
         data = fit_summary(name, asked.out, ratings)
         sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
@@ -85,7 +85,7 @@ def _baseline(name: str, kind: str, about: str) -> Command:
         return Result(data, (sentence,), f"tacit recommend {asked.out} --history my_ratings.csv")
 
     run.__doc__ = f"{about}\n\nNo privacy: a baseline."
-    return Command(_settings(kind), run, ratings=True)
+    return Command(_settings(baseline), run, ratings=True)
 
 
 def _private_popularity(asked: Any, run: Run) -> Result:
@@ -94,7 +94,7 @@ def _private_popularity(asked: Any, run: Run) -> Result:
     One noisy count of the likes of each item: the same list for everyone.
     """
     reading = {"catalogue": asked.catalogue, "domains": asked.of_domain is not None}
-    model, _ = _fit_and_save("PrivatePopularity", asked, run, **reading)
+    model, _ = _fit_and_save(baselines.PrivatePopularity, asked, run, **reading)
     (card,) = model.guarantees()
     items = len(model.item_ids_)
     data = private_fit_summary("private-popularity", asked.out, items) | {
@@ -107,19 +107,19 @@ def _private_popularity(asked: Any, run: Run) -> Result:
 
 
 _KINDS = {
-    "ease": ("EASE", "Make lists by ridge regressions."),
-    "item-item": ("ItemItem", "Make lists by similar items."),
-    "als": ("ALS", "Make lists by implicit factors (extra 'als')."),
-    "popularity": ("Popularity", "Recommend what most people rated."),
-    "item-mean": ("ItemMean", "Recommend the items with the highest mean rating."),
-    "matrix-factorization": ("MatrixFactorization", "Factorise centred ratings."),
-    "user-average": ("UserAverage", "Predict each person's own mean."),
-    "user-item-mean": ("UserItemMean", "Predict from means of items and people."),
-    "item-knn": ("ItemKNN", "Predict from similar items, also of one domain."),
-    "remote-user": ("RemoteUser", "Predict from similar people in another domain."),
+    "ease": (baselines.EASE, "Make lists by ridge regressions."),
+    "item-item": (baselines.ItemItem, "Make lists by similar items."),
+    "als": (baselines.ALS, "Make lists by implicit factors (extra 'als')."),
+    "popularity": (baselines.Popularity, "Recommend what most people rated."),
+    "item-mean": (baselines.ItemMean, "Recommend the items with the highest mean rating."),
+    "matrix-factorization": (baselines.MatrixFactorization, "Factorise centred ratings."),
+    "user-average": (baselines.UserAverage, "Predict each person's own mean."),
+    "user-item-mean": (baselines.UserItemMean, "Predict from means of items and people."),
+    "item-knn": (baselines.ItemKNN, "Predict from similar items, also of one domain."),
+    "remote-user": (baselines.RemoteUser, "Predict from similar people in another domain."),
 }
-FITS = {name: _baseline(name, *kind) for name, kind in _KINDS.items()}
+FITS = {name: _baseline(name, kind, about) for name, (kind, about) in _KINDS.items()}
 FITS["private-popularity"] = Command(
-    _settings("PrivatePopularity", _CATALOGUE), _private_popularity, ratings=True
+    _settings(baselines.PrivatePopularity, _CATALOGUE), _private_popularity, ratings=True
 )
 """Commands of `tacit fit NAME` besides those of the designs."""

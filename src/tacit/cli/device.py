@@ -1,5 +1,6 @@
-"""`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold`: such reports,
-from files, counted here or on a cluster.
+"""`tacit device`: what a person's device sends, byte by byte.
+
+`tacit sketches fold` counts such reports from files, here or on a cluster.
 
 For `tacit recommend --about`: the device of `tacit.client`, with a model file in place of a
 service. A letter is due by the calendar alone, and nothing is sent anywhere.
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,6 @@ from tacit.client import (
     FileMemory,
     LetterResult,
     Memory,
-    MemoryContent,
     ServiceError,
 )
 from tacit.client.letters import Letters
@@ -273,9 +273,9 @@ def answer_letter(
     answer = _ask(model, account, stored, values, history, now)
     if at is None:
         return answer
-    trial, forgetful = Account(account.secret, account.created, account.last_letter_epoch), Memory()
-    with stored.transaction() as held, forgetful.transaction() as copy:
-        vars(copy).update(vars(MemoryContent(**vars(held))) | {"tried": 0})
+    trial = Account(account.secret, account.created, account.last_letter_epoch)
+    with stored.transaction() as held:
+        forgetful = Memory(replace(held, tried=0))
     return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
 
 

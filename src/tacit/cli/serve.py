@@ -1,5 +1,7 @@
-"""`tacit init`: a folder that `tacit serve` starts from; `tacit serve`: the HTTP service, from such
-a folder, a model file or generated data; `tacit keys`: who may ask it.
+"""Commands of the service: `tacit init`, `tacit serve` and `tacit keys`.
+
+`tacit init` makes a folder that `tacit serve` starts from. `tacit serve` is the HTTP service, from
+such a folder, a model file or generated data. `tacit keys` says who may ask it.
 
 The keys are those of staff: the service makes the keys of people itself.
 """

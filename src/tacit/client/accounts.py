@@ -72,6 +72,7 @@ class FileAccount(Account):
         self.is_fresh = data == new
 
     def store_letter_epoch(self, epoch: int) -> None:
+        """Store the epoch of the last letter in the file, then here."""
         with report_write_errors(self._path):
             replace_file(self._path, _encode_account(self.secret, self.created, epoch))
         super().store_letter_epoch(epoch)

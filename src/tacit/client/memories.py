@@ -57,10 +57,14 @@ class MemoryContent:
 
 
 class Memory:
-    """A memory that lasts as long as the process: for tests, and for trying things out."""
+    """A memory that lasts as long as the process: for tests, and for trying things out.
 
-    def __init__(self) -> None:
-        self._content = MemoryContent()
+    Args:
+        content: Content to begin with; that of a new memory if left out.
+    """
+
+    def __init__(self, content: MemoryContent | None = None) -> None:
+        self._content = MemoryContent() if content is None else content
         self._lock = threading.Lock()
 
     @contextmanager

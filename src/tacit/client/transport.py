@@ -50,6 +50,10 @@ class ServiceError(TacitError):
         self.status = status
         super().__init__(sentence)
 
+    def details(self) -> dict[str, object]:
+        """Return the status."""
+        return {"status": self.status}
+
 
 class _RetryableError(Exception):  # never leaves this file
     """A failure that is worth another attempt.

@@ -76,9 +76,21 @@ class Clicks:
 def generate(
     *, vendors: int = 4, videos: int = 20, dimension: int = 2, lipschitz: float = 2.0, seed: int
 ) -> Clicks:
-    """`vendors` times `videos` videos, liked most at random points of the cube. The chance of a
-    click is LOW far from a video's point, and at it between half of the way to HIGH and all of it.
-    lipschitz: the larger, the narrower a video's audience."""
+    """Generate `vendors` times `videos` videos, liked most at random points of the cube.
+
+    The chance of a click is LOW far from a video's point, and at it between half of the way to HIGH
+    and all of it.
+
+    Args:
+        vendors: Number of vendors.
+        videos: Number of videos of each vendor.
+        dimension: Number of features of a context.
+        lipschitz: The larger, the narrower a video's audience.
+        seed: Seed of the points and chances.
+
+    Raises:
+        ConfigError: A number is not at least 1, or `lipschitz` is not above 0.
+    """
     if min(vendors, videos, dimension) < 1:
         raise ConfigError("Vendors, videos and features are each at least 1.")
     if not (math.isfinite(lipschitz) and lipschitz > 0):
@@ -95,8 +107,10 @@ def generate(
 
 
 def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
-    """(count, dimension) contexts in [0, 1]: uniform, or `groups` clusters, normal around random
-    points with a spread of 0.08, clipped to the cube; the g-th has a share in proportion to 1 / g.
+    """Draw (count, dimension) contexts in [0, 1], uniformly or in `groups` clusters.
+
+    Clusters are normal around random points with a spread of 0.08, clipped to the cube; the g-th
+    has a share in proportion to 1 / g.
     """
     if count < 0 or dimension < 1 or groups < 0:
         raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")

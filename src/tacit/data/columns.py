@@ -128,6 +128,7 @@ class RatingScale:
 
     @property
     def span(self) -> float:
+        """Difference of the most and the fewest stars."""
         return self.maximum - self.minimum
 
     @property
@@ -137,6 +138,7 @@ class RatingScale:
 
     @property
     def discrete(self) -> bool:
+        """Whether stars have steps."""
         return self.step > 0
 
     @property

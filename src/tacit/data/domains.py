@@ -36,8 +36,15 @@ Values = list[list[str]]
 
 
 def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[str, Values]:
-    """Column name to the values of every item of the catalogue, as texts. names: columns of
-    `item_metadata`; None: the known ones that there are. DataError if a named one is not there."""
+    """Return the values of every item of the catalogue, as texts, by the name of the column.
+
+    Args:
+        ratings: Ratings with public metadata.
+        names: Columns of `item_metadata`; None: the known ones that there are.
+
+    Raises:
+        DataError: A named column is not there.
+    """
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.public_metadata}
         names = [lowered[name] for name in KNOWN_FEATURES if name in lowered]

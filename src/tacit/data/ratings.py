@@ -187,10 +187,12 @@ class Ratings:
 
     @property
     def n_users(self) -> int:
+        """Number of people."""
         return len(self.user_ids)
 
     @property
     def n_items(self) -> int:
+        """Number of items."""
         return len(self.item_ids)
 
     @property

@@ -117,8 +117,10 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
 
 
 class _Rows:
-    """Columns of a file as stripped texts, by role; no cell but a voter's is empty. optional: roles
-    that may have no column."""
+    """Columns of a file as stripped texts, by role; no cell but a voter's is empty.
+
+    Roles in `optional` may have no column.
+    """
 
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
         asked = [name for role in needed for name in _HEADERS[role]]

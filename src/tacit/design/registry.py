@@ -75,8 +75,10 @@ def design_of(model: object) -> Design | None:
 
 
 def usefulness(model: object) -> str | None:
-    """Say whether a fitted model's lists are expected to beat popularity, and how many people are
-    missing, from public sizes or what was released. None for a baseline."""
+    """Say whether a fitted model's lists are expected to beat popularity; None for a baseline.
+
+    The sentence has how many people are missing, from public sizes or what was released.
+    """
     owner = design_of(model)
     if owner is None:
         return None

@@ -75,8 +75,15 @@ class Visits:
 
 
 def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -> Rows:
-    """Rows of the items with a place in `slots` ((items,), -1 for none): `ratings` altogether.
-    counts: whether likes are asked for."""
+    """Pack the rows of the items with a place in `slots`.
+
+    Args:
+        table: Everybody's ratings.
+        slots: (items,) place of each item, -1 for none.
+        width: Number of places.
+        ratings: Ratings of these items altogether.
+        counts: Whether likes are asked for.
+    """
     people = table.values.shape[0]
     longest = int(np.diff(table.values.indptr).max(initial=1))
     shift = longest.bit_length() + 1
@@ -216,8 +223,10 @@ def _words(by_word: Any, ratings: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _split(row: Any, words: Any, shift: Any, by_word: Any) -> Any:
-    """Cells of the first places to `words`, the others behind them; how many others there are.
-    by_word: cleared; room for the words meanwhile."""
+    """Put the cells of the first places into `words`, the others behind them; count the others.
+
+    by_word is cleared, and holds the words meanwhile.
+    """
     mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
     for t in range(len(row)):
         by_word[np.int64(np.uint64(row[t]) >> shift) // EIGHT] = 0

@@ -152,8 +152,7 @@ def _pairings(
     raters: NDArray[np.int64],
     counts: bool,
 ) -> Iterator[tuple[slice, Visits, Numbers]]:
-    """Lines of `here`, with their items' visits to the rows of `there`, and how many places they
-    meet.
+    """Yield lines of `here`, their items' visits to the rows of `there`, and how many places meet.
 
     Where both sides are the same items, an item meets those before it: all of an earlier block,
     its own block up to itself, none of a later one.

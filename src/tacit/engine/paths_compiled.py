@@ -206,11 +206,9 @@ def check_predictions(
         raise ConfigError(
             f"{items} items need similarities of {items} by {items}; got {similar.shape}."
         )
-    stored = (
-        np.array_equal(getattr(weights, name), getattr(deviations, name))
-        for name in ("indptr", "indices")
-    )
-    if weights.shape != deviations.shape or not all(stored):
+    same_people = np.array_equal(weights.indptr, deviations.indptr)
+    same_items = np.array_equal(weights.indices, deviations.indices)
+    if weights.shape != deviations.shape or not (same_people and same_items):
         raise ConfigError("Deviations and weights are stored for the same people and items.")
     if len(weights.data) and weights.data.min() < 0:
         raise ConfigError("A weight of a rating is 0 or more.")

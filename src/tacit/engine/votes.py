@@ -5,7 +5,8 @@ clients lie side by side in one 64-bit word per voter (bit c is client c's), so 
 the votes serves them all.
 
 Shapes throughout: votes (n,) uint16, the number of the object each voter voted for; alive (n,)
-uint64, one bit per client.
+uint64, one bit per client. A client alone takes a byte for each voter, `States`, and an eighth of
+the memory.
 
 Source   the p-REC paper, its two algorithms. Without credits (D = R = 0) a voter who voted against
          the client's answer counts no more. With them a voter has creditD = 2D and
@@ -28,6 +29,8 @@ CLIENTS = 64
 
 Votes = NDArray[np.uint16]
 Words = NDArray[np.uint64]
+States = NDArray[np.uint8]
+"""(n,) 1 for each voter who counts, where there is one client."""
 Counts = NDArray[np.int64]
 
 
@@ -72,12 +75,12 @@ class Credits:
 
     @property
     def start_both(self) -> int:
-        """creditD + creditR - 1 of a voter at the start."""
+        """Sum of creditD and creditR of a voter at the start, less 1."""
         return 2 * self.diversity + 2 * self.radius_allowed
 
     @property
     def start_radius(self) -> int:
-        """creditR - 1 of a voter at the start."""
+        """Value of creditR of a voter at the start, less 1."""
         return 2 * self.radius_allowed
 
 
@@ -93,8 +96,13 @@ def no_credits(voters: int, *, diversity: int, radius: int) -> Credits:
 
 
 def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
-    """Give place `client` (0 to 63) of the block to a client for whom `electorate` (n,) counts,
-    with full credits."""
+    """Give a place of the block to a client, with full credits.
+
+    Args:
+        credit: The block.
+        client: Place from 0 to 63.
+        electorate: (n,) which voters count for the client.
+    """
     _put(credit.alive, client, electorate)
     for planes, start in (
         (credit.both, credit.start_both),
@@ -111,19 +119,26 @@ def _put(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
     words |= bits.astype(np.uint64) << np.uint64(client)
 
 
-def check(votes: Votes, alive: Words) -> None:
-    """One vote of the known type for each voter."""
+def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -> None:
+    """Refuse votes or states of another type, or another number of them.
+
+    Args:
+        votes: (n,) numbers of objects.
+        alive: (n,) states of the voters.
+        is_one_client: whether those are bytes, and not words.
+    """
     if votes.dtype != np.uint16 or votes.ndim != 1:
         raise DataError(
             "votes are numbers of objects, one for each voter",
             found=(str(votes.dtype), votes.shape),
             expected="a row of uint16",
         )
-    if alive.dtype != np.uint64 or alive.shape != votes.shape:
+    state = np.dtype(np.uint8 if is_one_client else np.uint64)
+    if alive.dtype != state or alive.shape != votes.shape:
         raise DataError(
             "the state of the voters does not fit their votes",
             found=(str(alive.dtype), alive.shape),
-            expected=f"uint64 {votes.shape}",
+            expected=f"{state} {votes.shape}",
         )
 
 

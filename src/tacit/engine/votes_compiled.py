@@ -12,6 +12,8 @@ Counting   Each object has 64 counters of a byte, a cache line that a voter's wo
            the machine (three per 32 counters on AVX2); written as a loop it does not. Bit c of the
            word goes to counter c, as every processor that Numba runs on has it (all store the low
            byte first).
+One        client alone has a byte for each voter in place of a word, and four plain counters of
+           each object.
 Charging   Credits are planes of words, a binary digit each. One is taken from 64 of them by a
            borrow that runs through the planes, mostly not far; where it leaves the last one the
            voter is out.
@@ -31,6 +33,7 @@ from tacit.engine.votes import (
     CLIENTS,
     Counts,
     Credits,
+    States,
     Votes,
     Words,
     check,
@@ -66,6 +69,8 @@ add_bits: Any = _add_bits
 _CHUNK = 1024
 """Voters that all steps of a pass are done for before the next ones: what is held of them stays in
 the fastest memory. A multiple of 8, and at most 8 * 255."""
+_LONG_CHUNK = 64 * _CHUNK
+"""The same with one client, whose voters have a byte each: long, for a step takes little time."""
 _FEW = 16
 """Where fewer than one in so many counts for anybody, it pays to ask before adding."""
 _NOBODY = np.uint64(0)
@@ -269,6 +274,99 @@ def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
             _add_columns(planes[k, begin : begin + _CHUNK], words, 1 << k, small, total)
 
 
+@_compiled
+def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool) -> None:
+    """Stop counting the voters of a disliked object, or all but those of a liked one."""
+    if liked:
+        for i in range(len(last)):
+            alive[i] &= np.uint8(last[i] == chosen)
+    else:
+        for i in range(len(last)):
+            alive[i] &= np.uint8(last[i] != chosen)
+
+
+@_compiled
+def _count_one(votes: Any, alive: Any, counters: Any) -> None:
+    """Add each voter's 0 or 1 to the counter of its vote.
+
+    Four votes are read as one word, and go to four sets of counters (4, objects): so no addition
+    waits for the one before where two vote alike.
+    """
+    four_votes, four_states = votes.view(np.uint64), alive.view(np.uint32)
+    first, second, third, fourth = counters[0], counters[1], counters[2], counters[3]
+    vote, state = np.uint64(0xFFFF), np.uint64(0xFF)
+    for i in range(len(four_votes)):
+        chosen, living = four_votes[i], np.uint64(four_states[i])
+        first[chosen & vote] += np.uint32(living & state)
+        second[chosen >> np.uint64(16) & vote] += np.uint32(living >> np.uint64(8) & state)
+        third[chosen >> np.uint64(32) & vote] += np.uint32(living >> np.uint64(16) & state)
+        fourth[chosen >> np.uint64(48)] += np.uint32(living >> np.uint64(24))
+
+
+@_compiled
+def _keep_and_tally_one(
+    last: Any, chosen: Any, liked: bool, votes: Any, alive: Any, has_answer: bool, counters: Any
+) -> bool:
+    whole = len(votes) // 4 * 4
+    for begin in range(0, whole, _LONG_CHUNK):
+        end = min(begin + _LONG_CHUNK, whole)
+        if has_answer:
+            _keep_one(last[begin:end], alive[begin:end], chosen, liked)
+        if not _are_objects_known(votes[begin:end], counters.shape[1]):
+            return False
+        _count_one(votes[begin:end], alive[begin:end], counters)
+    if has_answer:
+        _keep_one(last[whole:], alive[whole:], chosen, liked)
+    for i in range(whole, len(votes)):
+        if votes[i] >= counters.shape[1]:
+            return False
+        counters[0, votes[i]] += np.uint32(alive[i])
+    return True
+
+
+def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
+    """(1, objects): how many of those who count for the only client vote for each object."""
+    return _tally_one(votes, 0, False, votes, alive, False, objects)
+
+
+def keep_and_tally_one(
+    last: Votes, chosen: int, liked: bool, votes: Votes, alive: States, objects: int
+) -> Counts:
+    """Count without credits for one client: who voted against its answer counts no more.
+
+    Args:
+        last: Votes of the last round.
+        chosen: The object that the client was given.
+        liked: Whether it liked it.
+        votes: Votes of this round.
+        alive: (n,) 1 for each voter who counts; changed in place.
+        objects: Number of objects of this round.
+
+    Returns:
+        (1, objects) counts, as `tally_one` gives them.
+    """
+    check(last, alive, is_one_client=True)
+    return _tally_one(last, chosen, liked, votes, alive, True, objects)
+
+
+def _tally_one(
+    last: Votes,
+    chosen: int,
+    liked: bool,
+    votes: Votes,
+    alive: States,
+    has_answer: bool,
+    objects: int,
+) -> Counts:
+    check(votes, alive, is_one_client=True)
+    counters = np.zeros((4, objects), np.uint32)
+    before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
+    answer = np.uint16(chosen), liked
+    if not _keep_and_tally_one(before, *answer, now, alive, has_answer, counters):
+        raise unknown_object_error(objects)
+    return np.asarray(counters.sum(axis=0, dtype=np.int64)[None])
+
+
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
     """(64, objects): for each client, how many of those who count for them vote for each object."""
     everything = np.full(objects, ~_NOBODY)
@@ -308,9 +406,10 @@ def total_credit(credit: Credits) -> Counts:
 def charge_and_tally(
     last: Votes, diverse: Words, radius: Words, votes: Votes, credit: Credits, objects: int
 ) -> tuple[Counts, Counts]:
-    """Take one creditD from the last round's voters of the objects in `diverse` and one creditR
-    from those in `radius`; who has run out counts no more. Then `tally` with this round's votes,
-    and `total_credit`.
+    """Charge the last round's voters, then `tally` this round's votes, and `total_credit`.
+
+    Voters of the objects in `diverse` lose one creditD, those of the objects in `radius` one
+    creditR; who has run out counts no more.
 
     diverse, radius: (objects of the last round,), a bit per client. After a like of j `diverse` has
     all objects but j, after a dislike `radius` has j alone. No object costs both at once.
@@ -329,8 +428,10 @@ def charge_and_tally(
 
 
 def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:
-    """Small counters (objects * 64,) that begin with a cache line, what the fullest of an object
-    can hold (objects,), and wide counters (objects, 64)."""
+    """Make small counters, what the fullest of an object can hold, and wide counters.
+
+    Their shapes are (objects * 64,), which begins with a cache line, (objects,) and (objects, 64).
+    """
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
     begin = -room.ctypes.data % CLIENTS
     small = room[begin : begin + objects * CLIENTS]

@@ -6,7 +6,7 @@ Its card settings are the model's, too: their fields are the constructor's param
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,8 @@ def table_of_lists(rows: Sequence[ListRow]) -> Table:
 
 def _model_settings(design: Design, settings: Any) -> dict[str, Any]:
     """Pick the options that are the model's own."""
-    return {name: getattr(settings, name) for name in options_of(design.card_settings)}
+    chosen = asdict(settings)
+    return {name: chosen[name] for name in options_of(design.card_settings)}
 
 
 def _command(

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks.any_model import from_lists
 from tacit.auditing.attacks.any_model.adapters import adapt
-from tacit.auditing.attacks.any_model.game import membership
+from tacit.auditing.attacks.any_model.attributes import auc_of_lists
+from tacit.auditing.attacks.any_model.membership import attack_membership
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import ComparisonEntry
@@ -208,7 +208,7 @@ def _judge(entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int
 
 def _attack(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
     """Attack membership by lists; each metric is a mean with the ends of its interval."""
-    rows = membership(adapt(lambda: _make_recommender(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
+    rows = attack_membership(adapt(lambda: _make_recommender(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
@@ -225,7 +225,7 @@ def _attribute_auc(
     if len(values) != 2:
         return {}
     labels = (column[known].astype(str) == values[0]).astype(np.int64)
-    auc = from_lists(shown[known], labels, seed=seed)
+    auc = auc_of_lists(shown[known], labels, seed=seed)
     return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 

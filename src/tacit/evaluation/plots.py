@@ -68,12 +68,13 @@ def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = Tr
 def steps(
     lines: Sequence[Line], *, x_title: str, y_title: str, transitions: Sequence[float]
 ) -> str:
-    """Lines that stay at a value until the next x, over a logarithmic x; y may be 0.
+    """Draw lines that stay at a value until the next x, over a logarithmic x; y may be 0.
 
     Args:
-        lines: means by x, above 0; a mean of None leaves a gap.
-        x_title, y_title: of the axes.
-        transitions: x of upright lines, where a curve steps.
+        lines: Means by x, above 0; a mean of None leaves a gap.
+        x_title: Title of the x axis.
+        y_title: Title of the y axis.
+        transitions: Places x of upright lines, where a curve steps.
     """
     rows = []
     highest = []

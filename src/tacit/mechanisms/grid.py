@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,12 +53,12 @@ class Grid:
         if max(abs(self.lower), abs(self.upper)) > 2 * MOST_STEPS:  # as floats, integers are exact
             raise ConfigError("The bounds are at most 2**53 from zero: take a larger unit.")
 
-    @property
+    @cached_property
     def first_step(self) -> int:
         """The lower bound in steps."""
         return int(Fraction(self.lower) / Fraction(self.resolution))
 
-    @property
+    @cached_property
     def last_step(self) -> int:
         """The upper bound in steps."""
         return int(Fraction(self.upper) / Fraction(self.resolution))

@@ -127,10 +127,16 @@ class Selection:
 
         epsilon is finite. The weights are as sensitive as the scores.
         """
-        # The sum over all candidates stays at or below 2**62.
+        return self.weight_table[self.grid.last_step - self.grid.to_steps(scores)]
+
+    @cached_property
+    def weight_table(self) -> NDArray[np.int64]:
+        """Weights by how many steps a score lies below the upper bound; made once, and public.
+
+        Their sum over all candidates stays at or below 2**62.
+        """
         bits = 62 - (self.candidates - 1).bit_length()
-        table = falling_weights(self.rate, self.grid.last_step - self.grid.first_step, bits)
-        return table[self.grid.last_step - self.grid.to_steps(scores)]
+        return falling_weights(self.rate, self.grid.last_step - self.grid.first_step, bits)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Return each candidate's chance, as near as floats come; as sensitive as the scores."""

@@ -20,7 +20,7 @@ from tacit.privacy.measurements import Measurement
 from tacit.views import table
 
 Unit = Literal["user", "rating", "attribute value", "vote history", "reward", "visit"]
-Change = Literal["add or remove", "replace"]
+Change = Literal["add or remove", "replace", "learn or not learn"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class CatalogueChoices:
 
     @property
     def has_dense_features(self) -> bool:
+        """Whether items have features that are no named columns."""
         return bool(self.text) or self.vectors is not None
 
 

@@ -59,7 +59,7 @@ def compose_noises(noises: Sequence[float]) -> Event:
 
 
 def combined_noise(noises: Sequence[float]) -> float:
-    """sigma = (sum of noise^-2)^(-1/2): the multiplier of all sums together; 0 without noise."""
+    """Return the multiplier of all sums together, (sum of noise^-2)^(-1/2); 0 without noise."""
     if not all(noises):
         return 0.0
     return 1 / math.sqrt(math.fsum(noise**-2 for noise in noises))

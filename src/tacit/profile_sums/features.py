@@ -45,6 +45,7 @@ class FeatureTables:
 
     @property
     def width(self) -> int:
+        """Number of features."""
         return int(self.context.shape[1])
 
 

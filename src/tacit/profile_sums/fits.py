@@ -73,7 +73,7 @@ class Fit:
 
     @property
     def steps(self) -> int:
-        """rho in millionths, rounded up: what a ledger charges."""
+        """Rho in millionths, rounded up: what a ledger charges."""
         return math.ceil(self.rho * MICRO_RHO)
 
 

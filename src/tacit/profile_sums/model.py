@@ -110,13 +110,15 @@ class PrivateLists(base.ItemRecommender):
         Earlier fits of this object, and of equal ratings in this process, are on the card.
 
         Args:
-            ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
+            ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
+                data frame is read as `tacit.ratings_from` reads it.
             y: Not used, as scikit-learn has it.
 
         Raises:
             DataError: the ratings or the catalogue cannot be used.
             ConfigError: the parameters do not fit them.
         """
+        ratings = inputs.as_ratings_source(ratings)
         own = self.fitted_.fits if hasattr(self, "fitted_") else ()
         return self.fit_part(ratings, ratings, own)
 

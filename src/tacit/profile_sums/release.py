@@ -134,6 +134,7 @@ class ReleasedLists:
 
     @property
     def mode(self) -> ReleasedMode:
+        """Mode of the release: popularity, taste or top-items."""
         if self.personal is None:
             return "popularity"
         return "taste" if isinstance(self.personal, TasteModel) else "top-items"

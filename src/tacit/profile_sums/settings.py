@@ -93,6 +93,7 @@ class Settings:
 
     @property
     def is_private(self) -> bool:
+        """Whether epsilon is finite."""
         return math.isfinite(self.epsilon)
 
 

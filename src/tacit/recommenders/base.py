@@ -76,6 +76,7 @@ class Recommendations(Tabular):
 
     @property
     def item_ids(self) -> list[Any]:
+        """Ids of the listed items, best first."""
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:

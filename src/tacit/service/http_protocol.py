@@ -41,6 +41,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     _refusal = _UNREADABLE
 
     def connection_made(self, transport: Any) -> None:
+        """Start the deadline; close what is beyond the bounds on connections."""
         super().connection_made(transport)
         self._start_deadline()
         most = MOST_CONNECTIONS if self.config.proxy_headers else MOST_CONNECTIONS_OF_NETWORK
@@ -48,10 +49,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the deadline."""
         self._cancel_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """Read bytes, and refuse a head that is too large."""
         self._start_deadline()  # also where no request starts: then the connection ends
         self._head_bytes += len(data)
         super().data_received(data)
@@ -61,6 +64,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.send_400_response("")
 
     def on_message_begin(self) -> None:
+        """Start the deadline of a head."""
         self._start_deadline()
         self._is_in_head = True
         super().on_message_begin()
@@ -81,6 +85,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
+        """Stop the deadline of a request that is complete."""
         super().on_message_complete()
         self._cancel_deadline()
 

@@ -142,8 +142,10 @@ class KeyRing:
         return self.digest(f"person {self._tenant}", name.encode()).hex()
 
     def _read_changed_file(self) -> None:
-        """Read the keys' file if it changed. While it cannot be read no key of it is accepted, so
-        that a revoked key stays revoked."""
+        """Read the keys' file if it changed.
+
+        While it cannot be read no key of it is accepted, so that a revoked key stays revoked.
+        """
         try:
             file = self._path.stat()
         except FileNotFoundError:

@@ -217,8 +217,10 @@ def find_operation(operations: Iterable[Operation], scope: MutableMapping[str, A
 
 
 def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
-    """The parameters of the query. An unknown one is refused, since its sender would take it for
-    something that had an effect."""
+    """Read the parameters of the query.
+
+    An unknown one is refused, since its sender would take it for something that had an effect.
+    """
     if not text:
         return {}
     pairs = QueryParams(text).multi_items()

@@ -210,8 +210,10 @@ def _limit_malloc() -> None:
 
 
 def exit_soon() -> None:
-    """End the process after a moment, even if a thread hangs on the store: the interpreter would
-    wait for it."""
+    """End the process after a moment.
+
+    It ends even if a thread hangs on the store, for which the interpreter would wait.
+    """
     timer = threading.Timer(THREAD_GRACE_SECONDS, os._exit, (0,))
     timer.daemon = True
     timer.start()
@@ -297,8 +299,10 @@ def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -
 
 @contextmanager
 def _note_stop_signals() -> Iterator[IsStopped]:
-    """Note SIGTERM and SIGINT instead of raising an error: the server stops, and nothing else
-    happens. A signal that comes before there is a server is noted too.
+    """Note SIGTERM and SIGINT instead of raising an error.
+
+    The server stops, and nothing else happens. A signal that comes before there is a server is
+    noted too.
 
     Yields:
         Whether such a signal came.

@@ -1,5 +1,7 @@
-"""The packages that the service needs. They are looked for when this is imported, before any other
-file of the service, so that a missing one is a sentence and no ImportError.
+"""The packages that the service needs.
+
+They are looked for when this is imported, before any other file of the service, so that a missing
+one is a sentence and no ImportError.
 """
 
 from importlib.util import find_spec

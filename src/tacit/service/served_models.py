@@ -78,6 +78,7 @@ class ServedModel(ServedThing):
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
+        """Read a model of the settings."""
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
         path = section.file_path("file")
@@ -95,9 +96,11 @@ class ServedModel(ServedThing):
         return served
 
     def guarantees(self) -> tuple[Guarantee, ...]:
+        """Return the cards of the model."""
         return tuple(self.model.guarantees())
 
     def describe_releases(self) -> str:
+        """Say what keeps what the model learned, once a person has gone."""
         return (
             f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
             "ratings that its makers had; what you rated here never went into it"

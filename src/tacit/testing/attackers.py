@@ -46,4 +46,4 @@ def _releases(seed: int) -> tuple[Releases, np.ndarray[Any, Any]]:
     labels = np.arange(100) % 2
     shown = (np.random.default_rng(seed).random((100, 30)) < 0.4) * 3.0
     shown[:, 0] = 1 + 3.0 * labels
-    return Releases.of(sparse.csr_array(shown)), labels
+    return Releases.from_ratings(sparse.csr_array(shown)), labels

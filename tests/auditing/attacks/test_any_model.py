@@ -6,16 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from planted_models import NextItem, NoisyCounts
 from threadpoolctl import threadpool_limits
 
 import tacit
-from tacit.auditing.attacks.any_model import from_lists
 from tacit.auditing.attacks.any_model.adapters import adapt
-from tacit.auditing.attacks.any_model.canaries import drawn, joined
-from tacit.auditing.attacks.any_model.game import found_at, ratios
+from tacit.auditing.attacks.any_model.attributes import auc_of_lists
+from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
+from tacit.auditing.attacks.any_model.findings import share_found
+from tacit.auditing.attacks.any_model.membership import likelihood_ratios
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
+from tests.support.planted_models import NextItem, NoisyCounts
 
 SMALL = {"targets": 40, "shadows": 6, "victims": 4, "length": 20}
 
@@ -50,7 +51,7 @@ def test_each_kind_of_recommender_answers(model, ratings):
     """Objects, classes and functions that make one give lists without what the account has."""
     answers = adapt(model).fit(ratings)
     own = ratings.history(ratings.user_ids[0])
-    listed = answers.ranked(own, 10)
+    listed = answers.rank(own, 10)
     assert len(listed) == 10
     assert not set(ratings.item_ids[listed].tolist()) & set(own)
     assert answers.scores(own).shape == (ratings.n_items,)
@@ -63,7 +64,7 @@ def test_the_real_implicit_answers(ratings):
         model = als.AlternatingLeastSquares(factors=8, num_threads=1, random_state=0)
         answers = adapt(model).fit(ratings)
     own = ratings.history(ratings.user_ids[0])
-    assert len(answers.ranked(own, 10)) == 10
+    assert len(answers.rank(own, 10)) == 10
     assert np.isfinite(answers.scores(own)).any()
     assert answers.factors.shape == (ratings.n_items, 8)
 
@@ -136,11 +137,11 @@ def test_a_recommender_that_keeps_its_word_passes():
 
 def test_canaries_are_new_people_of_known_items(ratings):
     """Single items differ, and no group holds one of them."""
-    kinds = drawn(ratings, 20, seed=0)
+    kinds = draw_canaries(ratings, 20, seed=0)
     singles, groups = kinds["one-run-single-items"], kinds["one-run-groups"]
     assert len({int(each[0]) for each in singles}) == len(singles) == 20
     assert not {int(each[0]) for each in singles} & set(np.concatenate(groups).tolist())
-    more = joined(ratings, [*singles, *groups])
+    more = join_canaries(ratings, [*singles, *groups])
     assert more.n_users == ratings.n_users + 40
     assert more.n_items == ratings.n_items
     assert len(more) == len(ratings) + 20 * 5
@@ -152,17 +153,17 @@ def test_likelihood_ratios_tell_shifted_people_apart():
     level = generator.normal(0, 10, 200)
     inside = generator.random((24, 200)) < 0.5
     seen = level + inside + generator.normal(0, 0.3, (24, 200))
-    scores = ratios(seen[:16], inside[:16], seen[16:])
-    assert found_at(inside[16:], scores, 0.01) > 0.8
-    assert found_at(inside[16:], seen[16:], 0.01) < 0.2
+    scores = likelihood_ratios(seen[:16], inside[:16], seen[16:])
+    assert share_found(inside[16:], scores, 0.01) > 0.8
+    assert share_found(inside[16:], seen[16:], 0.01) < 0.2
 
 
 def test_found_at_allows_the_share_of_false_alarms():
     """With 1,000 people out, one of them may score higher at 0.1 %."""
     labels = np.r_[np.zeros(1000), np.ones(10)].astype(bool)
     scores = np.r_[np.arange(1000.0), np.full(10, 998.5)]
-    assert found_at(labels, scores, 0.001) == 1.0
-    assert found_at(labels, scores, 0.0) == 0.0
+    assert share_found(labels, scores, 0.001) == 1.0
+    assert share_found(labels, scores, 0.0) == 0.0
 
 
 def test_lately_rated_items_are_read_off_changing_lists(ratings):
@@ -208,11 +209,11 @@ def test_lists_that_depend_on_a_group_are_read():
     rng = np.random.default_rng(3)
     alike = rng.permuted(np.tile(np.arange(40), (120, 1)), axis=1)[:, :5]
     apart = np.where(labels[:, None] == 1, alike, alike + 40)
-    assert from_lists(apart, labels, seed=0) == 1.0
-    assert 0.35 < from_lists(alike, labels, seed=0) < 0.65
+    assert auc_of_lists(apart, labels, seed=0) == 1.0
+    assert 0.35 < auc_of_lists(alike, labels, seed=0) < 0.65
 
 
 def test_few_people_of_a_group_are_not_attacked():
     """Nineteen of a kind are too few to learn from."""
     labels = (np.arange(100) < 19).astype(int)
-    assert from_lists(np.zeros((100, 3), dtype=int), labels, seed=0) is None
+    assert auc_of_lists(np.zeros((100, 3), dtype=int), labels, seed=0) is None

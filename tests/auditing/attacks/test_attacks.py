@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.auditing.attacks import Releases, attackers, auc, permuted
+from tacit.auditing.attacks import Releases, attackers, auc, permute_labels
 from tacit.errors import DataError, NotFittedError
 from tacit.evaluation import auc_interval
 
@@ -18,11 +18,11 @@ class OfRatings:
         self.attacker = attackers()[name]()
 
     def fit(self, ratings, labels):
-        self.attacker.fit(Releases.of(ratings), labels)
+        self.attacker.fit(Releases.from_ratings(ratings), labels)
         return self
 
     def score(self, ratings):
-        return self.attacker.score(Releases.of(ratings))
+        return self.attacker.score(Releases.from_ratings(ratings))
 
 
 @pytest.fixture(params=sorted(attackers()))
@@ -54,7 +54,7 @@ def test_permuted_labels_are_a_coin_flip(make, stars):
     The seed is fixed, so this passes or fails for good; over seeds about 1 in 1,000 fails.
     """
     ratings, labels = stars
-    assert auc_interval(areas(make, ratings, permuted(labels, 3)), 0.999).holds(0.5)
+    assert auc_interval(areas(make, ratings, permute_labels(labels, 3)), 0.999).holds(0.5)
 
 
 def test_same_data_same_scores(make, stars):

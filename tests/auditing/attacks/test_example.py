@@ -28,6 +28,6 @@ def test_the_example_attacker_joins_the_full_panel(monkeypatch):
     shown = np.zeros((40, 10))
     shown[:, :3] = 1
     shown[labels == 1, 3:6] = 1
-    seen = Releases.of(sparse.csr_array(shown))
+    seen = Releases.from_ratings(sparse.csr_array(shown))
     scores = Panel([name]).fit(seen, labels).scores(seen)[name]
     assert scores[labels == 1].min() > scores[labels == 0].max()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.auditing.attacks import Public, Releases
+from tacit.auditing.attacks import PublicKnowledge, Releases
 from tacit.auditing.attacks.features import space_of
 
 STARS = np.array([[5.0, 1.0, 0.0, 2.0], [0.0, 4.0, 3.0, 0.0], [2.0, 0.0, 5.0, 4.0]])
@@ -21,7 +21,7 @@ ERRORS = np.where(SHOWN, STARS - ITEM_MEANS, 0.0)
 """Stars less the item's mean."""
 TABLE = np.array([0, 1, 0])
 """The public table that made each person's release."""
-PUBLIC = Public(
+PUBLIC = PublicKnowledge(
     popularity=np.array([7.0, 20.0, 1.0, 3.0]),
     offsets=np.array([[0.5, -0.25, 0.125, 1.0], [-1.0, 2.0, 0.75, 0.25]]),
     log_keep=np.array([[0.1, 0.3, -0.2, 0.7], [0.6, -0.4, 0.9, -0.1]]),

@@ -15,15 +15,15 @@ from tacit.auditing.attacks import (
     QUICK,
     STACKS,
     Panel,
-    Public,
+    PublicKnowledge,
     Releases,
     attackers,
     auc,
     panel_names,
-    permuted,
+    permute_labels,
     readers_of_epochs,
     simultaneous,
-    stacked,
+    stack_releases,
 )
 from tacit.auditing.attacks.features import positions, space_of
 from tacit.errors import ConfigError, DataError
@@ -49,8 +49,8 @@ def out_of_fold(names, ratings, labels, learned=None, folds=2):
     scores = {name: np.zeros(len(labels)) for name in names}
     for fold in range(folds):
         inside = fold_of == fold
-        panel = Panel(names).fit(Releases.of(ratings[~inside]), told[~inside])
-        for name, each in panel.scores(Releases.of(ratings[inside])).items():
+        panel = Panel(names).fit(Releases.from_ratings(ratings[~inside]), told[~inside])
+        for name, each in panel.scores(Releases.from_ratings(ratings[inside])).items():
             scores[name][inside] = each
     return scores, fold_of
 
@@ -71,7 +71,7 @@ def test_a_second_order_leak_is_found(leak):
     _, labels, scores, fold_of = leak
     bound = simultaneous(labels, scores, fold_of)
     assert bound.lower > 0.1
-    assert bound.worst not in ATTACKS
+    assert bound.worst_attacker not in ATTACKS
     for name in ("naive-bayes", "svm"):
         assert abs(bound.areas[name] - 0.5) < 0.06
 
@@ -82,7 +82,7 @@ def test_permuted_labels_hold_nothing(leak):
     It misses in 1 of 20 runs; the seed is fixed, so this passes or fails for good.
     """
     ratings, labels, _, _ = leak
-    dealt = permuted(labels, 1)
+    dealt = permute_labels(labels, 1)
     names = tuple(name for name in QUICK if name not in ("svm", "logistic-regression"))
     bound = simultaneous(dealt, *out_of_fold(names, ratings, dealt))
     assert bound.lower == 0
@@ -140,7 +140,7 @@ def test_packages_add_attackers(monkeypatch, stars):
     """An entry point's attacker joins the full panel and can be asked for by name."""
     registered(monkeypatch, "counts-items")
     assert panel_names("full")[-1] == "counts-items"
-    seen = Releases.of(stars[0])
+    seen = Releases.from_ratings(stars[0])
     scores = Panel(["counts-items"]).fit(seen, stars[1]).scores(seen)
     assert scores["counts-items"].sum() == stars[0].nnz
 
@@ -160,7 +160,7 @@ def test_an_unknown_name_is_refused():
 
 def test_a_stack_is_the_mean_of_ranks(stars):
     """Members are fitted although only the stack is asked for; ranks lie between 0 and 1."""
-    seen = Releases.of(stars[0])
+    seen = Releases.from_ratings(stars[0])
     scores = Panel(["stack-lite"]).fit(seen, stars[1]).scores(seen)
     assert list(scores) == ["stack-lite"]
     assert 0 < scores["stack-lite"].min() <= scores["stack-lite"].max() <= 1
@@ -177,7 +177,7 @@ def with_epochs(ratings, labels, informative):
     epochs = sparse.csr_array(
         (np.where(early, 1.0, 2.0), ratings.indices, ratings.indptr), shape=ratings.shape
     )
-    return Releases.of(ratings, epochs=epochs)
+    return Releases.from_ratings(ratings, epochs=epochs)
 
 
 def test_the_order_of_items_is_read():
@@ -192,10 +192,12 @@ def test_the_order_of_items_is_read():
     assert "svm" not in readers_of_epochs(QUICK)
     areas = []
     for view in (seen, seen.union()):
-        train = Releases.of(
+        train = Releases.from_ratings(
             ratings[:400], epochs=None if view.epochs is None else view.epochs[:400]
         )
-        test = Releases.of(ratings[400:], epochs=None if view.epochs is None else view.epochs[400:])
+        test = Releases.from_ratings(
+            ratings[400:], epochs=None if view.epochs is None else view.epochs[400:]
+        )
         score = Panel(["logistic-svd"]).fit(train, labels[:400]).scores(test)["logistic-svd"]
         areas.append(auc(labels[400:], score))
     assert areas[0] > 0.9
@@ -206,27 +208,30 @@ def test_positions_average_ties():
     """Three items of epoch 4 and one of 9: the tied ones share the middle of the first three."""
     ratings = sparse.csr_array(np.ones((1, 4)))
     epochs = sparse.csr_array(np.array([[4.0, 9.0, 4.0, 4.0]]))
-    seen = Releases.of(ratings, epochs=epochs)
+    seen = Releases.from_ratings(ratings, epochs=epochs)
     assert positions(seen) == pytest.approx([-0.125, 0.375, -0.125, -0.125])
 
 
 def test_features_are_made_once(stars):
     """Attackers trained on the same people share one space."""
-    seen = Releases.of(stars[0])
+    seen = Releases.from_ratings(stars[0])
     assert space_of(seen) is space_of(seen)
     assert space_of(seen).blocks(seen) is space_of(seen).blocks(seen)
-    assert space_of(Releases.of(stars[0])) is not space_of(seen)
+    assert space_of(Releases.from_ratings(stars[0])) is not space_of(seen)
 
 
 def test_stacked_releases(stars):
     """Releases stack if they share what is public, and if all or none carry epochs."""
-    public = Public.nothing(stars[0].shape[1])
-    parts = [Releases.of(stars[0][:5], public), Releases.of(stars[0][5:9], public)]
-    assert stacked(parts).ratings.shape[0] == len(stacked(parts).table) == 9
+    public = PublicKnowledge.of_unknown_items(stars[0].shape[1])
+    parts = [
+        Releases.from_ratings(stars[0][:5], public),
+        Releases.from_ratings(stars[0][5:9], public),
+    ]
+    assert stack_releases(parts).ratings.shape[0] == len(stack_releases(parts).table) == 9
     with pytest.raises(DataError, match="different public"):
-        stacked([parts[0], Releases.of(stars[0][5:9])])
+        stack_releases([parts[0], Releases.from_ratings(stars[0][5:9])])
     with pytest.raises(DataError, match="epoch labels"):
-        stacked([parts[0], Releases.of(stars[0][:5], public, epochs=stars[0][:5])])
+        stack_releases([parts[0], Releases.from_ratings(stars[0][:5], public, epochs=stars[0][:5])])
 
 
 def test_bound_covers_the_worst_of_many():

@@ -8,8 +8,8 @@ import pytest
 
 from tacit.designs.pdap import guarantees as cards
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
-from tacit.privacy import Basis, Trust
+from tacit.designs.pdap.local_learner import Context, ContextSetting
+from tacit.privacy import Adjacency, Basis, Trust
 from tacit.randomness import secure
 
 
@@ -42,9 +42,15 @@ def test_person_costs_her_visits():
     assert "N times" in cards.joint(setting()).lifetime
 
 
-def test_horizon_is_stated():
-    """What happens after T arrivals is on the card."""
-    assert "every 200000 arrivals new sums begin" in cards.joint(setting()).lifetime
+def test_unit_of_the_proof_is_on_the_card():
+    """Learned or not learned; arrivals are public; a restored backup is an assumption."""
+    card = cards.joint(setting())
+    assert card.adjacency == Adjacency("visit", "learn or not learn")
+    assert "learned or not learned" in card.sentence
+    assert any("arrivals are public" in line for line in card.assumptions)
+    assert any("restored backup" in line for line in card.assumptions)
+    assert any("that a visit took place" in line for line in card.not_covered)
+    assert "one release" in card.lifetime
 
 
 def test_local_card_needs_no_trust():

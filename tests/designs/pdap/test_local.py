@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit.devices import TableDevice
-from tacit.designs.pdap.local import (
+from tacit.designs.pdap.local_learner import (
     PRIOR_VISITS,
     Context,
     ContextSetting,
@@ -214,12 +214,12 @@ def test_a_device_stops_at_its_limit(monkeypatch):
         choice = device.select(HERE)
         device.update(choice, 1.0)
     assert len(reports) == 3
-    assert device.spent <= 3.0
+    assert device.spent_epsilon <= 3.0
     late = [device.select(HERE) for _ in range(400)]
     assert {choice.chance for choice in late} == {0.25}
     assert {choice.phase for choice in late} == {"train"}
     assert {choice.arm for choice in late} == {0, 1, 2, 3}
-    assert device.spent <= 3.0
+    assert device.spent_epsilon <= 3.0
 
 
 def test_a_visit_is_reported_once():

@@ -20,7 +20,7 @@ from tacit.designs.pdap.messages import (
     Offer,
     Refusal,
     Reward,
-    answered,
+    decode_answer,
 )
 
 REQUEST = bytes(range(16))
@@ -101,10 +101,10 @@ def test_cut_or_longer_is_refused(message, count):
 
 def test_an_answer_is_an_offer_or_a_refusal():
     """Answers are told apart by their kind."""
-    assert answered(OFFER.encode()) == OFFER
-    assert answered(REFUSAL.encode()) == REFUSAL
+    assert decode_answer(OFFER.encode()) == OFFER
+    assert decode_answer(REFUSAL.encode()) == REFUSAL
     with pytest.raises(MessageError):
-        answered(REWARD.encode())
+        decode_answer(REWARD.encode())
 
 
 def test_the_largest_message_is_bounded():
@@ -130,7 +130,7 @@ def test_the_largest_message_is_bounded():
         lambda: Offer(REQUEST, "\ud800"),
         lambda: Reward(REQUEST, 1.5),
         lambda: Reward(REQUEST, MOST_REWARD + 1),
-        lambda: Reward.of(REQUEST, float("nan")),
+        lambda: Reward.from_number(REQUEST, float("nan")),
         lambda: Refusal(REQUEST, "because"),
     ],
 )
@@ -142,8 +142,8 @@ def test_what_does_not_hold_together_is_refused(make):
 
 def test_a_huge_reward_is_cut():
     """A finite reward always fits a message."""
-    assert Reward.of(REQUEST, 1e300).reward == MOST_REWARD
-    assert Reward.of(REQUEST, 0.25).reward == 250_000
+    assert Reward.from_number(REQUEST, 1e300).reward == MOST_REWARD
+    assert Reward.from_number(REQUEST, 0.25).reward == 250_000
 
 
 def test_a_forward_says_the_middle_of_its_slices():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.pdap.model import PDap
-from tacit.errors import ConfigError, DataError, NotFittedError
+from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 
 
 def bandit_of(arms):
@@ -37,6 +37,33 @@ def test_partial_fit_goes_on_and_fit_starts_anew():
     assert bandit.policy.arrivals == 150
     bandit.fit(*logged(10))
     assert bandit.policy.arrivals == 10
+
+
+def test_visits_are_answered_once():
+    """What was chosen here is learned with `learn`, where an answer came; a second is refused."""
+    bandit = bandit_of(["left", "right"]).fit()
+    visits = bandit.choose([[0.1, 0.5], [0.9, 0.5]])
+    assert set(visits.arms) <= {"left", "right"}
+    bandit.learn(visits, [np.nan, 1.0])
+    with pytest.raises(PrivacyError, match="twice"):
+        bandit.learn(visits, [np.nan, 1.0])
+    bandit.learn(visits, [0.0, np.nan])
+    for wrong in ([1.0], [2.0, 1.0]):
+        with pytest.raises(DataError):
+            bandit.learn(visits, wrong)
+
+
+def test_a_bandit_learns_from_its_own_visits():
+    """Each half of the cube gets its arm, most of the time."""
+    bandit = bandit_of(["left", "right"]).fit()
+    generator = np.random.default_rng(1)
+    for _ in range(40):
+        contexts = generator.random((100, 2))
+        visits = bandit.choose(contexts)
+        liked = (contexts[:, 0] < 0.5) == (np.array(visits.arms) == "left")
+        bandit.learn(visits, liked.astype(float))
+    arms = np.array(bandit.predict(contexts))
+    assert np.mean((contexts[:, 0] < 0.5) == (arms == "left")) > 0.8
 
 
 def test_arms_come_and_go():

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from pdap_liars import Lying
 
 from tacit import randomness
 from tacit.data.clicks import generate
@@ -17,6 +16,7 @@ from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
+from tests.support.pdap_lying import Lying
 
 VENDORS, VIDEOS, VISITS = 4, 3, 1500
 NAMES = [f"vendor {number}" for number in range(VENDORS)]

@@ -94,7 +94,8 @@ def test_corollary_2_is_above_the_sum_over_a_full_tree(visits):
         near = theory.near_optimal_regret(10, gap, 3, 2, 1, level)
         draws = theory.draw_regret(2.0**-level, 0.1, 3, 10 * 8**level)
         total += 4**level * (3 * own + 2 * neighbour + near + draws)
-    found = theory.uniform_regret(
-        *(visits, s.first_split, s.p, 2, 1, 2), K=3, M=3, L=1, epsilon=0.1, Gamma=50
+    world = theory.UniformWorld(
+        T=visits, A=s.first_split, p=s.p, m=2, al=1, d=2, K=3, M=3, L=1, epsilon=0.1, Gamma=50
     )
+    found = theory.uniform_regret(world)
     assert total <= found

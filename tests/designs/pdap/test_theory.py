@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -209,7 +210,7 @@ def test_lemma_6_by_hand():
     assert theory.near_optimal_regret(10, 8, 3, 2, 1, 2) == 80 * 16
 
 
-CUBE = (160, 10, 3, 2, 1, 1)
+CUBE = theory.UniformWorld(T=160, A=10, p=3, m=2, al=1, d=1, K=3, M=3, L=0.5, epsilon=0.5, Gamma=8)
 """T, A, p, m, alpha, d: (T / A)^(1 / (d + p)) m is 4."""
 LOG = 5.075174
 """ln 160"""
@@ -225,7 +226,7 @@ def test_corollary_2_by_hand():
         + 6 * (1.098612 + LOG)
         + 3.289868 * 2 * 20.085537 * LOG
     )
-    found = theory.uniform_regret_as_printed(*CUBE, K=3, M=3, L=0.5, epsilon=0.5, Gamma=8)
+    found = theory.uniform_regret_as_printed(CUBE)
     assert found == pytest.approx(expected, rel=1e-6)
 
 
@@ -237,20 +238,21 @@ def test_corollary_2_corrected_by_hand():
         + 16 / 0.75 * 2 * 8 / 4
         + 4 / 0.5 * 3.289868 * (3 + 2 * 3)
     )
-    found = theory.uniform_regret(*CUBE, K=3, M=3, L=0.5, epsilon=0.5, Gamma=8)
+    found = theory.uniform_regret(CUBE)
     assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_theorem_6_by_hand():
     """(16 * 2 - 1) (2 * 3 ln 160 / epsilon / 4 + Gamma) with epsilon = 1/2 and Gamma = 8."""
-    found = theory.geometric_saving_as_printed(*CUBE, K=3, epsilon=0.5, Gamma=8)
+    found = theory.geometric_saving_as_printed(CUBE)
     assert found == pytest.approx(31 * (3 * LOG + 8), rel=1e-6)
 
 
 @given(st.integers(10**6, 10**12))
 def test_theorem_6_saves_more_than_there_is(rounds):
     """With alpha = 1, d = 2 and p = 3, what is saved is beyond T itself, which no regret can be."""
-    saving = theory.geometric_saving_as_printed(rounds, 10, 3, 2, 1, 2, K=5, epsilon=0.01, Gamma=0)
+    world = replace(CUBE, T=rounds, d=2, K=5, epsilon=0.01, Gamma=0)
+    saving = theory.geometric_saving_as_printed(world)
     assert saving > rounds
 
 

@@ -55,7 +55,7 @@ def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: 
     made = shop.choose(HERE)
     if not made.is_waiting():
         return
-    message = Reward.of(made.request, word).encode()
+    message = Reward.from_number(made.request, word).encode()
     parts = {
         "offer": lambda: shop.receive_offer(
             made, None if silent else Offer(made.request, "theirs").encode()
@@ -273,7 +273,7 @@ def test_words_are_waited_for_by_age(later, waited):
     shop = vendor(TrustSettings(share=1.0), remembers=5)
     first = shop.choose(HERE)
     shop.receive_offer(first, Offer(first.request, "theirs").encode())
-    word = Reward.of(first.request, 1.0).encode()
+    word = Reward.from_number(first.request, 1.0).encode()
     for _ in range(later):
         shop.choose(HERE, peers=[])
     assert shop.receive_reward("b", word) == waited

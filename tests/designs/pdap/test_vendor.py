@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from pdap_answers import Answering
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
+from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, decode_answer
 from tacit.designs.pdap.policies.forwarded_users import ForwardedUsers
 from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.designs.pdap.settings import Setting
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError
+from tests.support.pdap_answers import Answering
 
 HERE = np.array([0.2, 0.7])
 REQUEST = bytes(16)
@@ -162,7 +162,7 @@ def test_a_refusal_leaves_an_own_video():
     home = vendor(2)
     visit = home.choose(HERE)
     assert home.receive_offer(visit, Refusal(visit.request, "busy").encode()) in ("x", "y")
-    assert not home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
+    assert not home.receive_reward("b", Reward.from_number(visit.request, 1.0).encode())
 
 
 def test_words_out_of_range_are_clamped():
@@ -170,7 +170,7 @@ def test_words_out_of_range_are_clamped():
     home = vendor(2, trust_settings=TrustSettings(low=-0.5, high=1.5))
     visit = home.choose(HERE)
     home.receive_offer(visit, Offer(visit.request, "u").encode())
-    home.receive_reward("b", Reward.of(visit.request, 1e12).encode())
+    home.receive_reward("b", Reward.from_number(visit.request, 1e12).encode())
     assert home.home.learned == [(2, 1.5)]
 
 
@@ -179,9 +179,9 @@ def test_a_replayed_or_foreign_word_is_not_learned():
     home = vendor(2, peers=("b", "c"))
     visit = home.choose(HERE)
     home.receive_offer(visit, Offer(visit.request, "u").encode())
-    word = Reward.of(visit.request, 1.0).encode()
+    word = Reward.from_number(visit.request, 1.0).encode()
     assert not home.receive_reward("c", word)
-    assert not home.receive_reward("b", Reward.of(REQUEST, 1.0).encode())
+    assert not home.receive_reward("b", Reward.from_number(REQUEST, 1.0).encode())
     assert not home.receive_reward("b", b"rubbish")
     assert home.receive_reward("b", word)
     assert not home.receive_reward("b", word)
@@ -192,7 +192,7 @@ def test_a_word_without_an_offer_is_not_learned():
     """A neighbour that praises itself and then shows nothing: the own video's click is learned."""
     home = vendor(2)
     visit = home.choose(HERE)
-    assert not home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
+    assert not home.receive_reward("b", Reward.from_number(visit.request, 1.0).encode())
     home.receive_offer(visit, None)
     home.observe_click(visit, 0.0)
     assert [arm for arm, _ in home.home.learned] == [visit.choice.arm]
@@ -205,7 +205,7 @@ def test_a_click_that_home_saw_counts_and_not_the_word():
     visit = home.choose(HERE)
     home.receive_offer(visit, Offer(visit.request, "u").encode())
     home.observe_click(visit, 0.0)
-    home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
+    home.receive_reward("b", Reward.from_number(visit.request, 1.0).encode())
     home.observe_click(visit, 1.0)
     assert home.home.learned == [(2, 0.0)]
 
@@ -222,7 +222,7 @@ def test_a_click_that_home_saw_counts_and_not_the_word():
 )
 def test_what_a_peer_may_not_ask_is_refused(data, peer, reason):
     """Bad bytes, strangers and other agreements get a refusal that says no more than why."""
-    assert answered(vendor(peers=("a",)).serve(peer, data)).reason == reason
+    assert decode_answer(vendor(peers=("a",)).serve(peer, data)).reason == reason
 
 
 def test_one_number_for_two_contexts_is_refused():
@@ -230,7 +230,7 @@ def test_one_number_for_two_contexts_is_refused():
     served = vendor(peers=("a",))
     served.serve("a", Forward(REQUEST, 1_000_000, 2, (0, 1)).encode())
     again = served.serve("a", Forward(REQUEST, 1_000_000, 2, (1, 1)).encode())
-    assert answered(again).reason == "malformed"
+    assert decode_answer(again).reason == "malformed"
 
 
 def test_a_video_joins_and_leaves_at_home_and_for_guests():
@@ -258,8 +258,8 @@ def test_neighbours_come_and_go():
     visit = home.choose(HERE)
     home.receive_offer(visit, Offer(visit.request, "u").encode())
     home.remove_peer("b")
-    assert not home.receive_reward("b", Reward.of(visit.request, 1.0).encode())
-    assert answered(home.serve("b", visit.forward)).reason == "unknown"
+    assert not home.receive_reward("b", Reward.from_number(visit.request, 1.0).encode())
+    assert decode_answer(home.serve("b", visit.forward)).reason == "unknown"
     home.add_peer("c")
     assert home.peers == ("c",)
     with pytest.raises(ConfigError, match="no neighbour"):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from profile_worlds import make_world
 
 from tacit.data.ratings import Ratings
+from tests.support.profile_worlds import make_world
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scripted_dice import always, never, seeded
 
 from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.disclosure import RefusalError
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import MICRO
+from tests.support.scripted_dice import always, never, seeded
 
 OWN = {"gender": "F"}
 HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripted_dice import always, never, script, seeded
 
 import tacit
 from tacit.designs.standard_scheme import device as device_module
@@ -20,6 +19,7 @@ from tacit.designs.standard_scheme.device import Device, follow_aliases
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, RefusalError, Rule
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO, Release, Scores
+from tests.support.scripted_dice import always, never, script, seeded
 
 OWN = {"gender": "F"}
 HOME = "tacit.designs.standard_scheme."

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rounded_stars import log_ratio, rating_distribution, rounding_distribution
 from scipy.stats import chi2_contingency, chisquare
 
 from tacit.designs.standard_scheme import device as device_module
@@ -18,6 +17,7 @@ from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.theory import keep_probability, quantile_coupling
 from tacit.designs.standard_scheme.training.tables import Tables
+from tests.support.rounded_stars import log_ratio, rating_distribution, rounding_distribution
 
 FALSE_ALARM = 1e-6
 PEOPLE = 20_000

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rounded_stars import (
+from scipy.stats import norm
+
+from tacit.designs.standard_scheme.guarantees import card_of_published_release
+from tacit.designs.standard_scheme.settings import Settings
+from tacit.designs.standard_scheme.theory import keep_probability, quantile_coupling
+from tests.support.rounded_stars import (
     estimation_loss,
     log_ratio,
     rating_distribution,
     released_distribution,
     rounding_distribution,
 )
-from scipy.stats import norm
-
-from tacit.designs.standard_scheme.guarantees import card_of_published_release
-from tacit.designs.standard_scheme.settings import Settings
-from tacit.designs.standard_scheme.theory import keep_probability, quantile_coupling
 
 STARS = np.arange(1.0, 6.0)
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from profile_reference import exact_counts
 from scipy import sparse
 
 from tacit.engine.profile_kernels.types import ProfileCentre
@@ -21,6 +20,7 @@ from tacit.profile_sums.sums.item_tastes import (
     make_item_tastes,
     sum_item_tastes,
 )
+from tests.support.profile_reference import exact_counts
 
 INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
 HEAD = np.array([0, 2])

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from profile_reference import exact_counts
 
 from tacit.mechanisms import samplers
 from tacit.profile_sums.people import people_between
@@ -23,6 +22,7 @@ from tacit.profile_sums.sums.popular_counts import (
     release_popular_counts,
     sum_popular_counts,
 )
+from tests.support.profile_reference import exact_counts
 
 INFINITE = Settings(epsilon=math.inf)
 HEAD = np.array([0, 2])

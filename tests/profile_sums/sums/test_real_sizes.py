@@ -6,9 +6,7 @@ Faults that begin above some size show here and in no small world.
 from __future__ import annotations
 
 import numpy as np
-import profile_reference
 import pytest
-from profile_reference import exact_counts
 from scipy import sparse
 
 from tacit.profile_sums.features import FeatureTables
@@ -19,6 +17,8 @@ from tacit.profile_sums.sums.item_tastes import choose_query, sum_item_tastes
 from tacit.profile_sums.sums.popular_counts import popular_counts_mechanism, sum_popular_counts
 from tacit.profile_sums.sums.products import products_mechanism, sum_feature_products
 from tacit.profile_sums.sums.taste_maps import taste_map
+from tests.support import profile_reference
+from tests.support.profile_reference import exact_counts
 
 ITEMS, F, K = 5600, 18, 12
 EFFECTIVE = 102_400.0

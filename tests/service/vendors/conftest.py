@@ -148,7 +148,7 @@ def again(tmp_path: Path) -> Callable[[Pair], Any]:
 @pytest.fixture
 def ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neighbours are always up."""
-    monkeypatch.setattr(Reach, "now", lambda reach: tuple(peer.name for peer in reach.peers))
+    monkeypatch.setattr(Reach, "peers_up", lambda reach: tuple(peer.name for peer in reach.peers))
 
 
 @pytest.fixture

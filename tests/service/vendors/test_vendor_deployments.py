@@ -54,7 +54,7 @@ def test_another_deployment_cannot_answer(pair, twin):
 
     async def answers(request):
         body, path = request.content, request.url.path
-        headers = _signed(pair.home.served.reach.calls, path, body, own.reach.calls.audience)
+        headers = _sign_answer(pair.home.served.reach.calls, path, body, own.reach.calls.audience)
         bearer = {"authorization": request.headers["authorization"]}
         taken = client.post(path, content=body, headers=headers | bearer)
         assert taken.status_code == 200
@@ -65,7 +65,7 @@ def test_another_deployment_cannot_answer(pair, twin):
     assert service.ledger.state("demo/vendors/arthouse") is not None
 
 
-def _signed(calls, path, body, audience):
+def _sign_answer(calls, path, body, audience):
     return sign(
         calls.key,
         sender=calls.sender,

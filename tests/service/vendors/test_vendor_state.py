@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.designs.pdap.features import GRAINS, to_steps
 from tacit.designs.pdap.forwarding import Forwarder
-from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
+from tacit.designs.pdap.messages import Forward, Offer, Refusal, decode_answer
 from tacit.designs.pdap.serve.demo import NAMES, make_two
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.state import KEPT, Ticket, VendorState, pack, unpack
@@ -51,7 +52,7 @@ def asked(desk, most=500):
 
 def held(desk):
     """Visits learned since the last release."""
-    return int(desk.vendor.home.export_state()[1]["exact"].sum()) // 16
+    return int(desk.vendor.home.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
 
 
 def test_arrays_and_numbers_come_back():
@@ -78,15 +79,15 @@ def test_a_desk_comes_back(settings):
     desk = VendorState(settings.vendor())
     begun = asked(desk)
     desk.finish(begun.number, HERE, None)
-    kept = desk.encode(settings.lasting)
-    again = VendorState.decode(kept, settings.vendor(), settings.lasting)
-    assert again.encode(settings.lasting) == kept
+    kept = desk.encode(settings.lasting_settings)
+    again = VendorState.decode(kept, settings.vendor(), settings.lasting_settings)
+    assert again.encode(settings.lasting_settings) == kept
 
 
 def test_other_settings_are_not_gone_on_with(settings):
     """A state of another epsilon is not opened."""
-    kept = VendorState(settings.vendor()).encode(settings.lasting)
-    assert VendorState.decode(kept, settings.vendor(), settings.lasting + " ") is None
+    kept = VendorState(settings.vendor()).encode(settings.lasting_settings)
+    assert VendorState.decode(kept, settings.vendor(), settings.lasting_settings + " ") is None
 
 
 def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
@@ -97,7 +98,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
         desk.begin(HERE, ())
     before = held(desk)
     for reward in (1.0, 1.0, 0.0):
-        desk.observe_click(Ticket.of(first), reward)
+        desk.observe_click(Ticket.from_visit(first), reward)
     assert held(desk) == before + 1
 
 
@@ -112,18 +113,45 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
         for _ in range(others):
             desk.begin(HERE, ())
         before = held(desk)
-        desk.observe_click(Ticket.of(shown), 1.0)
-        desk.observe_click(Ticket.of(shown), 1.0)
+        desk.observe_click(Ticket.from_visit(shown), 1.0)
+        desk.observe_click(Ticket.from_visit(shown), 1.0)
         assert held(desk) == before + 1
+
+
+def test_a_settled_visit_teaches_nothing(settings):
+    """The neighbour had nothing, an own video was shown instead: its click is not learned."""
+    desk = VendorState(settings.vendor())
+    begun = asked(desk)
+    shown = desk.finish(begun.number, HERE, None)
+    assert (shown.peer, Ticket.from_visit(shown).number) == (None, 0)
+    desk.observe_click(Ticket.from_visit(shown), 1.0)
+    assert held(desk) == 0
+
+
+def test_a_stored_context_goes_with_its_visit(settings):
+    """It is in the row of a visit that waits for an offer or a click, and in none once the click
+    came, or as many visits as there are rows."""
+    desk = VendorState(settings.vendor())
+    begun = asked(desk)
+    offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
+    shown = desk.finish(begun.number, HERE, offer)
+    place = begun.number % KEPT
+    assert desk.visits["context"][place].tolist() == to_steps(HERE).tolist()
+    desk.observe_click(Ticket.from_visit(shown), 1.0)
+    assert not desk.visits["context"][place].any()
+    asked(desk)
+    for _ in range(KEPT):
+        desk.begin(HERE, ())
+    assert not desk.visits["context"].any()
 
 
 def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
     desk = VendorState(settings.vendor())
-    desk.observe_click(Ticket(0, 0, 0, 0), 1.0)
+    desk.observe_click(Ticket(0, 0, 0, (0, 0)), 1.0)
     begun = desk.begin(HERE, ())
     desk.vendor.remove_video(begun.video)
-    desk.observe_click(Ticket.of(begun), 1.0)
+    desk.observe_click(Ticket.from_visit(begun), 1.0)
     assert held(desk) == 0
 
 
@@ -141,11 +169,11 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
 def test_a_guest_is_served_and_not_kept(settings):
     """An offer of an own video; the state after it is the state before it."""
     desk = VendorState(settings.vendor())
-    before = desk.encode(settings.lasting)
+    before = desk.encode(settings.lasting_settings)
     forward = Forwarder(settings.agreement, randomness=secure()).forward(HERE)
-    offer = answered(desk.vendor.serve("arthouse", forward.encode()))
+    offer = decode_answer(desk.vendor.serve("arthouse", forward.encode()))
     assert offer.video in settings.videos
-    assert desk.encode(settings.lasting) == before
+    assert desk.encode(settings.lasting_settings) == before
 
 
 def test_strangers_and_other_grids_are_refused(settings):
@@ -154,7 +182,7 @@ def test_strangers_and_other_grids_are_refused(settings):
     forward = Forwarder(settings.agreement, randomness=secure()).forward(HERE)
     other = Forward(forward.request, forward.epsilon, 3, (0, 2))
     for peer, message in (("stranger", forward), ("arthouse", other)):
-        assert isinstance(answered(desk.vendor.serve(peer, message.encode())), Refusal)
+        assert isinstance(decode_answer(desk.vendor.serve(peer, message.encode())), Refusal)
 
 
 def test_videos_and_neighbours_follow_the_settings(tmp_path):
@@ -198,10 +226,10 @@ def test_other_settings_are_told_at_the_start(tmp_path):
         text.replace('"cinema-1"', '"new"').replace("features = 2", "features = 2\nlifetime = 50.0")
     )
     served(folder).check_stored_states({before.state: kept}.get)
-    toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\ncells = 5"))
+    toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\nhorizon = 5000"))
     with pytest.raises(ConfigError) as told:
         served(folder).check_stored_states({before.state: kept}.get)
-    for part in ("tacit.toml", "vendors.cinema", "(features, epsilon)", "another name"):
+    for part in ("tacit.toml", "vendors.cinema", "(features, horizon, epsilon)", "another name"):
         assert part in str(told.value)
 
 
@@ -209,7 +237,7 @@ def test_other_settings_are_told_at_the_start(tmp_path):
 def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, change):
     """Not by a failure at each request."""
     vendor = served(tmp_path / NAMES[0])
-    kept = VendorState(settings.vendor()).encode(settings.lasting)
+    kept = VendorState(settings.vendor()).encode(settings.lasting_settings)
     with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
         vendor.check_stored_states({vendor.state: change(kept)}.get)
 
@@ -217,16 +245,16 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 9}, "of version 9, and this tacit goes on with version 2"),
-        ({"version": 1}, "of version 1, and this tacit goes on with version 2"),
-        ({"version": None}, "of a version before 2"),
+        ({"version": 9}, "of version 9, and this tacit goes on with version 3"),
+        ({"version": 1}, "of version 1, and this tacit goes on with version 3"),
+        ({"version": None}, "of a version before 3"),
         ({"since": None}, "damaged"),
     ],
 )
 def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
     """A state of a later or an earlier version is refused with the version."""
     vendor = served(tmp_path / NAMES[0])
-    numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.lasting))
+    numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.lasting_settings))
     changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said):
         vendor.check_stored_states({vendor.state: pack(changed, arrays)}.get)

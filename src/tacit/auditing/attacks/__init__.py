@@ -2,19 +2,19 @@
 
 A `Panel` holds attackers of the registry by name. Each learns from some people's releases and
 scores other people's. Trained on true ratings an attacker does not know the method (frozen);
-trained on released ratings it does (retrained). `Public` holds what is public.
+trained on released ratings it does (retrained). `PublicKnowledge` holds what is public.
 """
 
-from tacit.auditing.attacks.base import Attacker, Public, Releases, stacked
-from tacit.auditing.attacks.discriminant import LinearDiscriminant
-from tacit.auditing.attacks.judging import (
+from tacit.auditing.attacks.auc_bounds import (
     Bound,
     auc,
     distance,
-    permuted,
+    permute_labels,
     pooled_ranks,
     simultaneous,
 )
+from tacit.auditing.attacks.base import Attacker, PublicKnowledge, Releases, stack_releases
+from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.panel import (
     ATTACKS,
     FULL,
@@ -40,16 +40,16 @@ __all__ = [
     "LogisticRegression",
     "NaiveBayes",
     "Panel",
-    "Public",
+    "PublicKnowledge",
     "Releases",
     "SupportVectorMachine",
     "attackers",
     "auc",
     "distance",
     "panel_names",
-    "permuted",
+    "permute_labels",
     "pooled_ranks",
     "readers_of_epochs",
     "simultaneous",
-    "stacked",
+    "stack_releases",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class AttributeAttack(Protocol):
 
     @property
     def name(self) -> str:
-        """As in `tacit.auditing.attacks.ATTACKS`."""
+        """Name in `tacit.auditing.attacks.ATTACKS`."""
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """Learn from (n_users,) labels 0 and 1, at least two people of each; else `DataError`."""
@@ -51,7 +51,7 @@ class Attacker(Protocol):
 
     @property
     def name(self) -> str:
-        """As in the registry."""
+        """Name in the registry."""
 
     @property
     def reads_epochs(self) -> bool:
@@ -65,13 +65,13 @@ class Attacker(Protocol):
 
 
 class Learner:
-    """What every attacker of this package refuses, with a `DataError`."""
+    """Checks of every attacker of this package: what it refuses, with a `DataError`."""
 
     name: str
     _n_items: int | None = None
 
     def _learn(self, ratings: sparse.csr_array, labels: Labels) -> Labels:
-        """The labels as int64, if there is something to learn from them."""
+        """Return the labels as int64, if there is something to learn from them."""
         _check(ratings)
         classes = np.asarray(labels)
         if classes.shape != (ratings.shape[0],):
@@ -91,7 +91,7 @@ class Learner:
         return classes.astype(np.int64)
 
     def _check_scored(self, ratings: sparse.csr_array) -> None:
-        """NotFittedError before `_learn`; these are ratings of the items learned from."""
+        """Refuse ratings before `_learn`, and ratings of other items than it saw."""
         if self._n_items is None:
             raise NotFittedError(
                 f"The attack '{self.name}' has learned nothing yet: call fit first."
@@ -113,25 +113,23 @@ def _check(ratings: sparse.csr_array) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Public:
-    """What everybody knows. Items are columns; a design without tables has one table of zeros.
-
-    popularity   (items,) how many people rated the item, roughly
-    offsets      (tables, items) stars: what the method takes out for label 1 less that for label 0
-    log_keep     (tables, items) log of the chance to be shown under label 1 over that under label 0
-    genres       (items, genres) 0 or 1; no column where genres are unknown
-    years        (items,) NaN where unknown
-    """
+class PublicKnowledge:
+    """Public knowledge of items and method. A design without tables has one table of zeros."""
 
     popularity: Floats
+    """(items,) how many people rated the item, roughly."""
     offsets: Floats
+    """(tables, items) stars: what the method takes out for label 1 less that for label 0."""
     log_keep: Floats
+    """(tables, items) log of the chance to be shown under label 1 over that under label 0."""
     genres: Floats
+    """(items, genres) 0 or 1; no column where genres are unknown."""
     years: Floats
+    """(items,) year of each item; NaN where unknown."""
 
     @classmethod
-    def nothing(cls, n_items: int) -> Public:
-        """No public knowledge about any of the items."""
+    def of_unknown_items(cls, n_items: int) -> PublicKnowledge:
+        """Return the public knowledge where nothing is known of any item."""
         zeros = np.zeros((1, n_items))
         unknown = np.full(n_items, np.nan)
         return cls(np.ones(n_items), zeros, zeros, np.zeros((n_items, 0)), unknown)
@@ -139,24 +137,30 @@ class Public:
 
 @dataclass(frozen=True, eq=False)
 class Releases:
-    """Releases of some people, as one attacker sees them.
-
-    ratings   (people, items) CSR of released stars; a stored entry is a shown item
-    table     (people,) which of the public tables made each person's release
-    epochs    (people, items) CSR of the same pattern: 1 + number of the epoch in which the item
-              was first shown; None in the view `union`, which has the last set only
-    """
+    """Releases of some people, as one attacker sees them."""
 
     ratings: sparse.csr_array
-    public: Public
+    """(people, items) CSR of released stars; a stored entry is a shown item."""
+    public: PublicKnowledge
+    """Public knowledge of items and method."""
     table: Ints
+    """(people,) which of the public tables made each person's release."""
     epochs: sparse.csr_array | None = None
+    """(people, items) CSR of the same pattern: 1 + number of the epoch in which the item was first
+    shown; None in the view `union`, which has the last set only."""
 
     @classmethod
-    def of(cls, ratings: sparse.csr_array, public: Public | None = None, **how: Any) -> Releases:
-        """Releases that were all made with the first public table, if there is any."""
-        known = Public.nothing(ratings.shape[1]) if public is None else public
-        return cls(ratings, known, np.zeros(ratings.shape[0], dtype=np.int64), **how)
+    def from_ratings(
+        cls,
+        ratings: sparse.csr_array,
+        public: PublicKnowledge | None = None,
+        epochs: sparse.csr_array | None = None,
+    ) -> Releases:
+        """Return releases (people, items) that were all made with the first public table."""
+        if public is None:
+            public = PublicKnowledge.of_unknown_items(ratings.shape[1])
+        table = np.zeros(ratings.shape[0], dtype=np.int64)
+        return cls(ratings, public, table, epochs)
 
     @property
     def rows(self) -> Ints:
@@ -164,12 +168,16 @@ class Releases:
         return np.repeat(np.arange(self.ratings.shape[0]), np.diff(self.ratings.indptr))
 
     def union(self) -> Releases:
-        """The same without epoch labels."""
+        """Return these releases without epoch labels."""
         return replace(self, epochs=None)
 
 
-def stacked(parts: Sequence[Releases]) -> Releases:
-    """Several people's releases as one. All share one `Public`; else `DataError`."""
+def stack_releases(parts: Sequence[Releases]) -> Releases:
+    """Join the releases of several groups of people.
+
+    Raises:
+        DataError: The public knowledge differs, or only some parts carry epoch labels.
+    """
     first = parts[0]
     if any(part.public is not first.public for part in parts):
         raise DataError("releases under different public knowledge cannot be stacked")
@@ -177,24 +185,24 @@ def stacked(parts: Sequence[Releases]) -> Releases:
     if labelled and len(labelled) != len(parts):
         raise DataError("either all releases carry epoch labels, or none does")
     return Releases(
-        _below([part.ratings for part in parts]),
+        _stack_rows([part.ratings for part in parts]),
         first.public,
         np.concatenate([part.table for part in parts]),
-        _below(labelled) if labelled else None,
+        _stack_rows(labelled) if labelled else None,
     )
 
 
-def _below(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
+def _stack_rows(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
 def with_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
-    """Other values at the same places."""
+    """Put other values at the places of a matrix."""
     return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
 def item_means(ratings: sparse.csr_array) -> Floats:
-    """(items,) means, pulled to the global mean; the global mean where nobody rated."""
+    """Return (items,) means, pulled to the global mean, which stands where nobody rated."""
     n_items = ratings.shape[1]
     overall = float(ratings.data.mean()) if ratings.nnz else 0.0
     counts = np.bincount(ratings.indices, minlength=n_items)

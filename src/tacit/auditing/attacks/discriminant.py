@@ -37,13 +37,18 @@ SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """What the score needs: all in stars, items as rows."""
+    """Parameters of the score, in stars; items are rows."""
 
-    prior_odds: float  # ln(pi / (1 - pi))
-    centres: Floats  # (n_items,) m
-    gaps: Floats  # (n_items,) g
-    profiles: Floats  # (n_items, d) V
+    prior_odds: float
+    """ln(pi / (1 - pi)), pi the share of people with label 1."""
+    centres: Floats
+    """(n_items,) m, the mean of the two groups' mean stars."""
+    gaps: Floats
+    """(n_items,) g, half of the difference of the two groups' mean stars."""
+    profiles: Floats
+    """(n_items, d) V, the items' profiles."""
     variances: Variances
+    """Variances of noise and tastes."""
 
     def log_odds(self, ratings: sparse.csr_array) -> Floats:
         """(n_users,) LLR by the identity of this module's text."""
@@ -126,11 +131,11 @@ def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Float
     loss = np.zeros(len(SHRINKAGES))
     for fold in range(FOLDS):
         rest = np.arange(FOLDS) != fold
-        learned, n_learned = _raw(counts[:, rest].sum(1), sums[:, rest].sum(1))
-        judged, n_judged = _raw(counts[:, fold], sums[:, fold])
+        learned, n_learned = _raw_gaps(counts[:, rest].sum(1), sums[:, rest].sum(1))
+        judged, n_judged = _raw_gaps(counts[:, fold], sums[:, fold])
         shrunk = learned * n_learned / (n_learned + SHRINKAGES[:, None])
         loss += (judged - shrunk) ** 2 @ n_judged
-    gaps, n = _raw(counts.sum(1), sums.sum(1))
+    gaps, n = _raw_gaps(counts.sum(1), sums.sum(1))
     chosen: Floats = gaps * n / (n + SHRINKAGES[np.argmin(loss)])
     # A gap made of rounding error alone would still rank people.
     largest = np.abs(ratings.data).max(initial=0.0)
@@ -153,7 +158,7 @@ def _by_group_and_fold(
     return (member @ rated).toarray().reshape(shape), (member @ ratings).toarray().reshape(shape)
 
 
-def _raw(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
+def _raw_gaps(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Gap of the means and effective number of ratings per item, both 0 where a group is silent."""
     both = (counts > 0).all(axis=0)
     safe = np.where(both, counts, 1.0)

@@ -40,11 +40,12 @@ class Blocks:
     order: Floats
 
     def directions(self, mask: int, residuals: int) -> Floats:
-        """So many coordinates of each, plain and divided by `root`."""
+        """Return the first coordinates of each, plain and divided by `root`."""
         plain = np.hstack([self.mask[:, :mask], self.residuals[:, :residuals]])
         return np.hstack([plain, plain / self.root])
 
     def summaries(self) -> Floats:
+        """Return the summaries, and how items are ordered in time."""
         return np.hstack([self.meta, self.order])
 
 

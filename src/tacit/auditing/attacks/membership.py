@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import optimize, stats
 
+from tacit.auditing.attacks.auc_bounds import auc, mean_interval
 from tacit.auditing.attacks.base import Floats, Labels
-from tacit.auditing.attacks.judging import auc, mean_interval
 from tacit.auditing.claims import Advance, Study
 from tacit.auditing.empirical import ALPHA
 from tacit.errors import ConfigError, DataError
@@ -37,15 +37,18 @@ FITS, FEW_FITS = 10, 2
 
 @dataclass(frozen=True)
 class FromLists:
-    """An account that holds ONE of the target's items, at its best, sees where the lists put the
-    others. Where nobody else rated both, they rise only if they were there.
+    """Scores by what an account with ONE of the target's items sees of the others in lists.
 
-    length: of a list. best: the scale's top, stars.
+    The account gives it the most stars. Where nobody else rated both, the others rise only if the
+    target was there.
     """
 
     length: int
+    """Length of a list."""
     best: float
+    """Top of the scale, in stars."""
     name: str = "lists"
+    """Name of the attack."""
 
     def score(self, model: Recommender, known: Known) -> float:
         """Mean places gained against an account without ratings, as a share of the list."""
@@ -64,11 +67,10 @@ class FromLists:
 
 @dataclass(frozen=True)
 class FromPredictions:
-    """An account that holds ONE of the target's ratings sees how far predictions of the others
-    move towards what they gave.
-    """
+    """Scores by how far predictions move towards the target's ratings if one of them is known."""
 
     name: str = "predictions"
+    """Name of the attack."""
 
     def score(self, model: Recommender, known: Known) -> float:
         """Mean stars by which a prediction comes nearer to their rating."""
@@ -111,7 +113,7 @@ def least_epsilon(
         raise ConfigError(f"{right} right of {made} guesses about {people} people is no count.")
 
     def chance(epsilon: float) -> float:
-        """That so many or more are right, at most."""
+        """Return at most what the chance is that so many guesses or more are right."""
         p = 1 / (1 + math.exp(-epsilon))
         tail = float(stats.binom.sf(right - 1, made, p))
         if delta == 0:
@@ -134,37 +136,50 @@ Verdict = Literal["violation", "no violation found", "weak audit", "no claim"]
 
 @dataclass(frozen=True)
 class Game:
-    """once: new people, new coins, a fit and its attacks. epsilon, delta: what is claimed; None:
-    nothing, and the attacks have to work.
-    """
+    """A method that is attacked, and what it claims."""
 
     method: str
+    """Name of the method."""
     once: Callable[[np.random.Generator], Scored]
+    """Draws new people and coins, fits once, and attacks."""
     epsilon: float | None = None
+    """Epsilon that is claimed; None: nothing, and the attacks have to work."""
     delta: float | None = None
+    """Delta of the claim."""
 
 
 @dataclass(frozen=True)
 class GameResult:
-    """auc: mean over fits, low to high its interval at 95 % (Student's t). lower_bound: of epsilon
-    by the guesses of all fits together, wrong with a chance of at most alpha. verdict: "weak audit"
-    where not even right guesses about everybody would refute the claim.
-    """
+    """Findings of one attack on a method, over all fits."""
 
     method: str
+    """Name of the method."""
     attack: str
+    """Name of the attack."""
     epsilon: float | None
+    """Epsilon that is claimed; None: nothing."""
     delta: float | None
+    """Delta of the claim."""
     auc: float
+    """Mean AUC over fits."""
     low: float
+    """Lower end of its 95 % interval (Student's t)."""
     high: float
+    """Upper end of that interval."""
     lower_bound: float
+    """Lower bound of epsilon, by the guesses of all fits together."""
     right: int
+    """Guesses that were right."""
     guesses: int
+    """Guesses that were made."""
     people: int
+    """People of all fits, guessed about or not."""
     fits: int
+    """Number of fits."""
     alpha: float
+    """Chance with which the lower bound may be wrong, at most."""
     verdict: Verdict
+    """"weak audit" where not even right guesses about everybody would refute the claim."""
 
 
 def play(
@@ -175,10 +190,10 @@ def play(
     for fit in range(fits):
         rounds.append(game.once(np.random.default_rng((seed, fit))))
         progress(1)
-    return [_judged(game, attack, rounds) for attack in rounds[0][1]]
+    return [_judge(game, attack, rounds) for attack in rounds[0][1]]
 
 
-def _judged(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
+def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
     middle, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
     found = [guesses(inside, given, _SURE) for inside, given in pairs]

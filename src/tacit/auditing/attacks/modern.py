@@ -38,10 +38,12 @@ class OnRatings:
         self.name = self._attack.name
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
         self._attack.fit(seen.ratings, labels)
         return self
 
     def score(self, seen: Releases) -> Floats:
+        """Return the scores of other people."""
         return self._attack.score(seen.ratings)
 
 
@@ -64,6 +66,7 @@ class OnFeatures(Learner):
         self._make = make
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
@@ -79,6 +82,7 @@ class OnFeatures(Learner):
         return self
 
     def score(self, seen: Releases) -> Floats:
+        """Return the scores of other people."""
         self._check_scored(seen.ratings)
         features = self._standard(self._columns(self._space.blocks(seen)))
         scores: Floats = np.mean([log_odds(each, features) for each in self._models], axis=0)
@@ -99,22 +103,24 @@ class NearestNeighbours(Learner):
     reads_epochs = False
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
+        """Learn from people whose label is known."""
         known = self._learn(seen.ratings, labels)
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
-        self._people = self._placed(seen.ratings)
+        self._people = self._unit_rows(seen.ratings)
         self._surplus = known - known.mean()
         return self
 
     def score(self, seen: Releases) -> Floats:
+        """Return the scores of other people."""
         self._check_scored(seen.ratings)
-        placed = self._placed(seen.ratings)
-        starts = range(0, placed.shape[0], PEOPLE_AT_A_TIME)
-        parts = [self._scores(placed[start : start + PEOPLE_AT_A_TIME]) for start in starts]
+        unit_rows = self._unit_rows(seen.ratings)
+        starts = range(0, unit_rows.shape[0], PEOPLE_AT_A_TIME)
+        parts = [self._scores(unit_rows[start : start + PEOPLE_AT_A_TIME]) for start in starts]
         return np.concatenate([np.zeros(0), *parts])
 
-    def _scores(self, placed: sparse.csr_array) -> Floats:
-        alike = (placed @ self._people.T).toarray()
+    def _scores(self, unit_rows: sparse.csr_array) -> Floats:
+        alike = (unit_rows @ self._people.T).toarray()
         number = min(NEIGHBOURS, alike.shape[1])
         nearest = np.argpartition(-alike, number - 1, axis=1)[:, :number]
         weights = np.take_along_axis(alike, nearest, axis=1)
@@ -122,7 +128,7 @@ class NearestNeighbours(Learner):
         scores: Floats = (weights * self._surplus[nearest]).sum(axis=1) / total
         return scores
 
-    def _placed(self, ratings: sparse.csr_array) -> sparse.csr_array:
+    def _unit_rows(self, ratings: sparse.csr_array) -> sparse.csr_array:
         data = self._weights[ratings.indices]
         rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
         length = np.sqrt(np.bincount(rows, data**2, minlength=ratings.shape[0]))
@@ -172,7 +178,7 @@ class _Quadratic:
         return log_density
 
 
-def boosting(labels: Labels) -> list[Any]:
+def boosted_trees(labels: Labels) -> list[Any]:
     """One unfitted classifier of boosted trees, with leaves that suit so many people."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -219,23 +225,23 @@ def _networks(labels: Labels) -> list[Any]:
     ]
 
 
-def _everything(blocks: Blocks) -> Floats:
+def _all_features(blocks: Blocks) -> Floats:
     return np.hstack([blocks.directions(60, 60), blocks.summaries()])
 
 
-def _half(blocks: Blocks) -> Floats:
+def _half_of_directions(blocks: Blocks) -> Floats:
     return np.hstack([blocks.directions(30, 30), blocks.summaries()])
 
 
-def _few(blocks: Blocks) -> Floats:
+def _few_directions(blocks: Blocks) -> Floats:
     return np.hstack([blocks.mask[:, :10], blocks.residuals[:, :20]]) / blocks.root
 
 
 NONLINEAR: Mapping[str, Callable[[], Attacker]] = {
-    "logistic-svd": partial(OnFeatures, "logistic-svd", _everything, _logistic),
-    "boosting-meta": partial(OnFeatures, "boosting-meta", Blocks.summaries, boosting),
-    "boosting-svd": partial(OnFeatures, "boosting-svd", _half, boosting),
-    "mlp": partial(OnFeatures, "mlp", _everything, _networks),
+    "logistic-svd": partial(OnFeatures, "logistic-svd", _all_features, _logistic),
+    "boosting-meta": partial(OnFeatures, "boosting-meta", Blocks.summaries, boosted_trees),
+    "boosting-svd": partial(OnFeatures, "boosting-svd", _half_of_directions, boosted_trees),
+    "mlp": partial(OnFeatures, "mlp", _all_features, _networks),
     "nearest-neighbours": NearestNeighbours,
-    "quadratic": partial(OnFeatures, "quadratic", _few, lambda _: [_Quadratic()]),
+    "quadratic": partial(OnFeatures, "quadratic", _few_directions, lambda _: [_Quadratic()]),
 }

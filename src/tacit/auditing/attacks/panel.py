@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.auditing.attacks.auc_bounds import auc
 from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Releases
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
-from tacit.auditing.attacks.judging import auc
 from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack
 from tacit.errors import ConfigError
 from tacit.extensions import ATTACKERS, find_entry_points
@@ -64,10 +64,10 @@ class NaiveBayes(Learner):
         return log_odds
 
     def _counts(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        return _short(ratings, np.maximum(ratings.data - self._minimum, 0.0))
+        return _with_short_indices(ratings, np.maximum(ratings.data - self._minimum, 0.0))
 
 
-class _Penalised(Learner):
+class _PenalisedClassifier(Learner):
     """A linear classifier whose penalty is chosen on the attacker's own training people.
 
     A fifth of them, stratified by label, is set aside (of few people, each fifth in turn); the
@@ -111,14 +111,14 @@ class _Penalised(Learner):
         return self.strengths[int(np.argmax(areas))]
 
     def _features(self, ratings: sparse.csr_array) -> sparse.csr_array:
-        return _short(ratings, ratings.data / self._unit)
+        return _with_short_indices(ratings, ratings.data / self._unit)
 
     def _classifier(self) -> Any:
         """An unfitted scikit-learn classifier with a parameter C."""
         raise NotImplementedError
 
 
-class LogisticRegression(_Penalised):
+class LogisticRegression(_PenalisedClassifier):
     """Logistic regression with a squared penalty."""
 
     name = "logistic-regression"
@@ -130,7 +130,7 @@ class LogisticRegression(_Penalised):
         return Classifier(solver="lbfgs", max_iter=10_000, warm_start=True)
 
 
-class SupportVectorMachine(_Penalised):
+class SupportVectorMachine(_PenalisedClassifier):
     """Linear support vector machine with squared hinge loss.
 
     The penalties tried are ten times those of the logistic regression, whose loss is flatter.
@@ -160,7 +160,7 @@ def fifths_aside(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
     return [fifth == part for part in range(min(5, scarce, wanted))]
 
 
-def _short(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:
+def _with_short_indices(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:
     # liblinear reads 32-bit column numbers only
     places = (ratings.indices.astype(np.int32), ratings.indptr.astype(np.int32))
     return sparse.csr_array((data, *places), shape=ratings.shape)
@@ -206,7 +206,7 @@ def panel_names(panel: str) -> tuple[str, ...]:
     raise ConfigError(f"No panel '{panel}'. Known: quick, full.")
 
 
-def checked(names: Sequence[str]) -> tuple[str, ...]:
+def check_attackers(names: Sequence[str]) -> tuple[str, ...]:
     """The names if each is an attacker; else `ConfigError` with the known ones."""
     known = (*attackers(), *STACKS)
     for name in names:
@@ -219,9 +219,9 @@ class Panel:
     """Attackers by name. A stack's members are fitted also where they are not asked for."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = checked(names)
+        self.names = check_attackers(names)
         known = attackers()
-        wanted = dict.fromkeys(member for name in self.names for member in _fitted(name))
+        wanted = dict.fromkeys(member for name in self.names for member in _members(name))
         self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
@@ -240,12 +240,12 @@ class Panel:
 
 
 def readers_of_epochs(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the attackers whose scores epoch labels can change."""
+    """Return those of the attackers whose scores epoch labels can change."""
     known = attackers()
     return tuple(
-        name for name in names if any(known[each]().reads_epochs for each in _fitted(name))
+        name for name in names if any(known[each]().reads_epochs for each in _members(name))
     )
 
 
-def _fitted(name: str) -> tuple[str, ...]:
+def _members(name: str) -> tuple[str, ...]:
     return STACKS[name].members if name in STACKS else (name,)

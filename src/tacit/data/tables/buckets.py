@@ -185,8 +185,10 @@ def _add_values(seen: pl.Series, column: pl.Series) -> pl.Series:
 
 
 def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> pl.DataFrame:
-    """Rows of this file alone: no sign in its name stands for others, and no folder for a column.
-    Errors are without what polars says: it may hold a person's row."""
+    """Read rows of this file alone: no sign in its name stands for others, no folder for a column.
+
+    Errors are without what polars says: it may hold a person's row.
+    """
     try:
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
         return table.select(columns).slice(start, size).collect()

@@ -101,7 +101,9 @@ def plan(
         files: Tables and folders.
         asked: The column of each role, where the caller names it.
         events: Every row is an event.
-        delimiter, encoding, header: How a text file is written; None: looked for.
+        delimiter: Sign between the cells of a text file; None: looked for.
+        encoding: Encoding of a text file; None: looked for.
+        header: Whether a text file names its columns; None: looked for.
         table: Table of a database.
         where: Conditions on the rows of the tables that have their columns.
     """

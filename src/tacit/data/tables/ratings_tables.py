@@ -265,9 +265,11 @@ def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def table_of(
     source: str | Path | Table, role: Role, asked: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
-    """The ids of a users or items file, and each of its other columns, as id to text. The id column
-    is the one asked for, if it is there, else one of a known name, else the first. fewest: columns,
-    the id's too."""
+    """Read the ids of a users or items file, and each of its other columns, as id to text.
+
+    The id column is the one asked for, if it is there, else one of a known name, else the first.
+    `fewest` is the least number of columns, the id's too.
+    """
     table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
     headers = table.require_whole().headers
     number = None if asked is None else find(role, headers, asked)

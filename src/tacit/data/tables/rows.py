@@ -179,7 +179,7 @@ def _cells_of_object(raw: bytes, names: Sequence[str]) -> list[str | None] | Non
 
 
 def _is_broken(text: str) -> bool:
-    """Tell whether a text holds half a character, as `"\\ud800"` of JSON does."""
+    """Tell whether a text holds half a character, as the escape `ud800` of JSON does."""
     try:
         text.encode()
     except UnicodeEncodeError:

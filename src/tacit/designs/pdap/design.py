@@ -26,8 +26,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     if settings.variant not in ("sound", "published"):
         raise ConfigError(f"--variant is sound or published; got '{settings.variant}'.")
     if settings.variant == "published":
-        return published_guarantees.usual(settings.epsilon)
-    return guarantees.usual(settings.epsilon)
+        return published_guarantees.cards_of_usual_setting(settings.epsilon)
+    return guarantees.cards_of_usual_setting(settings.epsilon)
 
 
 def contenders(*_: Any) -> str:
@@ -46,6 +46,7 @@ DESIGN = Design(
     {
         "audit": "audit.plan:audit",
         "simulate": "experiment.commands:SIMULATE",
+        "replay": "commands:REPLAY",
         "tour": "experiment.tour:tour",
         "compare": "design:contenders",
         "reproduce": "paper_results:RESULTS",

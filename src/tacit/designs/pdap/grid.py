@@ -1,4 +1,4 @@
-"""Cells of equal size, which no visitor can influence: the space of contexts of sound learners."""
+"""Cells of equal size, which no visitor can influence: contexts as a device reports them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,6 @@ from tacit.designs.pdap.policies.base import check_context
 from tacit.errors import ConfigError
 
 MOST_CELLS = 400
-VISITS_PER_CELL = 200
-"""Visits that each (cell, arm) is to have on average over the horizon."""
-LEAST_SLICES = 3
-"""Slices of a dimension even with fewer visits, while they make at most `FEW_CELLS` cells, which
-learn from one another."""
-FEW_CELLS = 27
-
-
-def slices_for(horizon: int, dimension: int, arms: int) -> int:
-    """Choose slices per dimension: as many as leave each (cell, arm) `VISITS_PER_CELL` visits.
-
-    It is 1 where there are too few visits, and too many dimensions, to tell cells apart.
-    """
-    most_cells = min(horizon / (VISITS_PER_CELL * arms), MOST_CELLS)
-    slices = LEAST_SLICES if LEAST_SLICES**dimension <= FEW_CELLS else 1
-    while (slices + 1) ** dimension <= most_cells:
-        slices += 1
-    return slices
 
 
 class Grid:

@@ -8,19 +8,19 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
 
-_VISIT = Adjacency("visit", "add or remove")
+_LEARNED = Adjacency("visit", "learn or not learn")
 _CONTEXT = Adjacency("visit", "replace")
 _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
 
 
-def _proved(
+def _prove_card(
     epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
     """visits: of one person at most, which is what a lifetime costs; None: nothing limits them."""
@@ -29,14 +29,14 @@ def _proved(
     return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
 
 
-def usual(epsilon: float) -> tuple[Guarantee, ...]:
+def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
     """All cards at epsilon of one visit, in a usual setting: see `design.CardSettings`."""
     if math.isinf(epsilon):
         return (without_noise("sound-joint"),)
     sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
     return (
         joint(JointSetting(**sizes, horizon=200_000)),
-        forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
+        forwarded_context(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
         learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
         context(Context(ContextSetting(**sizes), randomness=secure())),
     )
@@ -45,7 +45,7 @@ def usual(epsilon: float) -> tuple[Guarantee, ...]:
 def joint(
     setting: JointSetting, *, visits_per_person: int | None = None, fits: int = 1
 ) -> Guarantee:
-    """The card of the sound learner.
+    """Make the card of the sound learner.
 
     Args:
         setting: of the learner.
@@ -61,40 +61,47 @@ def joint(
     together = ""
     if fits > 1:
         together = f" That is {fits} fits together, all of which may have learned the visit."
-    lifetime = f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
+    lifetime = "a visit is in one release, however long the learner runs"
     limited: tuple[str, ...] = ()
     if visits_per_person is None:
         lifetime += f"; a person with N visits pays N times {epsilon:g}"
     else:
         lifetime += f"; of one person {visits_per_person} visits are learned, the others are not"
         limited = ("one visit of a person beyond their limit: it lets another of their visits in",)
-    return _proved(
+    return _prove_card(
         epsilon,
         visits_per_person,
-        name="Sound joint privacy: noisy sums per cell and arm",
+        name="Sound joint privacy: noisy sums of rewards and features",
         sentence=(
             f"What all others are shown is {epsilon:g}-differentially private for each "
-            f"visit: for its context, the arm and the reward together.{together}"
+            "visit, learned or not learned: for its context, the arm and the reward together."
+            f"{together}"
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
-        adjacency=_VISIT,
+        adjacency=_LEARNED,
         against=(
-            "everyone else together, with all they are ever shown and every table that is "
+            "everyone else together, with all they are ever shown and every sum that is "
             "released; a visit replaced by another costs twice as much"
         ),
         lifetime=lifetime,
         assumptions=(
-            "the grid, the horizon and the ends of epochs are fixed beforehand",
-            "each visit enters one release of one pair of sums, with Laplace noise",
-            "which arms can be shown at a visit is public",
+            "features, the expected visits and the lengths of epochs are fixed beforehand",
+            "a visit enters one release of one arm's sums, cut to a public bound, with noise",
+            "the visit takes place in both cases, at the same number: arrivals are public",
+            "a person's budget is charged at arrival, learned or not",
+            "which arms can be shown at a visit is public, and never follows from what was learned",
             "when arms join or leave is public",
-            "every choice is made from the visitor's own context and from released sums",
-            "a reward enters within its public range; one from a neighbour is noised again",
+            "every choice is made from the visitor's own context, released sums and fresh draws",
+            "a reward is clipped to its public range; one from a neighbour is noised again",
+            "rows of a log are counted in public; which arms they show is used from releases alone",
+            "the newest stored state is gone on from: a restored backup releases visits twice",
         ),
         not_covered=(
             "a user's own video, towards anyone who sees it: it depends on the user's own context",
             "the user's own vendor, which sees contexts and rewards; a neighbour that is asked",
+            "what the vendor stores: a visit's context, in 16-bit steps, while an answer may come",
             "that a visit took place, and when: arrivals are counted in public",
+            "public counters of views or clicks beside the learner",
             "what a vendor learns about its neighbours: that costs extra and has its own card",
             "a person with several visits, beyond what `lifetime` says",
             *limited,
@@ -113,7 +120,7 @@ def context(policy: Context) -> Guarantee:
     if math.isinf(policy.epsilon):
         return without_noise("sound-context")
     epsilon = PureAccountant().add(policy.event).epsilon()
-    return _proved(
+    return _prove_card(
         epsilon,
         trust=Trust.NOBODY,
         name="Sound local privacy of the context",
@@ -143,51 +150,94 @@ def context(policy: Context) -> Guarantee:
     )
 
 
-_OF_ALL = (
-    "every visit is sent to all neighbours that can be asked; no context decides which those are",
-    "only the own vendor shows the video and sees the click: no neighbour learns whose offer won",
-)
-
-
-def forwarded(
+def forwarded_context(
     agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
 ) -> Guarantee:
-    """visits: of one person that are forwarded at most; None: nothing limits them. asks_all: as the
-    `Vendor`'s; False: the card is for the content of a request alone."""
+    """Make the card of contexts that are forwarded.
+
+    Args:
+        agreement: between vendors.
+        visits: of one person that are forwarded at most; None: nothing limits them.
+        asks_all: as the `Vendor`'s; False: the card is for the content of a request alone.
+    """
     spent = Forwarder(agreement, randomness=secure()).visit_epsilon
     if math.isinf(spent):
         raise ConfigError("A context in the clear has no card: nothing protects it.")
-    return _proved(
+    if asks_all:
+        return _card_of_requests_to_all(agreement, spent, visits)
+    return _card_of_request_content(agreement, spent, visits)
+
+
+def _card_of_requests_to_all(agreement: Agreement, spent: float, visits: int | None) -> Guarantee:
+    """Every visit is sent to all neighbours, so that who is asked follows from no context."""
+    return _prove_forwarded_context(
+        agreement,
         spent,
         visits,
-        name="Context that is forwarded",
         sentence=(
             f"What all other vendors see together of one visit's context is {spent:g}-"
             "differentially private: each visit sends the same randomised cell to all of them, "
             "whatever is shown."
-            if asks_all
-            else "Given that a request is made, what all other vendors read in it about the "
+        ),
+        protects="the context of one visit",
+        assumed=(
+            "every visit is sent to all neighbours that can be asked; no context decides which",
+            "only the own vendor shows the video and sees the click: no one learns whose offer won",
+        ),
+        hole="when the visit was",
+    )
+
+
+def _card_of_request_content(agreement: Agreement, spent: float, visits: int | None) -> Guarantee:
+    """Some visits are sent, to some neighbours: only the content of a request is covered."""
+    return _prove_forwarded_context(
+        agreement,
+        spent,
+        visits,
+        sentence=(
+            "Given that a request is made, what all other vendors read in it about the "
             f"visit's context is {spent:g}-differentially private. Whether one is made, when, and "
             "to whom depends on the context itself, and no epsilon covers that."
         ),
-        protects="the context of one visit" + ("" if asks_all else ", in the request's content"),
+        protects="the context of one visit, in the request's content",
+        assumed=(),
+        hole=(
+            "that a request was made, when, and to whom: a policy that forwards depending on "
+            "the context reveals the true cell"
+        ),
+    )
+
+
+def _prove_forwarded_context(
+    agreement: Agreement,
+    spent: float,
+    visits: int | None,
+    *,
+    sentence: str,
+    protects: str,
+    assumed: tuple[str, ...],
+    hole: str,
+) -> Guarantee:
+    """Make either card. hole: the first thing that is not covered."""
+    lifetime = "every visit costs as much again"
+    if visits is not None:
+        lifetime = f"{visits} visits of one person, then nothing of theirs is forwarded"
+    return _prove_card(
+        spent,
+        visits,
+        name="Context that is forwarded",
+        sentence=sentence,
+        protects=protects,
         adjacency=_CONTEXT,
         against="all vendors it is forwarded to, even if they combine all they got",
-        lifetime=(
-            f"{visits} visits of one person, then nothing of theirs is forwarded"
-            if visits is not None
-            else "every visit costs as much again"
-        ),
+        lifetime=lifetime,
         assumptions=(
             "a retry, and another vendor, get the bytes of the first request",
             f"{agreement.slices} slices of {agreement.features} features were agreed on beforehand",
-            *(_OF_ALL if asks_all else ()),
+            *assumed,
         ),
         not_covered=(
-            "when the visit was"
-            if asks_all
-            else "that a request was made, when, and to whom: a policy that forwards depending on "
-            "the context reveals the true cell",
+            hole,
             "the connection: addresses, times, accounts",
             "that a neighbour's video was fetched or clicked, where that neighbour sees it",
             "the user's own vendor, which knows the context",
@@ -203,17 +253,21 @@ def learned_about_neighbours(
     if math.isinf(settings.epsilon) or not settings.watches:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
     epsilon = PureAccountant().add(neighbour_release(settings, settings.epsilon).event).epsilon()
-    return _proved(
+    reports = "what a neighbour states about rewards is not used"
+    if settings.uses_reports:
+        reports = f"stated rewards are clamped to {settings.low:g} to {settings.high:g}"
+    return _prove_card(
         epsilon,
         visits_per_person,
         name="What is learned about neighbours",
         sentence=(
             f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
-            "for each visit, on top of what its learner costs: it follows from public time and "
-            f"from noisy sums, one release per neighbour and {settings.epoch} visits."
+            "for each visit, counted in the sums or not, on top of what its learner costs: it "
+            "follows from public time and from noisy sums, one release per neighbour and "
+            f"{settings.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
-        adjacency=_VISIT,
+        adjacency=_LEARNED,
         against=(
             "everyone else together, with all noisy sums; a visit replaced by another costs twice "
             "as much"
@@ -222,11 +276,10 @@ def learned_about_neighbours(
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
             "a visit counts for the one whose offer is to be shown; each part once, in any epoch",
-            f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
-            if settings.uses_reports
-            else "what a neighbour states about rewards is not used",
+            reports,
         ),
         not_covered=(
+            "that a visit took place, and when: visits are counted in public",
             "how a neighbour uses that it was asked: it may answer others differently",
             "a vendor whose own learner has no guarantee: the same rules then use exact numbers",
         ),

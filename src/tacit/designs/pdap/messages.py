@@ -1,4 +1,4 @@
-"""What crosses between vendors in P-DAP, and nothing else.
+"""The messages that cross between vendors in P-DAP; nothing else does.
 
 Forward    home -> neighbour   a visitor's context, randomised; the same bytes to every neighbour
 Offer      neighbour -> home   the video it would show
@@ -82,7 +82,7 @@ class Forward:
     @classmethod
     def decode(cls, data: bytes) -> Forward:
         """Read a message; MessageError if it is none of this kind."""
-        request, body = _opened(data, _KIND_FORWARD, "a forward")
+        request, body = _read_head(data, _KIND_FORWARD, "a forward")
         require(len(body) >= _FORWARD.size, "a forward is cut short")
         epsilon, slices, features, spare = _FORWARD.unpack_from(body)
         whole = len(body) == _FORWARD.size + 2 * features and spare == 0
@@ -120,7 +120,7 @@ class Offer:
     @classmethod
     def decode(cls, data: bytes) -> Offer:
         """Read a message; MessageError if it is none of this kind."""
-        request, body = _opened(data, _KIND_OFFER, "an offer")
+        request, body = _read_head(data, _KIND_OFFER, "an offer")
         require(len(body) >= _OFFER.size, "an offer is cut short")
         (length,) = _OFFER.unpack_from(body)
         require(len(body) == _OFFER.size + length, "an offer ends with the video's name")
@@ -148,7 +148,7 @@ class Reward:
         require(is_integer(self.reward, -MOST_REWARD, MOST_REWARD), "the reward is out of bounds")
 
     @classmethod
-    def of(cls, request: bytes, reward: float) -> Reward:
+    def from_number(cls, request: bytes, reward: float) -> Reward:
         """Make one from a finite number, rounded to millionths and cut to what a message holds."""
         require(math.isfinite(reward), "the reward is no number")
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, round(reward * MICRO))))
@@ -160,7 +160,7 @@ class Reward:
     @classmethod
     def decode(cls, data: bytes) -> Reward:
         """Read a message; MessageError if it is none of this kind."""
-        request, body = _opened(data, _KIND_REWARD, "a reward")
+        request, body = _read_head(data, _KIND_REWARD, "a reward")
         require(len(body) == _REWARD.size, "a reward has 26 bytes")
         return cls(request, *_REWARD.unpack(body))
 
@@ -189,13 +189,13 @@ class Refusal:
     @classmethod
     def decode(cls, data: bytes) -> Refusal:
         """Read a message; MessageError if it is none of this kind."""
-        request, body = _opened(data, _KIND_REFUSAL, "a refusal")
+        request, body = _read_head(data, _KIND_REFUSAL, "a refusal")
         require(len(body) == 1, "a refusal has 19 bytes")
         require(body[0] < len(REASONS), "there is no such reason")
         return cls(request, REASONS[body[0]])
 
 
-def answered(data: bytes) -> Offer | Refusal:
+def decode_answer(data: bytes) -> Offer | Refusal:
     """Decode a neighbour's answer to a Forward; MessageError if it is none."""
     refused = len(data) > 1 and data[1] == _KIND_REFUSAL
     return Refusal.decode(data) if refused else Offer.decode(data)
@@ -204,7 +204,7 @@ def answered(data: bytes) -> Offer | Refusal:
 def video_of(answer: bytes | None, request: bytes) -> str | None:
     """The video of an offer to this very request; None for everything else."""
     with suppress(MessageError):
-        message = answered(answer or b"")
+        message = decode_answer(answer or b"")
         if isinstance(message, Offer) and message.request == request:
             return message.video
     return None
@@ -221,7 +221,7 @@ def is_integer(value: object, lowest: int, highest: int) -> bool:
     return type(value) is int and lowest <= value <= highest
 
 
-def _opened(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
+def _read_head(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
     """Read the head of a message: number of the request, and the bytes that follow."""
     require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")

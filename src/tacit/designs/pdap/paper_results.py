@@ -1,4 +1,4 @@
-"""What the paper prints, item by item, with the command that makes it again."""
+"""The figures that the paper prints, item by item, with the command that makes it again."""
 
 from __future__ import annotations
 

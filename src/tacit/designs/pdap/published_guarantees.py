@@ -24,21 +24,34 @@ DEEP_CASES = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
-def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
-    """Its cards, for own users and for forwarded ones. epsilon: of one draw and of one reward."""
+def cards_of_policy(
+    name: str, setting: Setting, epsilon: float = math.inf
+) -> tuple[Guarantee, ...]:
+    """Make the cards of a policy, for own users and for forwarded ones.
+
+    Args:
+        name: of the policy.
+        setting: of the vendor.
+        epsilon: claimed for one draw, and for one reward.
+    """
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
     if not name.endswith("p-dap") or math.isinf(epsilon):
         return (without_noise(name.upper()),)
     more = (_geometric(setting, epsilon),) if name == "gp-dap" else ()
     own = _own_users(name.upper(), setting, epsilon, more)
-    return (own, _forwarded(name.upper(), setting, epsilon, more)) if setting.neighbours else (own,)
+    if not setting.neighbours:
+        return (own,)
+    return own, _card_of_forwarded_users(name.upper(), setting, epsilon, more)
 
 
-def usual(epsilon: float) -> tuple[Guarantee, ...]:
+def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
     """The cards of P-DAP and GP-DAP in a usual setting: see `design.CardSettings`."""
     setting = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
-    return (*published("p-dap", setting, epsilon), *published("gp-dap", setting, epsilon))
+    return (
+        *cards_of_policy("p-dap", setting, epsilon),
+        *cards_of_policy("gp-dap", setting, epsilon),
+    )
 
 
 def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
@@ -47,7 +60,7 @@ def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
     )
 
 
-def _refuted(name: str, what: str, **card: Any) -> Guarantee:
+def _refute_claim(name: str, what: str, **card: Any) -> Guarantee:
     sentence = (
         f"The paper's claim is refuted: no epsilon holds for {what}. This policy is for "
         "reproduction, not for use."
@@ -98,7 +111,7 @@ _ALGORITHM_2 = Claim(
 
 def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
     """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
-    return _refuted(
+    return _refute_claim(
         f"{name} (published), own users (ExP-DAP)",
         "a person's context or visit",
         protects="nobody reliably: most decisions are made without noise",
@@ -118,16 +131,18 @@ def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
         claims=(
             _draw(setting, epsilon, geometric=bool(more)),
             _ALGORITHM_1,
-            _past(),
+            _claim_of_past_rewards(),
             _impossible(),
             *more,
         ),
     )
 
 
-def _forwarded(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
+def _card_of_forwarded_users(
+    name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]
+) -> Guarantee:
     """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
-    return _refuted(
+    return _refute_claim(
         f"{name} (published), forwarded users (LaP-DAP)",
         "a video, nor for one reward",
         protects="nobody reliably: rewards are sent without noise while a video is explored",
@@ -186,7 +201,7 @@ def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
     )
 
 
-def _past() -> Claim:
+def _claim_of_past_rewards() -> Claim:
     losses = (
         f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}"
         for level, n in ((0, 10), (3, 6))
@@ -212,14 +227,14 @@ def _impossible() -> Claim:
 
 
 def _geometric(setting: Setting, epsilon: float) -> Claim:
-    def spent(case: tuple[float, float, float], power: float) -> float:
+    def epsilon_of_case(case: tuple[float, float, float], power: float) -> float:
         return theory.epsilon_at(0.01, 2, power, theory.deepest_level(*case, 2), geometric=True)
 
     text = "; ".join(
-        f"{spent(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
+        f"{epsilon_of_case(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
         for case in DEEP_CASES
     )
-    together = ", ".join(f"{spent(case, 2):.6g}" for case in DEEP_CASES)
+    together = ", ".join(f"{epsilon_of_case(case, 2):.6g}" for case in DEEP_CASES)
     deepest = _deepest(setting)
     here = theory.epsilon_at(epsilon, setting.slices, setting.smoothness, deepest, geometric=True)
     return Claim(

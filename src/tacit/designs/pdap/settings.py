@@ -14,7 +14,7 @@ LARGEST_LOGARITHM = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a vendor and its world look like; the same for all policies that are compared.
+    """Sizes of a vendor and its world; the same for all policies that are compared.
 
     Attributes:
         videos: K, its own; each neighbour is taken to have as many.

@@ -10,6 +10,7 @@ Source     Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from tacit.accounting.rounding import round_up
 from tacit.errors import ConfigError
@@ -185,20 +186,42 @@ def near_optimal_regret(A: float, B: float, p: float, m: float, al: float, level
     return A * B * float(m ** (level * (p - al)))
 
 
-def uniform_regret_as_printed(
-    T: float,
-    A: float,
-    p: float,
-    m: float,
-    al: float,
-    d: int,
-    *,
-    K: int,
-    M: int,
-    L: float,
-    epsilon: float,
-    Gamma: float,
-) -> float:
+@dataclass(frozen=True, kw_only=True)
+class UniformWorld:
+    """The symbols of Corollary 2 and Theorem 6, where contexts are uniform on the cube.
+
+    Attributes:
+        T: visits.
+        A: contexts in the whole cube before it splits.
+        p: growth of that number with the level.
+        m: slices of each side of a cell that splits.
+        al: alpha of the Hölder condition.
+        d: features of a context.
+        K: videos of each vendor.
+        M: vendors.
+        L: of the Hölder condition.
+        epsilon: claimed for one draw; epsilon_0 of GP-DAP.
+        Gamma: visits that a neighbour's noise costs.
+    """
+
+    T: float
+    A: float
+    p: float
+    m: float
+    al: float
+    d: int
+    K: int
+    M: int
+    L: float
+    epsilon: float
+    Gamma: float
+
+    def finest_side(self, visits: float) -> float:
+        """(visits / A)^(1 / (d + p)) m: slices per dimension at the deepest level."""
+        return float((visits / self.A) ** (1 / (self.d + self.p))) * self.m
+
+
+def uniform_regret_as_printed(world: UniformWorld) -> float:
     """Corollary 2: P-DAP's regret if contexts are uniform on the cube. REFUTED with Lemma 3.
 
     With x = (T / A)^(1 / (d + p)) m, the sum of
@@ -207,33 +230,23 @@ def uniform_regret_as_printed(
     x^(d - al) [(2 K L / epsilon) (ln K + ln T) + (pi^2 / 3) (M - 1) e^K ln T].
     The paper has T / 4 for T / A in the last term, which is read as a slip of the pen.
     """
-    x = _finest_side(T, A, p, m, d)
-    logs = math.log(T)
+    w = world
+    d, al, p = w.d, w.al, w.p
+    K, M = w.K, w.M
+    x = w.finest_side(w.T)
+    logs = math.log(w.T)
     wrong = (M - 1) * _power_of_e(K) if M > 1 else 0.0
-    draws = 2 * K * L / epsilon * (math.log(K) + logs)
+    draws = 2 * K * w.L / w.epsilon * (math.log(K) + logs)
     return float(
         x ** (d + 2 * al) * logs * (K + M - 1)
-        + x ** (d + al) * A * suboptimal_gap(L, d, al)
-        + x ** (d + p - al) * Gamma / 4
+        + x ** (d + al) * w.A * suboptimal_gap(w.L, d, al)
+        + x ** (d + p - al) * w.Gamma / 4
         + x**d * BASEL * (K + wrong)
         + x ** (d - al) * (draws + BASEL * wrong * logs)
     )
 
 
-def uniform_regret(
-    T: float,
-    A: float,
-    p: float,
-    m: float,
-    al: float,
-    d: int,
-    *,
-    K: int,
-    M: int,
-    L: float,
-    epsilon: float,
-    Gamma: float,
-) -> float:
+def uniform_regret(world: UniformWorld) -> float:
     """Corollary 2, corrected: `neighbour_regret` and `draw_regret` in it, and AB with its exponent.
 
     Each sum over levels of m^(n l) up to l_max is at most m^(n l_max) / (1 - m^-n). With x as
@@ -241,33 +254,25 @@ def uniform_regret(
     s(d + 2 al) ln T (K + (M - 1) (K + 1)),  s(d + p - al) A [B + (2 L / epsilon) (ln K + 1)],
     s(d + al) (M - 1) Gamma / 4,  s(d) (pi^2 / 3) (K + (M - 1) K).
     """
-    x = _finest_side(max(T, A), A, p, m, d)
-    logs = math.log(T)
+    w = world
+    d, al, p = w.d, w.al, w.p
+    K, M = w.K, w.M
+    x = w.finest_side(max(w.T, w.A))
+    logs = math.log(w.T)
 
     def levels_sum(power: float) -> float:
-        return float(x**power) / (1 - float(m**-power))
+        return float(x**power) / (1 - float(w.m**-power))
 
-    visit = suboptimal_gap(L, d, al) + 2 * L / epsilon * (math.log(K) + 1)
+    visit = suboptimal_gap(w.L, d, al) + 2 * w.L / w.epsilon * (math.log(K) + 1)
     return (
         levels_sum(d + 2 * al) * logs * (K + (M - 1) * (K + 1))
-        + levels_sum(d + p - al) * A * visit
-        + levels_sum(d + al) * (M - 1) * Gamma / 4
+        + levels_sum(d + p - al) * w.A * visit
+        + levels_sum(d + al) * (M - 1) * w.Gamma / 4
         + levels_sum(d) * BASEL * (K + (M - 1) * K)
     )
 
 
-def geometric_saving_as_printed(
-    T: float,
-    A: float,
-    p: float,
-    m: float,
-    al: float,
-    d: int,
-    *,
-    K: int,
-    epsilon: float,
-    Gamma: float,
-) -> float:
+def geometric_saving_as_printed(world: UniformWorld) -> float:
     """Theorem 6: what GP-DAP's regret is said to be below P-DAP's. REFUTED.
 
     ((T / A)^al m^al - 1) (A1 (T / A)^((d - 2 al) / (d + p)) m^(d - 2 al)
@@ -276,15 +281,12 @@ def geometric_saving_as_printed(
     than T can, and so beyond the regret that it is subtracted from. The proof drops R(T) in its
     last step, and has (T / A)^al for x^al.
     """
-    x = _finest_side(T, A, p, m, d)
-    ratio = float((T / A) ** al) * float(m**al) - 1
-    first = 2 * K * math.log(T) / epsilon
-    return float(ratio * (first * x ** (d - 2 * al) + Gamma * x ** (d - al)))
-
-
-def _finest_side(T: float, A: float, p: float, m: float, d: int) -> float:
-    """(T / A)^(1 / (d + p)) m: slices per dimension at the deepest level of uniform contexts."""
-    return float((T / A) ** (1 / (d + p))) * m
+    w = world
+    d, al = w.d, w.al
+    x = w.finest_side(w.T)
+    ratio = float((w.T / w.A) ** al) * float(w.m**al) - 1
+    first = 2 * w.K * math.log(w.T) / w.epsilon
+    return float(ratio * (first * x ** (d - 2 * al) + w.Gamma * x ** (d - al)))
 
 
 def _power_of_e(exponent: float) -> float:

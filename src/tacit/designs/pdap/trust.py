@@ -138,7 +138,7 @@ def neighbour_release(settings: TrustSettings, epsilon: float) -> LaplaceRelease
 
 
 class NeighbourTrust:
-    """What a vendor knows of one neighbour, all of it made of releases.
+    """Knowledge of one neighbour, all of it made of releases.
 
     Attributes:
         settings: of the rule.
@@ -270,7 +270,7 @@ class NeighbourTrust:
         self._epochs = 0
 
     def _noise_bound(self, releases: int, chance: float) -> float:
-        """What the noise of so many releases exceeds with at most this chance, to one side."""
+        """Bound the noise of so many releases, to one side, but for at most this chance."""
         if math.isinf(self.release.epsilon):
             return 0.0
         return self.release.scale / GRAINS * laplace_tail_bound(releases, chance)

@@ -197,7 +197,7 @@ class Vendor:
         return PureAccountant().add(release.event).epsilon()
 
     def trust_in(self, peer: str) -> NeighbourTrust:
-        """What is known of a neighbour; ConfigError for a stranger."""
+        """Knowledge of a neighbour; ConfigError for a stranger."""
         _arm_of(self._peers, peer, "neighbour")
         return self._trust[peer]
 
@@ -371,7 +371,7 @@ class Vendor:
         if guest.reward is None:
             sent = self.forwarded_users.answer(guest.choice, reward)
             if sent is not None:
-                guest.reward = Reward.of(request, sent).encode()
+                guest.reward = Reward.from_number(request, sent).encode()
         return guest.reward
 
     def add_video(self, name: str) -> None:

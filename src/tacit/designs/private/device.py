@@ -39,24 +39,31 @@ Floats = list[float]
 
 @dataclass(frozen=True)
 class Tastes:
-    """damping: of each context item. offsets, columns: its features, all of one row alike. mean:
-    (f,) an average profile. directions: (f, k); items: (targets, k). own_likes: (k, k) what the
-    tastes of liked items add to a person's, and own_likes_mean: (k,) those of an average like; None
-    between domains. dense: (context, r) features beside the named ones, whose rows have the length
-    `named_features`. consented: what a like of each item adds to others, by people who agreed not
-    to be protected: (item, weight) pairs; None: there are none."""
+    """Released numbers by which a device computes a person's tastes and scores."""
 
     damping: Floats
+    """(context,) damping of each context item."""
     offsets: Sequence[int]
+    """(context + 1,) where the features of each context item begin in `columns`."""
     columns: Sequence[int]
+    """Features of the context items, one item after the other, all of one row alike."""
     mean: Floats
+    """(f,) an average profile."""
     directions: list[Floats]
+    """(f, k) directions of taste."""
     items: list[Floats]
+    """(targets, k) tastes of the target items."""
     own_likes: list[Floats] | None = None
+    """(k, k) what the tastes of liked items add to a person's; None between domains."""
     own_likes_mean: Floats | None = None
+    """(k,) what those of an average like add; None between domains."""
     dense: list[Floats] | None = None
+    """(context, r) features beside the named ones; None: there are none."""
     named_features: float = 1.0
+    """Length of a row of named features where there are dense ones."""
     consented: list[list[tuple[int, float]]] | None = None
+    """What a like of each item adds to others, by people who agreed not to be protected: pairs of
+    item and weight; None: there are none."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from tacit.profile_sums.fits import FITS_IN_PROCESS, Fit, count_fit
 from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, prepare_fit
 from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode
+from tacit.recommenders.inputs import as_ratings_source
 
 
 class Private(PrivateLists):
@@ -127,7 +128,8 @@ class Private(PrivateLists):
         they are in `releases_`, on the card and in the lifetime.
 
         Args:
-            ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
+            ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
+                data frame is read as `tacit.ratings_from` reads it.
             y: Not used, as scikit-learn has it.
             account: A ledger's budget that pays; `budget_status_` says what is left.
 
@@ -136,6 +138,7 @@ class Private(PrivateLists):
             ConfigError: the parameters do not fit them.
             PrivacyError: the lifetime of all fits would be passed; nothing was drawn.
         """
+        ratings = as_ratings_source(ratings)
         previous = None if self.previous is None else open_previous(self.previous)
         continued = self._plan_to_continue(previous)
         if previous is None and continued is not None:

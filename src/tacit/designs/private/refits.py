@@ -121,6 +121,7 @@ def open_previous(previous: Any) -> Any:
 
 
 def checked_lifetime(lifetime: Any) -> float:
+    """Return the epsilon of a lifetime; ConfigError for what is none."""
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
         raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
@@ -327,8 +328,9 @@ class Account:
 
 
 def _find_place(earlier: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, bool]:
-    """Find the fit that a new one follows: the last earlier one, or the last of those that failed
-    directly after it.
+    """Find the fit that a new one follows.
+
+    That is the last earlier one, or the last of those that failed directly after it.
 
     Returns:
         That fit, None for the first; and whether another one follows it already.

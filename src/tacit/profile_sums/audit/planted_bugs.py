@@ -85,6 +85,7 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
 
 
 def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Clip each row of a table by itself."""
     total = mechanism.zero_table()
     for table in tables:
         total += np.array([mechanism.clip_table(row) for row in table])
@@ -101,6 +102,7 @@ def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Scale everybody's tables by the longest of them."""
     lengths = [float(np.linalg.norm(table)) for table in tables]
     share = mechanism.norm / max([mechanism.norm, *lengths])
     total = mechanism.zero_table()
@@ -155,6 +157,7 @@ def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
 def centre_at_true_mean(
     people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
 ) -> ProfileCentre:
+    """Centre profiles at the true mean of tastes, which nobody released."""
     centre = profile_centre(counts, features, settings)
     tastes = people_tastes(people, centre, features.context)
     return centre._replace(mean=centre.mean + tastes.mean(axis=0))
@@ -163,10 +166,12 @@ def centre_at_true_mean(
 def centre_by_true_counts(
     people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
 ) -> ProfileCentre:
+    """Centre profiles by the counts before noise."""
     return profile_centre(true_counts(people, counts), features, settings)
 
 
 def true_counts(people: Profiles, counts: Counts) -> Counts:
+    """Return the counts before noise."""
     likes = np.bincount(people.likes, minlength=len(counts.targets)).astype(float)
     if people.one_domain:
         used = likes
@@ -176,14 +181,17 @@ def true_counts(people: Profiles, counts: Counts) -> Counts:
 
 
 def top_items_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> Any:
+    """Choose the top items by the counts before noise."""
     return release_top_items(people, true_counts(people, counts), *arguments)
 
 
 def head_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> ItemQuery:
+    """Choose the head of sum 3 by the counts before noise."""
     return choose_query(true_counts(people, counts), *arguments)
 
 
 def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -> float:
+    """Measure how much stands out of the noise by the counts before noise."""
     likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
     return popular_above_noise(likes / (len(people.offsets) - 1), deviation)
 
@@ -197,6 +205,7 @@ def count_popular_items_with_one_charge(
 
 
 def divide_by_true_number(people: Profiles, *arguments: Any) -> Counts:
+    """Divide by the true number of people."""
     return replace(make_counts(*arguments), people=float(len(people.offsets) - 1))
 
 
@@ -218,15 +227,18 @@ def add_presence_after_clip(
 
 
 def read_likes_above_mean(ratings: Ratings, sides: Any, _: float, other_weight: float) -> Profiles:
+    """Take what is above the mean of all stars for a like."""
     return read_profiles(ratings, sides, float(ratings.values.mean()), other_weight)
 
 
 def read_without_rare_items(ratings: Ratings, *arguments: Any) -> Profiles:
+    """Leave out items that few people rated."""
     often = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
     return read_profiles(ratings.where(often[ratings.items]), *arguments)
 
 
 def double_clip(mechanism: SumRelease) -> ClipRule:
+    """Clip at twice the norm that is charged."""
     return ClipRule(2 * mechanism.norm, mechanism.resolution, 4 * mechanism.squared_norm)
 
 

@@ -58,6 +58,7 @@ class TightClips(PrivateLists):
 
     @property
     def settings(self) -> Settings:
+        """Settings of the base world, with clips that nearly everybody reaches."""
         return replace(
             super().settings,
             moment_clip=_TIGHT_CLIP,
@@ -80,6 +81,7 @@ class World:
 
     @property
     def name(self) -> str:
+        """Name of the world."""
         domains = "across domains" if self.across else "one domain"
         if self.factors:
             return f"private, {self.mode}, {domains}, with factors of stars"
@@ -212,12 +214,15 @@ class FittedWorld(Protocol):
     """One way to fit, once or several times."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the world."""
 
     @property
-    def factors(self) -> bool: ...
+    def factors(self) -> bool:
+        """Whether stars have factors."""
 
-    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]: ...
+    def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
+        """Fit once; return all numbers that were released."""
 
 
 def audit_line(world: FittedWorld) -> AuditedClaim:

@@ -87,6 +87,7 @@ def unit_share(settings: Settings, *, one_domain: bool) -> float:
 
 
 def counts_mechanism(entries: int, noise: float) -> SumRelease:
+    """Return the mechanism of the counts, at norm 1."""
     return SumRelease(noise, entries, norm=1.0, resolution=resolution_for(1.0))
 
 

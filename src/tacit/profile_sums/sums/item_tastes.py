@@ -69,6 +69,7 @@ class ItemQuery:
         return self.k + 1 if self.count_weight else self.k
 
     def mechanism(self, noise: float) -> SumRelease:
+        """Return the mechanism of the sum, at this noise multiplier."""
         return SumRelease(
             noise, len(self.items) + 1, self.width, self.norm, resolution_for(self.norm)
         )

@@ -44,6 +44,7 @@ def popular_head(shares: Floats) -> Ints:
 
 
 def popular_counts_mechanism(head: int, noise: float) -> SumRelease:
+    """Return the mechanism of a count of the head, at norm 1."""
     return SumRelease(noise, head, norm=1.0, resolution=resolution_for(1.0))
 
 

@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 
 
 def products_mechanism(width: int, noise: float, settings: Settings) -> SumRelease:
+    """Return the mechanism of the sum of products of features."""
     norm = settings.feature_clip * math.sqrt(width)
     return SumRelease(noise, width, width, norm, resolution_for(norm))
 

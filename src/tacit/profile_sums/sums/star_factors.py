@@ -107,8 +107,10 @@ def release_star_factors(
 def _usual_taste_square(
     loadings: Floats, variances: Floats, counts: Floats, usual_ratings: float
 ) -> float:
-    """Mean square of a taste as a usual person's stars tell it: that of i / (1 + i), for the
-    eigenvalues i of the information that so many ratings have."""
+    """Return the mean square of a taste as a usual person's stars tell it.
+
+    That is the mean of i / (1 + i) over the eigenvalues i of the information of so many ratings.
+    """
     weights = usual_ratings / counts.sum() * counts / variances
     information = np.linalg.eigvalsh(loadings.T @ (loadings * weights[:, None]))
     return max(float(np.mean(information / (1 + information))), 0.01)

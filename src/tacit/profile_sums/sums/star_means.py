@@ -83,6 +83,7 @@ def places_among(items: Ints, n_items: int) -> Ints:
 
 
 def star_means_mechanism(items: int, noise: float) -> SumRelease:
+    """Return the mechanism of the sum of stars by item."""
     return SumRelease(noise, items + 1, 2, MEANS_NORM, resolution_for(MEANS_NORM))
 
 

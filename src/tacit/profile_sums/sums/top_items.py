@@ -87,6 +87,7 @@ def _contributed_rows(block: Profiles, head: Ints, *, likes: bool) -> Floats:
 
 
 def gram_mechanism(size: int, noise: float) -> GramRelease:
+    """Return the mechanism of the Gram matrix of the top items."""
     return GramRelease(noise, size, 1.0, resolution_for(1.0))
 
 

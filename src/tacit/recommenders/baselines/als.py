@@ -74,8 +74,10 @@ class ALS(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        """Scores F p, with (F'F + (weight - 1) L'L + regularization I) p = weight L'1 and L the
-        factors of the person's likes."""
+        """Return the scores F p, F the items' factors and L those of the person's likes.
+
+        p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
+        """
         liked = self.item_factors_[self._likes(history).indices]
         normal = self.item_factors_.T @ self.item_factors_ + (self.weight - 1) * (liked.T @ liked)
         normal[np.diag_indices(len(normal))] += self.regularization

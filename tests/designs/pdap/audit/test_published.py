@@ -9,7 +9,7 @@ import pytest
 
 from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.output_distributions import distribution
-from tacit.designs.pdap.audit import published
+from tacit.designs.pdap.audit import published_policies
 
 SAMPLES = 1_000
 
@@ -22,9 +22,10 @@ def exact(audit):
 @pytest.mark.parametrize(("level", "nats"), [(3, 0.4), (5, 1.6), (7, 6.4)])
 def test_one_draw_of_two_videos(level, nats):
     """epsilon' 0.1, means that swap between two cells of a level, by the whole shipped policy."""
-    policy = published.swapped(level)
+    policy = published_policies.two_swapped_videos(level)
     found = [
-        distribution(published.shown(policy, side)) for side in (published.LEFT, published.RIGHT)
+        distribution(published_policies.next_arm(policy, side))
+        for side in (published_policies.LEFT, published_policies.RIGHT)
     ]
     assert abs(math.log(found[0][0] / found[1][0])) == pytest.approx(nats, rel=1e-9)
 
@@ -32,23 +33,27 @@ def test_one_draw_of_two_videos(level, nats):
 def test_trees_by_what_is_sent():
     """At T = 2, 4, 8 noise for log2 T levels loses 2, 1.5 and 4/3 times the claim; noise for
     floor(log2 T) + 1 levels loses the claim. Moves are those of what the shipped vendor sends."""
-    few = audit_claim(published.tree_with_too_few_levels(), samples=SAMPLES)
+    few = audit_claim(published_policies.tree_with_too_few_levels(), samples=SAMPLES)
     assert exact(few) == pytest.approx([2.0, 1.5, 4 / 3])
-    whole = audit_claim(published.tree_with_all_levels(), samples=SAMPLES)
+    whole = audit_claim(published_policies.tree_with_all_levels(), samples=SAMPLES)
     assert exact(whole) == pytest.approx([1.0, 1.0, 1.0])
     assert whole.verdict != "violation"
 
 
 def test_gp_dap_by_what_is_sent():
     """epsilon_0 = 0.01 in the deepest cells of three horizons."""
-    assert exact(audit_claim(published.geometric(), samples=SAMPLES)) == pytest.approx(
+    assert exact(audit_claim(published_policies.geometric(), samples=SAMPLES)) == pytest.approx(
         [1.28, 5.12, 81.92]
     )
 
 
 @pytest.mark.parametrize(
     "make",
-    [published.own_choices, published.own_visit, published.forwarded_users],
+    [
+        published_policies.own_choices,
+        published_policies.own_visit,
+        published_policies.forwarded_users,
+    ],
     ids=lambda one: one.__name__,
 )
 def test_what_follows_from_data_is_infinite(make):
@@ -63,7 +68,11 @@ def test_what_follows_from_data_is_infinite(make):
 
 def test_a_claim_that_is_large_enough_is_not_refuted():
     """The audit can also fail to refute: then the published line is not as expected."""
-    line = replace(published.own_draws(), epsilon=20.0, checks=published.own_draws().checks[:1])
+    line = replace(
+        published_policies.own_draws(),
+        epsilon=20.0,
+        checks=published_policies.own_draws().checks[:1],
+    )
     audit = audit_claim(line, samples=SAMPLES)
     assert audit.verdict != "violation"
     assert not is_as_expected(line, audit, short=False)

@@ -7,45 +7,34 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap import joint_sums
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.joint_sums import PARTS
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.messages import Offer
+from tacit.designs.pdap.normal_draws import NormalDraws
 from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.randomness import secure
 
-LIKES, VISITS = 1000.0 * np.eye(2), np.full((2, 2), 1000.0)
-"""On the left the own video is liked, on the right the neighbour."""
 OWN_SIDE, NEIGHBOUR_SIDE = np.array([0.1]), np.array([0.9])
+"""On the left the own video is believed to be liked, on the right the neighbour."""
 WORLD = {"videos": 1, "neighbours": 1, "dimension": 1, "epsilon": 1.0}
 
 
 @pytest.fixture(autouse=True)
 def _nothing_drawn(monkeypatch):
-    """Every choice is of the largest mean plus two deviations: equal beliefs, equal choices."""
-
-    def plan(means, variances, allowed, _):
-        parts = np.zeros(means.shape, dtype=np.int64)
-        best = (means + 2 * np.sqrt(variances))[:, allowed].argmax(axis=1)
-        parts[np.arange(len(means)), np.array(allowed)[best]] = PARTS
-        return parts
-
-    monkeypatch.setattr(joint_sums, "plan", plan)
+    """Every choice is of the largest mean: equal beliefs, equal choices."""
+    monkeypatch.setattr(NormalDraws, "take", lambda _, count: np.zeros(count))
 
 
 def learner() -> Joint:
-    told = JointSetting(**WORLD, horizon=1000, slices=2)
+    told = JointSetting(**WORLD, horizon=100_000, degree=1)
     home = Joint(told, randomness=secure())
     numbers, arrays = home.export_state()
-    numbers["noises"], arrays["seen"] = [[0.0] * 3], np.array([[LIKES], [VISITS], [VISITS]])
-    home.resume(numbers, arrays)
-    means, variances = home.estimates()
-    arrays.update(means=means, parts=joint_sums.plan(means, variances, [0, 1], secure()))
+    theta = np.array([[0.0, -0.3], [0.0, 0.3]])
+    arrays["liked"] = np.einsum("kij,kj->ki", arrays["precision"], theta)
     home.resume(numbers, arrays)
     return home
 

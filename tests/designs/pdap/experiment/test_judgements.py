@@ -165,6 +165,31 @@ def test_growth_of_regret_is_measured_in_the_second_half():
     assert found["dap"].verdict == "holds"
 
 
+PRINTED_ACCURACIES = """
+Table II  cap    inf   70.32 75.36 76.88 77.34
+Table II  dup    inf   73.32 74.52 74.78 75.08
+Table II  dap    inf   87.34 90.21 91.02 92.17
+Table III p-dap  0.01  77.54 78.75 79.92 80.12
+Table III p-dap  0.1   77.78 79.35 80.34 81.16
+Table III p-dap  1     78.96 79.24 81.06 82.12
+Table III dap    inf   86.84 89.28 90.23 91.56
+Table IV  gp-dap 0.01  82.44 84.36 85.23 86.74 87.33 88.17
+Table IV  p-dap  0.01  77.31 77.87 78.42 79.14 80.06 81.64
+"""
+"""The paper's Tables II to IV, row by row, in percent."""
+TEST_SIZES = {4: (5000, 10_000, 20_000, 50_000), 6: range(5000, 30_001, 5000)}
+"""Visits of the tests, by how many figures a row has."""
+
+
+@pytest.mark.parametrize("line", PRINTED_ACCURACIES.strip().splitlines())
+def test_every_accuracy_is_the_papers(line):
+    """Each figure stands beside our own policy at the same epsilon and size of the test."""
+    table, policy, epsilon, *figures = line.removeprefix("Table ").split()
+    for size, figure in zip(TEST_SIZES[len(figures)], figures, strict=True):
+        beside = accuracy_beside(policy, float(epsilon), size)
+        assert beside[f"Table {table}"] == pytest.approx(float(figure) / 100)
+
+
 def test_the_papers_accuracies_stand_by_table():
     """DAP has one figure in Table II and another in Table III; other sizes have none."""
     assert accuracy_beside("dap", math.inf, 5000) == {"Table II": 0.8734, "Table III": 0.8684}

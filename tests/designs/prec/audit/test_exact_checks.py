@@ -33,6 +33,7 @@ from tacit.designs.prec.audit.walk import (
     walk_pair,
     walk_paths,
 )
+from tests.support.seen import require_any
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ from tacit.designs.prec.audit.walk import (
 )
 def test_the_shipped_curator_holds(check):
     """Nothing is above what is allowed, and no check is blind."""
-    for found in check(PRec):
+    for found in require_any(check(PRec)):
         assert found.verdict == "held", found
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.auditing.attacks import FULL, Panel, Public, Releases, pooled_ranks, simultaneous
+from tacit.auditing.attacks import (
+    FULL,
+    Panel,
+    PublicKnowledge,
+    Releases,
+    pooled_ranks,
+    simultaneous,
+)
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
 from tacit.designs.standard_scheme.messages import MICRO
@@ -54,7 +61,7 @@ def crowd():
             source=replay("independent items"),
         )
     keep = tables.keep / MICRO
-    public = Public(
+    public = PublicKnowledge(
         popularity=np.bincount(levels.indices, minlength=ITEMS).astype(float),
         offsets=np.zeros((1, ITEMS)),
         log_keep=np.log(keep[1:] / keep[:1]),
@@ -64,7 +71,7 @@ def crowd():
     labelled = sparse.csr_array(
         (decided.data + 1, decided.indices, decided.indptr), shape=decided.shape
     )
-    seen = Releases.of(released, public, epochs=labelled)
+    seen = Releases.from_ratings(released, public, epochs=labelled)
     return seen, labels, tables, np.diff(levels.indptr), np.arange(PEOPLE) % FOLDS
 
 
@@ -92,7 +99,7 @@ def test_the_panel_finds_nothing(crowd, view):
     """
     seen, labels, _, _, fold_of = crowd
     bound = attacked(seen if view == "epochs" else seen.union(), labels, fold_of)
-    print(f"{view}: {bound.worst} {bound.distance:.3f}, bound {bound.upper:.3f}")  # noqa: T201
+    print(f"{view}: {bound.worst_attacker} {bound.distance:.3f}, bound {bound.upper:.3f}")  # noqa: T201
     assert bound.lower == 0
     assert bound.distance < 0.06
 

@@ -134,6 +134,12 @@ def test_theorem_2_fails_but_for_positive_stars_of_raters_of_both():
     assert found["positive", "rated both"].exceeded == 0
 
 
+def test_the_pairs_of_theorem_2_are_of_both_signs():
+    """Counts of seed 1, as they were when stars of -2, -1, 1 and 2 were drawn alike."""
+    counts = [each.exceeded for each in count_exceeded_sensitivities(300, 1)]
+    assert counts == [148, 148, 1, 0]
+
+
 def test_the_command_prints_every_case(capsys):
     """`tacit simulate xmap`: a row for each theorem, case and k; the same seed, the same rows."""
     words = ["simulate", "xmap", "--k", "5", "--samples", "20", "--pairs", "20", "--json"]

@@ -28,13 +28,15 @@ from tacit.recommenders.base import History
 
 
 class Answers:
-    """What an account gets from a fitted recommender. Items are numbers of the ratings fitted to.
+    """Answers of a fitted recommender to one account. Items are numbers of the ratings fitted to.
 
-    factors: (items, f), or None. name: what errors call the recommender; they are ConfigErrors.
+    Whatever its code raises becomes a ConfigError.
     """
 
     factors: Floats | None = None
+    """(items, f) item factors, or None."""
     name = "The recommender"
+    """Name that errors call it by."""
 
     def __init__(self, ratings: Ratings) -> None:
         self.ids = ratings.item_ids.tolist()
@@ -42,7 +44,7 @@ class Answers:
         self.liked_from = ratings.scale.liked_from
 
     def row(self, history: History, *, likes: bool = False) -> sparse.csr_matrix:
-        """(1, items) stars, or 1 for each like."""
+        """Return (1, items) stars, or 1 for each like."""
         kept = sorted(
             (self.number[item], 1.0 if likes else float(stars))
             for item, stars in history.items()
@@ -55,24 +57,24 @@ class Answers:
         )
 
     def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
-        """Known items that are not in the history, at most n."""
+        """Return the numbers of known items that are not in the history, at most n."""
         found = [self.number[item] for item in items if item in self.number and item not in history]
         return np.array(found[:n], dtype=np.int64)
 
-    def ranked(self, history: History, n: int) -> Ints:
-        """At most n item numbers, best first."""
+    def rank(self, history: History, n: int) -> Ints:
+        """Return at most n item numbers, best first."""
         with _as_config_error(self.name, "answer"):
-            return self._ranked(history, n)
+            return self._rank(history, n)
 
     def scores(self, history: History) -> Floats | None:
-        """(items,) of all items, NaN where there is none; None if the recommender gives none."""
+        """Return (items,) scores, NaN where there is none; None if the recommender gives none."""
         with _as_config_error(self.name, "answer"):
             found = self._scores(history)
             if found is not None and found.shape != (len(self.ids),):
                 raise ValueError(f"{len(self.ids)} scores were asked for, not {found.size}")
             return found
 
-    def _ranked(self, history: History, n: int) -> Ints:
+    def _rank(self, history: History, n: int) -> Ints:
         raise NotImplementedError
 
     def _scores(self, history: History) -> Floats | None:
@@ -81,7 +83,7 @@ class Answers:
 
 @contextmanager
 def _as_config_error(name: str, what: str) -> Iterator[None]:
-    """ConfigError with what the recommender's code says if it fails."""
+    """Turn a failure of the recommender's code into a ConfigError that repeats what it said."""
     try:
         yield
     except TacitError:
@@ -93,47 +95,64 @@ def _as_config_error(name: str, what: str) -> Iterator[None]:
         ) from error
 
 
-class Adapted:
-    """fit: a new model, fitted. fixed: fits change nothing, and nothing is learned from people."""
+class AdaptedModel:
+    """A recommender of any known kind.
+
+    Args:
+        name: Name that errors and findings call it by.
+        fit: Makes a new model and fits it.
+        fixed: Whether fits change nothing: nothing is learned from people.
+    """
 
     def __init__(
         self, name: str, fit: Callable[[Ratings], Answers], *, fixed: bool = False
     ) -> None:
-        self.name, self._fit, self.fixed = name, fit, fixed
+        self.name = name
+        self.fixed = fixed
+        self._fit = fit
 
     def fit(self, ratings: Ratings) -> Answers:
-        """ConfigError with what the recommender says if it fails."""
+        """Fit a new model.
+
+        Raises:
+            ConfigError: The recommender's code failed; the error repeats what it said.
+        """
         with _as_config_error(self.name, "be fitted"):
             answers = self._fit(ratings)
         answers.name = self.name
         return answers
 
 
-def adapt(model: Any) -> Adapted:
-    """The recommender by its kind; ConfigError for what is none of them."""
+def adapt(model: Any) -> AdaptedModel:
+    """Adapt a recommender by its kind.
+
+    Raises:
+        ConfigError: It is of no known kind.
+    """
     make = _maker(model)
     if make is None:
-        return Adapted(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
+        return AdaptedModel(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
     with _as_config_error(_name(model), "be made"):
-        made = make()
-    homes = {each.__module__.partition(".")[0] for each in type(made).__mro__}
-    asked, fits = getattr(made, "recommend", None), callable(getattr(made, "fit", None))
+        unfitted = make()
+    packages = {base.__module__.partition(".")[0] for base in type(unfitted).__mro__}
+    recommend = getattr(unfitted, "recommend", None)
+    fits = callable(getattr(unfitted, "fit", None))
     kind: Callable[[Any, Ratings], Answers]
-    if "implicit" in homes:
+    if "implicit" in packages:
         kind = _Implicit
-    elif "lenskit" in homes:
+    elif "lenskit" in packages:
         kind = _LensKit
-    elif fits and asked is not None and "history" in inspect.signature(asked).parameters:
+    elif fits and recommend is not None and "history" in inspect.signature(recommend).parameters:
         kind = _Tacit
-    elif fits and (asked is not None or hasattr(made, "predict")):
+    elif fits and (recommend is not None or hasattr(unfitted, "predict")):
         kind = _Matrix
     else:
         raise ConfigError(
-            f"A {type(made).__name__} is no recommender that can be attacked. Give an object or a "
-            "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or "
+            f"A {type(unfitted).__name__} is no recommender that can be attacked. Give an object "
+            "or a class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or "
             "predict(X), or a function history -> list of items."
         )
-    return Adapted(_name(made), lambda ratings: kind(make(), ratings))
+    return AdaptedModel(_name(unfitted), lambda ratings: kind(make(), ratings))
 
 
 def _name(model: Any) -> str:
@@ -141,7 +160,7 @@ def _name(model: Any) -> str:
 
 
 def _maker(model: Any) -> Callable[[], Any] | None:
-    """Gives a new unfitted model; None for a function of a history."""
+    """Return what makes a new unfitted model; None for a function of a history."""
     if isinstance(model, type):
         return model
     if inspect.isroutine(model) or not (hasattr(model, "fit") or hasattr(model, "train")):
@@ -160,22 +179,26 @@ def _maker(model: Any) -> Callable[[], Any] | None:
 
 
 class _Function(Answers):
+    """A fixed function history -> list."""
+
     def __init__(self, function: Callable[[dict[Any, float]], Iterable[Any]], ratings: Ratings):
         super().__init__(ratings)
         self.function = function
 
-    def _ranked(self, history: History, n: int) -> Ints:
+    def _rank(self, history: History, n: int) -> Ints:
         return self.numbers(_ids(self.function(dict(history))), history, n)
 
 
 class _Tacit(Answers):
+    """`fit(ratings)` and `recommend(history=..., n=...)`."""
+
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.model = model.fit(ratings) or model
         factors = getattr(self.model, "item_factors_", None)
         self.factors = factors if factors is not None and len(factors) == len(self.ids) else None
 
-    def _ranked(self, history: History, n: int) -> Ints:
+    def _rank(self, history: History, n: int) -> Ints:
         return self.numbers(_ids(self.model.recommend(history=history, n=n)), history, n)
 
     def _scores(self, history: History) -> Floats | None:
@@ -185,7 +208,7 @@ class _Tacit(Answers):
 
 
 class _Implicit(Answers):
-    """Fitted to likes; an account's factors are computed from its own likes."""
+    """A model of implicit, fitted to likes; an account's factors come from its own likes."""
 
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
@@ -201,16 +224,16 @@ class _Implicit(Answers):
         if found is not None:
             self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
 
-    def _ranked(self, history: History, n: int) -> Ints:
-        return self._asked(history, n)[0]
+    def _rank(self, history: History, n: int) -> Ints:
+        return self._query(history, n)[0]
 
     def _scores(self, history: History) -> Floats | None:
-        items, scores = self._asked(history, len(self.ids))
+        items, scores = self._query(history, len(self.ids))
         found = np.full(len(self.ids), np.nan)
         found[items] = scores
         return found
 
-    def _asked(self, history: History, n: int) -> tuple[Ints, Floats]:
+    def _query(self, history: History, n: int) -> tuple[Ints, Floats]:
         row = self.row(history, likes=True)
         # Item-based models of implicit know no `recalculate_user` that does anything.
         items, scores = self.model.recommend(
@@ -221,6 +244,8 @@ class _Implicit(Answers):
 
 
 class _LensKit(Answers):
+    """A scorer or pipeline of LensKit."""
+
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.trained = set(ratings.item_ids[np.unique(ratings.items)].tolist())
@@ -236,7 +261,7 @@ class _LensKit(Answers):
         frame = _module("pandas").DataFrame(columns)
         self.pipeline.train(self.data.from_interactions_df(frame))
 
-    def _ranked(self, history: History, n: int) -> Ints:
+    def _rank(self, history: History, n: int) -> Ints:
         known = {item: stars for item, stars in history.items() if item in self.trained}
         own = self.data.ItemList(item_ids=list(known), rating=list(known.values()))
         query = self.data.RecQuery(user_items=own)
@@ -245,6 +270,8 @@ class _LensKit(Answers):
 
 
 class _Matrix(Answers):
+    """`fit(X)` and `recommend(X, n)` or `predict(X)`; X is (people, items) CSR of stars."""
+
     def __init__(self, model: Any, ratings: Ratings) -> None:
         super().__init__(ratings)
         self.model = model
@@ -253,7 +280,7 @@ class _Matrix(Answers):
         there = np.diff(stars.indptr) > 0
         model.fit(sparse.csr_matrix(stars)[there])
 
-    def _ranked(self, history: History, n: int) -> Ints:
+    def _rank(self, history: History, n: int) -> Ints:
         if self.lists:
             longer = min(n + len(history), len(self.ids))  # it may list what they have
             row = np.asarray(self.model.recommend(self.row(history), longer))[0]
@@ -270,7 +297,7 @@ class _Matrix(Answers):
 
 
 def _ids(listed: Any) -> Sequence[Any]:
-    """Item ids of `Recommendations`, or of a list of ids or of (id, score)."""
+    """Return the item ids of `Recommendations`, or of a list of ids or of (id, score)."""
     if hasattr(listed, "item_ids"):
         return list(listed.item_ids)
     return [each[0] if isinstance(each, tuple) else each for each in listed]

@@ -23,34 +23,33 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks.any_model.adapters import Adapted, Answers
-from tacit.auditing.attacks.any_model.game import (
-    CONFIDENCE,
-    AttackRow,
-    Person,
-    judged,
-    people_of,
-    row,
-)
+from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
+from tacit.auditing.attacks.any_model.findings import CONFIDENCE, AttackRow, judge, make_row
+from tacit.auditing.attacks.any_model.membership import Person, split_likes
+from tacit.auditing.attacks.auc_bounds import auc
 from tacit.auditing.attacks.base import Floats, Ints
-from tacit.auditing.attacks.judging import auc
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 Canaries = list[Ints]
-"""Items of each."""
-FEW = 4
+"""Item numbers that each canary likes."""
+GROUP_SIZE = 4
+"""Items that a canary of a group likes."""
 REFERENCES = 4
+"""Fits without any canary."""
+TARGETS = 20
+"""People whose additions are guessed."""
+OTHERS = 0.1
+"""Share of the other people who add one rating between the snapshots."""
 
-TARGETS, OTHERS = 20, 0.1
 
-
-def one_run(
-    model: Adapted,
+def audit_in_one_run(
+    model: AdaptedModel,
     ratings: Ratings,
     *,
     canaries: int = 400,
@@ -59,29 +58,53 @@ def one_run(
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[AttackRow]:
-    """A row for each kind, its bound wrong with a chance of `level`."""
-    made = drawn(ratings, canaries, seed)
-    everyone = [each for kind in made.values() for each in kind]
+    """Guess which canaries were in one fit: a row for each kind of canary.
+
+    Args:
+        model: The recommender.
+        ratings: Ratings that the canaries join.
+        canaries: At most so many canaries of each kind.
+        delta: Delta at which epsilon is bounded.
+        level: Chance with which each row's bound may be wrong.
+        seed: Seed of canaries and coins.
+        progress: Called with 1 after each fit.
+    """
+    canaries_of_kind = draw_canaries(ratings, canaries, seed)
+    everyone = list(chain.from_iterable(canaries_of_kind.values()))
     inside = np.random.default_rng((seed, 8)).random(len(everyone)) < 0.5
-    there = [each for each, tossed in zip(everyone, inside, strict=True) if tossed]
-    seen = _seen(model.fit(joined(ratings, there)), ratings, everyone)
+    joining = [everyone[number] for number in np.flatnonzero(inside)]
+    seen = _observe(model.fit(join_canaries(ratings, joining)), ratings, everyone)
     progress(1)
     before = np.zeros(len(everyone))
     for _ in range(REFERENCES):
-        before += _seen(model.fit(joined(ratings, [])), ratings, everyone) / REFERENCES
+        before += _observe(model.fit(join_canaries(ratings, [])), ratings, everyone) / REFERENCES
         progress(1)
-    rows, start = [], 0
-    for name, kind in made.items():
-        part = slice(start, start := start + len(kind))
+    rows = []
+    start = 0
+    for name, kind in canaries_of_kind.items():
+        part = slice(start, start + len(kind))
+        start += len(kind)
         gained = seen[part] - before[part]
-        rows.append(judged(name, inside[None, part], gained[None], delta=delta, level=level))
+        rows.append(judge(name, inside[None, part], gained[None], delta=delta, level=level))
     return rows
 
 
-def drawn(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
-    """Canaries of each kind. Single items are all different, and in no group; all are rated least.
+def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
+    """Draw canaries of each kind from the items that are rated least.
 
-    Small catalogues have fewer: a quarter of the items are single, a quarter in groups.
+    Single items are all different, and in no group. Small catalogues have fewer: a quarter of the
+    items are single, a quarter in groups.
+
+    Args:
+        ratings: Ratings that the canaries will join.
+        number: At most so many of each kind.
+        seed: Seed of the draw.
+
+    Returns:
+        The items of each canary, by the name of the attack.
+
+    Raises:
+        DataError: There are too few items.
     """
     generator = np.random.default_rng((seed, 9))
     counts = np.bincount(ratings.items, minlength=ratings.n_items)
@@ -89,75 +112,93 @@ def drawn(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
     rare = np.argsort(counts, kind="stable")[: max(2 * number, ratings.n_items // 2)]
     mixed = generator.permutation(rare)
     singles, others = mixed[:number], mixed[number:]
-    if min(number, len(others)) < FEW:
+    if min(number, len(others)) < GROUP_SIZE:
         raise DataError(
             "there are too few items for an audit",
             found=ratings.n_items,
             expected="20 items or more",
         )
-    groups = [generator.choice(others, FEW, replace=False) for _ in range(number)]
+    groups = [generator.choice(others, GROUP_SIZE, replace=False) for _ in range(number)]
     return {
         "one-run-single-items": [np.array([item]) for item in singles],
         "one-run-groups": groups,
     }
 
 
-def joined(ratings: Ratings, canaries: Canaries) -> Ratings:
-    """The ratings with one more person for each of the canaries, who gives the most stars.
+def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
+    """Add one person for each of the canaries to the ratings; they give the most stars.
 
     People's ids are their numbers; nothing is known of the canaries' attributes.
     """
-    people, sizes = ratings.n_users + len(canaries), [len(each) for each in canaries]
-    items = np.concatenate([ratings.items, *(np.sort(each) for each in canaries)])
+    people = ratings.n_users + len(canaries)
+    sizes = [len(items) for items in canaries]
+    items = np.concatenate([ratings.items, *map(np.sort, canaries)])
     users = np.concatenate([ratings.users, np.repeat(np.arange(ratings.n_users, people), sizes)])
     values = np.concatenate([ratings.values, np.full(sum(sizes), ratings.scale.maximum)])
     times = ratings.timestamps
     if times is not None:
         times = np.concatenate([times, np.full(sum(sizes), times.max(), dtype=np.int64)])
+    unknown = np.full(len(canaries), None, dtype=object)
+    attributes = {}
+    for name, column in ratings.user_attributes.items():
+        attributes[name] = np.concatenate([column, unknown])
     return replace(
         ratings,
-        users=users.astype(np.int32), items=items.astype(np.int32), values=values, timestamps=times,
+        users=users.astype(np.int32),
+        items=items.astype(np.int32),
+        values=values,
+        timestamps=times,
         user_ids=np.arange(people),
-        user_attributes={
-            name: np.concatenate([column, np.full(len(canaries), None, dtype=object)])
-            for name, column in ratings.user_attributes.items()
-        },
-    )  # fmt: skip
+        user_attributes=attributes,
+    )
 
 
-def _seen(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
-    """What the answers hold of each one's items, to an account that has the others."""
-    ids, top = ratings.item_ids.tolist(), ratings.scale.maximum
+def _observe(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
+    """Return (canaries,) how much an account with all but one item is offered that one, in mean."""
+    ids = ratings.item_ids.tolist()
 
     @cache
     def favour(known: tuple[int, ...]) -> Floats:
-        history = {ids[item]: top for item in known}
-        if (scores := answers.scores(history)) is not None:
+        history = {ids[item]: ratings.scale.maximum for item in known}
+        scores = answers.scores(history)
+        if scores is not None:
             return scores
-        listed = answers.ranked(history, len(ids))
+        listed = answers.rank(history, len(ids))
         places = np.full(len(ids), len(ids), dtype=np.int64)
         places[listed] = np.arange(len(listed))
         return np.asarray(-np.log1p(places))
 
     found = []
     for items in canaries:
-        own = items.tolist()
-        values = [favour(tuple(other for other in own if other != item))[item] for item in own]
-        kept = [value for value in values if np.isfinite(value)]
+        kept = []
+        for item in items.tolist():
+            others = tuple(items[items != item].tolist())
+            value = favour(others)[item]
+            if np.isfinite(value):
+                kept.append(value)
         found.append(float(np.mean(kept)) if kept else 0.0)
     return np.array(found)
 
 
-def reconstruction(
-    model: Adapted,
+def reconstruct_changes(
+    model: AdaptedModel,
     ratings: Ratings,
     *,
     length: int = 100,
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[AttackRow]:
-    """One row. AUC: of an item that a target added against all items they never rated, mean over
-    targets; no bound, since nobody's presence was tossed.
+    """Guess what people added between two snapshots of public lists: one row, or none.
+
+    AUC is that of an item which a target added against all items they never rated, in mean over
+    targets. There is no bound, since nobody's presence was tossed.
+
+    Args:
+        model: The recommender.
+        ratings: Ratings of the second snapshot.
+        length: Length of the lists.
+        seed: Seed of targets, halves and others' additions.
+        progress: Called with 1 after each of the two fits.
     """
     generator = np.random.default_rng((seed, 10))
     likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
@@ -165,29 +206,32 @@ def reconstruction(
     chosen = np.sort(generator.permutation(able)[: min(TARGETS, len(able) // 2)])
     if not chosen.size:
         return []
-    people = people_of(ratings, chosen, seed)
-    late = _late(ratings, chosen, people, generator)
-    before = _related(model.fit(ratings.where(~late)), ratings, length)
+    people = split_likes(ratings, chosen, seed)
+    is_late = _rated_between_snapshots(ratings, chosen, people, generator)
+    before = _list_places(model.fit(ratings.where(~is_late)), ratings, length)
     progress(1)
-    risen = before - _related(model.fit(ratings), ratings, length)  # places of (asked, listed)
+    risen = before - _list_places(model.fit(ratings), ratings, length)
     progress(1)
-    areas, labels, scores = [], [], []
+    areas: list[float] = []
+    labels = []
+    scores = []
     for number, person in zip(chosen.tolist(), people, strict=True):
-        old, new = person.halves
+        known, new = person.halves
         own = ratings.items[ratings.offsets[number] : ratings.offsets[number + 1]]
         added = np.isin(np.arange(ratings.n_items), new)
-        judged = added | ~np.isin(np.arange(ratings.n_items), own)
-        score = risen[old].sum(axis=0)[judged]
-        areas.append(auc(added[judged].astype(np.int64), score))
-        labels.append(added[judged])
+        candidate = added | ~np.isin(np.arange(ratings.n_items), own)
+        score = risen[known].sum(axis=0)[candidate]
+        areas.append(auc(added[candidate].astype(np.int64), score))
+        labels.append(added[candidate])
         scores.append((score - score.mean()) / (score.std() or 1.0))
-    return [row("reconstruction-changes", areas, np.concatenate(labels), np.concatenate(scores))]
+    all_labels, all_scores = np.concatenate(labels), np.concatenate(scores)
+    return [make_row("reconstruction-changes", areas, all_labels, all_scores)]
 
 
-def _late(
+def _rated_between_snapshots(
     ratings: Ratings, chosen: Ints, people: list[Person], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """(n,) which ratings come between the snapshots."""
+    """Return (n,) which ratings come between the snapshots."""
     late = np.zeros(len(ratings), dtype=np.bool_)
     for number, person in zip(chosen.tolist(), people, strict=True):
         rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
@@ -198,10 +242,13 @@ def _late(
     return late
 
 
-def _related(answers: Answers, ratings: Ratings, length: int) -> Floats:
-    """(items, items) log of the place in the list for one item; `length` where it is not there."""
+def _list_places(answers: Answers, ratings: Ratings, length: int) -> Floats:
+    """Return (items, items) log of the place of the second item in the list for the first.
+
+    The place is `length` where it is not listed.
+    """
     table = np.full((ratings.n_items, ratings.n_items), math.log1p(length))
     for item, name in enumerate(ratings.item_ids.tolist()):
-        listed = answers.ranked({name: ratings.scale.maximum}, length)
+        listed = answers.rank({name: ratings.scale.maximum}, length)
         table[item, listed] = np.log1p(np.arange(len(listed)))
     return table

@@ -1,4 +1,4 @@
-"""What leaves a person's device with the local learner, by exact distributions of the shipped code.
+"""Distributions of what leaves a person's device with the local learner.
 
 A vendor may publish any table, so the worst is taken: one arm liked in one cell, and all others in
 the other.
@@ -23,7 +23,7 @@ from tacit.auditing.output_distributions import (
     distribution_check,
     response_distribution,
 )
-from tacit.designs.pdap.local import Context, ContextSetting, Device, Report
+from tacit.designs.pdap.local_learner import Context, ContextSetting, Device, Report
 from tacit.designs.pdap.policies.base import Choice
 from tacit.randomness import Source, secure
 
@@ -85,11 +85,11 @@ def visit_distribution(
     still = make(secure())
     cell, truth = still.grid.number(context), still.response.truth
 
-    def answered(source: Source) -> Hashable:
+    def report_answer(source: Source) -> Hashable:
         return make(source).report(Choice(0, "exploit", cell), reward).answer
 
     # One word turns a reward into a click, before those of the answer.
-    answers = response_distribution(answered, still.response.categories, truth, before=1)
+    answers = response_distribution(report_answer, still.response.categories, truth, before=1)
     shown = shown_distribution(make, context)
     return {
         (arm, answer): p * q for (arm, p), (answer, q) in product(shown.items(), answers.items())

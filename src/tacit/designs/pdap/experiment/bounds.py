@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -77,10 +77,10 @@ def bounds_of(
             found += _draws(world, column)
         visited: list[LevelRegret] = []
         for row in ended:
-            if _of(row, column):
+            if _is_of_column(row, column):
                 visited += levels[row.policy, row.epsilon, row.seed]
         found += _cells(world, column, visited)
-        regret = max(row.regret for row in ended if _of(row, column))
+        regret = max(row.regret for row in ended if _is_of_column(row, column))
         found += _totals(world, column, regret, visited)
     return [*found, *_geometric(world, ended, columns)]
 
@@ -100,7 +100,7 @@ def draw_loss(policy: PDap, level: int, means: Sequence[float]) -> tuple[float, 
     return sum(parts), parts
 
 
-def _of(row: Row, column: Column) -> bool:
+def _is_of_column(row: Row, column: Column) -> bool:
     return (row.policy, row.epsilon) == column
 
 
@@ -346,23 +346,34 @@ def _theorem_3(world: World, column: Column, regret: float) -> Bound:
 
 def _corollary_2(world: World, column: Column, regret: float) -> Bound:
     s = world.setting
-    cube = (s.horizon, s.first_split, s.p, s.slices, s.smoothness, s.dimension)
-    rest: dict[str, Any] = {
-        "K": s.videos,
-        "M": world.vendors,
-        "L": s.lipschitz,
-        "epsilon": column[1],
-        "Gamma": _gamma(world, column),
-    }
+    uniform = _uniform_world(world, epsilon=column[1], gamma=_gamma(world, column))
     return _bound(
         "Corollary 2",
         "regret of one vendor, uniform contexts",
         column,
         None,
-        printed=theory.uniform_regret_as_printed(*cube, **rest),
-        corrected=theory.uniform_regret(*cube, **rest),
+        printed=theory.uniform_regret_as_printed(uniform),
+        corrected=theory.uniform_regret(uniform),
         measured=regret,
         most=s.horizon,
+    )
+
+
+def _uniform_world(world: World, *, epsilon: float, gamma: float) -> theory.UniformWorld:
+    """The paper's symbols for a world of this setting."""
+    s = world.setting
+    return theory.UniformWorld(
+        T=s.horizon,
+        A=s.first_split,
+        p=s.p,
+        m=s.slices,
+        al=s.smoothness,
+        d=s.dimension,
+        K=s.videos,
+        M=world.vendors,
+        L=s.lipschitz,
+        epsilon=epsilon,
+        Gamma=gamma,
     )
 
 
@@ -372,8 +383,8 @@ def _geometric(world: World, ended: Sequence[Row], columns: Sequence[Column]) ->
     for name, epsilon in columns:
         both = name == "gp-dap" and ("p-dap", epsilon) in columns
         if both and not math.isinf(epsilon):
-            uniform = [row.regret for row in ended if _of(row, ("p-dap", epsilon))]
-            geometric = [row.regret for row in ended if _of(row, ("gp-dap", epsilon))]
+            uniform = [row.regret for row in ended if _is_of_column(row, ("p-dap", epsilon))]
+            geometric = [row.regret for row in ended if _is_of_column(row, ("gp-dap", epsilon))]
             saved = float(np.mean(uniform)) - float(np.mean(geometric))
             found.append(_theorem_6(world, epsilon, saved))
     return found
@@ -384,10 +395,7 @@ def _theorem_6(world: World, epsilon: float, saved: float) -> Bound:
     s = world.setting
     gamma = world.gamma_at(epsilon)
     printed = theory.geometric_saving_as_printed(
-        *(s.horizon, s.first_split, s.p, s.slices, s.smoothness, s.dimension),
-        K=s.videos,
-        epsilon=epsilon,
-        Gamma=gamma,
+        _uniform_world(world, epsilon=epsilon, gamma=gamma)
     )
     uniform, geometric = (
         regret_bounds.regret_bound(s, s.horizon, epsilon=epsilon, gamma=gamma, geometric=shrinks)

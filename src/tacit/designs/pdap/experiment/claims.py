@@ -1,4 +1,4 @@
-"""What the paper's text says of regret in Figures 6 to 8, and what was measured.
+"""The paper's words on regret in Figures 6 to 8, and what was measured.
 
 The figures themselves print no numbers.
 """

@@ -25,7 +25,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.policies.cap import Cap
 from tacit.designs.pdap.policies.dap import Dap
 from tacit.designs.pdap.policies.dup import Dup
@@ -117,16 +117,18 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
             every += world.videos_of(number)
         vendors = [Vendor(shared, every) for _ in sources]
     elif name in PUBLISHED:
-        vendors = [_published(name, epsilon, world, *one) for one in enumerate(sources)]
+        vendors = [_make_published_vendor(name, epsilon, world, *one) for one in enumerate(sources)]
     else:
         for number, source in enumerate(sources):
-            vendor, spent = _hosting(name, epsilon, world, number, source)
+            vendor, spent = _make_hosting_vendor(name, epsilon, world, number, source)
             vendors.append(vendor)
     named = dict(zip(world.names, vendors, strict=True))
     return Network(named, seen=name not in PUBLISHED, spent=spent)
 
 
-def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Vendor:
+def _make_published_vendor(
+    name: str, epsilon: float, world: World, vendor: int, source: Source
+) -> Vendor:
     setting, videos = world.setting, world.videos_of(vendor)
     if name == "solo":
         return Vendor(Cap(setting), videos)
@@ -139,20 +141,23 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
         gamma = world.gamma_at(epsilon)
         home = kind(setting, epsilon=epsilon, randomness=source, gamma=gamma)
         forwarded_users = ForwardedUsers(
-            setting, epsilon=epsilon, reading=world.reading, geometric=name == "gp-dap"
+            setting,
+            epsilon=epsilon,
+            reading=world.noise_reading_of_theory,
+            geometric=name == "gp-dap",
         )
     return Vendor(
         home,
         videos,
         forwarded_users=forwarded_users,
-        peers=_others(world, vendor),
+        peers=_names_of_others(world, vendor),
         forwarder=Forwarder(Agreement(world.dimensions, CLEAR, math.inf), randomness=source),
         # The paper believes every word.
         trust_settings=TrustSettings(low=-1e9, high=1e9, share=1.0, failures=NEVER),
     )
 
 
-def _hosting(
+def _make_hosting_vendor(
     name: str, epsilon: float, world: World, vendor: int, source: Source
 ) -> tuple[Vendor, float]:
     """A vendor, and epsilon of one visit. Only the own vendor sees clicks. Requests that hold a
@@ -175,7 +180,7 @@ def _hosting(
         home,
         world.videos_of(vendor),
         forwarded_users=Host(home),
-        peers=_others(world, vendor),
+        peers=_names_of_others(world, vendor),
         forwarder=forwarder,
         # No neighbour reports rewards.
         trust_settings=TrustSettings(uses_reports=False, share=1.0, failures=NEVER),
@@ -184,5 +189,5 @@ def _hosting(
     return made, learning + forwarder.visit_epsilon + made.caution_epsilon
 
 
-def _others(world: World, vendor: int) -> tuple[str, ...]:
+def _names_of_others(world: World, vendor: int) -> tuple[str, ...]:
     return world.names[:vendor] + world.names[vendor + 1 :]

@@ -1,4 +1,4 @@
-"""Which policy the paper's tables have above which, and whether it is so here."""
+"""The order of policies in the paper's tables, and whether it is so here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tacit.designs.pdap.experiment.run import Protocol, Row
-from tacit.designs.pdap.experiment.summary import Column, last_training, tests
+from tacit.designs.pdap.experiment.summary import Column, rows_at_end_of_training, tests
 from tacit.evaluation import Interval, group_by, mean_interval
 
 ORDERINGS: tuple[tuple[str, str], ...] = (
@@ -25,7 +25,7 @@ Outcome = Literal["holds", "not distinguished", "the reverse", "one seed only"]
 
 
 @dataclass(frozen=True)
-class Ordering:
+class PaperOrdering:
     """Accuracy of `above` minus that of `below`, paired over seeds.
 
     Attributes:
@@ -46,10 +46,10 @@ class Ordering:
     verdict: Outcome
 
 
-def orderings(rows: Sequence[Row]) -> list[Ordering]:
+def orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
     """Compare the policies that were run, by each protocol and size of a test."""
     compared = []
-    ended = [*last_training(rows), *tests(rows)]
+    ended = [*rows_at_end_of_training(rows), *tests(rows)]
     for (protocol, test), some in group_by(ended, lambda row: (row.protocol, row.test)).items():
         compared += _orderings_of_one(some, protocol, test)
     return compared
@@ -64,7 +64,7 @@ def verdict_of(difference: Interval) -> Outcome:
     return "the reverse" if difference.high < 0 else "not distinguished"
 
 
-def _orderings_of_one(rows: Sequence[Row], protocol: Protocol, test: int) -> list[Ordering]:
+def _orderings_of_one(rows: Sequence[Row], protocol: Protocol, test: int) -> list[PaperOrdering]:
     accuracy: dict[Column, dict[int, float]] = defaultdict(dict)
     for row in rows:
         accuracy[row.policy, row.epsilon][row.seed] = row.accuracy
@@ -80,6 +80,6 @@ def _orderings_of_one(rows: Sequence[Row], protocol: Protocol, test: int) -> lis
                 difference = mean_interval([first[seed] - second[seed] for seed in first])
                 verdict = verdict_of(difference)
                 compared.append(
-                    Ordering(above, below, epsilon, protocol, test, difference, verdict)
+                    PaperOrdering(above, below, epsilon, protocol, test, difference, verdict)
                 )
     return compared

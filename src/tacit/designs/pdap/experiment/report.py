@@ -14,7 +14,7 @@ from typing import Any
 from tacit.designs.pdap.experiment.bounds import Bound
 from tacit.designs.pdap.experiment.claims import Claim
 from tacit.designs.pdap.experiment.network import PUBLISHED
-from tacit.designs.pdap.experiment.orderings import Ordering
+from tacit.designs.pdap.experiment.orderings import PaperOrdering
 from tacit.designs.pdap.experiment.paper_figures import accuracy_beside
 from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.designs.pdap.experiment.summary import Column, RegretPoint, SummaryRow, columns_of
@@ -43,7 +43,7 @@ class Findings:
     runs: Sequence[Row]
     rows: Sequence[SummaryRow]
     regret: Sequence[RegretPoint]
-    orderings: Sequence[Ordering]
+    orderings: Sequence[PaperOrdering]
     claims: Sequence[Claim]
     bounds: Sequence[Bound]
 
@@ -65,7 +65,7 @@ def tables_of(found: Findings) -> list[Table]:
 def page_of(found: Findings, world: World, manifest: Mapping[str, Any]) -> Page:
     """All policies, curves, and the paper's orderings, claims and bounds."""
     columns = columns_of(found.runs)
-    key = [Mark(named(column), *_stroke(number)) for number, column in enumerate(columns)]
+    key = [Mark(title_of(column), *_stroke(number)) for number, column in enumerate(columns)]
     tests: list[Protocol] = ["train-then-test", "train-then-continue"]
     tested = [standings(found.rows, protocol) for protocol in tests]
     sections = [
@@ -102,7 +102,7 @@ def page_of(found: Findings, world: World, manifest: Mapping[str, Any]) -> Page:
     )
 
 
-def verdict(compared: Sequence[Ordering]) -> Verdict:
+def verdict(compared: Sequence[PaperOrdering]) -> Verdict:
     """How many of the paper's orderings hold, by the paper's protocol where it was run."""
     tested = [ordering for ordering in compared if ordering.protocol == "train-then-test"]
     judged = tested or [ordering for ordering in compared if ordering.protocol == "cumulative"]
@@ -121,7 +121,7 @@ def verdict(compared: Sequence[Ordering]) -> Verdict:
     return Verdict("hidden" if count["holds"] == len(judged) else "weakened", head, sentence)
 
 
-def named(column: Column) -> str:
+def title_of(column: Column) -> str:
     """`P-DAP, ε = 0.01` of a policy and its epsilon."""
     name, epsilon = column
     title = name.upper() if name in PUBLISHED else name.replace("-", " ")
@@ -145,7 +145,7 @@ def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
         return ", ".join(texts) or None
 
     columns: dict[str, Callable[[SummaryRow], object]] = {
-        "policy": lambda row: named((row.policy, row.epsilon)),
+        "policy": lambda row: title_of((row.policy, row.epsilon)),
         "N": lambda row: f"{row.test:,}",
         "accuracy": accuracy,
         "the paper's, by table": paper,
@@ -154,7 +154,7 @@ def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
         "trained": lambda row: f"{row.trained:.1%}",
         "exploited": lambda row: f"{row.exploited:.1%}",
         "forwarded": lambda row: f"{row.forwarded:.1%}",
-        "ε spent per visit": _spent,
+        "ε spent per visit": _cell_of_spending,
     }
     title = PROTOCOLS[protocol].capitalize()
     if protocol == "cumulative":
@@ -174,7 +174,7 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
     for column, some in group_by(points, lambda point: (point.policy, point.epsilon)).items():
         at = {point.arrivals: point.average_regret for point in some}
         figures = [f"{at[number]:.4f}" for number in chosen]
-        rows.append([named(column), *figures])
+        rows.append([title_of(column), *figures])
     heads = ["average regret"] + [f"{number:,}" for number in chosen]
     return Table("Average regret so far, by visits of each vendor", heads, rows)
 
@@ -182,36 +182,36 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
 def claim_table(claims: Sequence[Claim]) -> Table:
     """The paper's claims about regret, and what was measured."""
 
-    def allowed(claim: Claim) -> str:
+    def allowed_regret(claim: Claim) -> str:
         if math.isinf(claim.most):
             return f"{claim.least:g} or more"
         return f"{claim.most:g} or less"
 
-    def measured(claim: Claim) -> object:
+    def measured_regret(claim: Claim) -> object:
         return interval_cell(claim.measured, ".4f", ends=math.isfinite(claim.measured.low))
 
     tones = {"holds": "better", "does not hold": "worse"}
     columns: dict[str, Callable[[Claim], object]] = {
         "figure": lambda claim: claim.item,
-        "policy": lambda claim: named((claim.policy, claim.epsilon)),
+        "policy": lambda claim: title_of((claim.policy, claim.epsilon)),
         "in the paper": lambda claim: claim.claim,
-        "is": allowed,
-        "here": measured,
+        "is": allowed_regret,
+        "here": measured_regret,
         "": lambda claim: Cell(claim.verdict, tone=tones.get(claim.verdict, "")),
     }
     return Table.from_rows("What the paper says of regret", columns, claims)
 
 
-def ordering_table(compared: Sequence[Ordering]) -> Table:
+def ordering_table(compared: Sequence[PaperOrdering]) -> Table:
     """The paper's orderings of accuracy, and what was found of them here."""
 
-    def points(ordering: Ordering) -> object:
+    def points(ordering: PaperOrdering) -> object:
         mean, low, high = ordering.difference
         several = math.isfinite(low)
         return interval_cell(Interval(100 * mean, 100 * low, 100 * high), "+.2f", ends=several)
 
     tones = {"holds": "better", "the reverse": "worse"}
-    columns: dict[str, Callable[[Ordering], object]] = {
+    columns: dict[str, Callable[[PaperOrdering], object]] = {
         "in the paper": lambda one: f"{one.above.upper()} above {one.below.upper()}",
         "ε": lambda one: None if math.isinf(one.epsilon) else f"{one.epsilon:g}",
         "by": lambda one: PROTOCOLS[one.protocol],
@@ -227,7 +227,7 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
 
     def policy(bound: Bound) -> str:
         level = "" if bound.level is None else f", level {bound.level}"
-        return named((bound.policy, bound.epsilon)) + level
+        return title_of((bound.policy, bound.epsilon)) + level
 
     tones = {"holds": "better", "refuted": "worse"}
     columns: dict[str, Callable[[Bound], object]] = {
@@ -242,7 +242,7 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
     return Table.from_rows("The paper's bounds on regret, of one vendor", columns, bounds)
 
 
-def _spent(row: SummaryRow) -> object:
+def _cell_of_spending(row: SummaryRow) -> object:
     nats = row.epsilon_spent_per_visit
     if not math.isinf(nats):
         return f"{nats:.3g}"
@@ -297,7 +297,7 @@ def _lines(
         means: dict[float | None, Interval | None] = {}
         for number, some in group_by(ours, place).items():
             means[float(number)] = mean_interval([value(row) for row in some])
-        lines.append(Line(named(column), *_stroke(columns.index(column)), means))
+        lines.append(Line(title_of(column), *_stroke(columns.index(column)), means))
     return lines
 
 

@@ -64,7 +64,7 @@ def columns_of(rows: Iterable[Row]) -> list[Column]:
     return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
 
 
-def last_training(rows: Sequence[Row]) -> list[Row]:
+def rows_at_end_of_training(rows: Sequence[Row]) -> list[Row]:
     """The rows at the end of each training."""
     last = max(row.arrivals for row in rows)
     return [row for row in rows if row.protocol == "cumulative" and row.arrivals == last]
@@ -77,7 +77,7 @@ def tests(rows: Iterable[Row]) -> list[Row]:
 
 def summaries(rows: Sequence[Row]) -> list[SummaryRow]:
     """The end of the training, and each test, of each policy."""
-    ended = [*last_training(rows), *tests(rows)]
+    ended = [*rows_at_end_of_training(rows), *tests(rows)]
     groups = group_by(ended, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
     return [_summary(runs) for runs in groups.values()]
 

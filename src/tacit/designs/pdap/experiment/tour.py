@@ -19,9 +19,9 @@ EPSILON = 1.0
 def tour() -> Tour:
     """Run three policies on one world, and send one context many times."""
     world = World(arrivals=1000, lipschitz=2.0)
-    private = _last(world, "sound-joint", EPSILON)
-    exact = _last(world, "sound-joint", math.inf)
-    chance = _last(world, "uniform", math.inf)
+    private = _last_row(world, "sound-joint", EPSILON)
+    exact = _last_row(world, "sound-joint", math.inf)
+    chance = _last_row(world, "uniform", math.inf)
     ended = {"private": private, "without noise": exact, "chance": chance}
 
     agreement = Agreement(features=2, slices=2, epsilon=EPSILON)
@@ -48,5 +48,5 @@ def tour() -> Tour:
     )
 
 
-def _last(world: World, policy: str, epsilon: float) -> Row:
+def _last_row(world: World, policy: str, epsilon: float) -> Row:
     return simulate(world, policy, epsilon, 1).rows[-1]

@@ -28,7 +28,7 @@ SIGMA = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What all policies of an experiment share."""
+    """The vendors, videos and visitors that all policies of an experiment share."""
 
     vendors: int = option("Vendors.", default=4, least=1)
     videos: int = option("Videos of each vendor.", default=5, least=1)
@@ -102,7 +102,7 @@ class World:
         )
 
     @property
-    def reading(self) -> Any:
+    def noise_reading_of_theory(self) -> Any:
         """The reading of a tree's noise, as `ForwardedUsers` takes it."""
         return NOISE_READINGS[self.noise_reading]
 

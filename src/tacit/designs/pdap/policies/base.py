@@ -1,4 +1,4 @@
-"""What a policy is: it chooses an arm for a context, and learns from the reward.
+"""The role of a policy: it chooses an arm for a context, and learns from the reward.
 
 Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
        to K + M - 2. An arm that joins later takes the next number. The number of an arm that left
@@ -163,7 +163,8 @@ def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
         raise DataError(
             "the context has another shape", found=numbers.shape, expected=f"({dimension},)"
         )
-    if not all(0 <= feature <= 1 for feature in numbers.tolist()):  # false for NaN as well
+    features = numbers.tolist()
+    if not (min(features) >= 0 and max(features) <= 1 and sum(features) >= 0):  # NaN has no order
         raise DataError(
             "the context holds a number outside the cube",
             expected="every feature in [0, 1]",

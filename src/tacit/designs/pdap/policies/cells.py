@@ -34,7 +34,7 @@ class Cell(NamedTuple):
 
 
 class CellStatistics:
-    """What one cell has learned, by the numbers of the arms.
+    """Counts and means that one cell has learned, by the numbers of the arms.
 
     Attributes:
         arrivals: M_C, contexts that came.
@@ -100,7 +100,7 @@ class Partition:
         raise AssertionError("a cell of the deepest level never splits")
 
     def statistics(self, cell: Cell) -> CellStatistics | None:
-        """What a cell has learned; None if it was split, or never was."""
+        """Find what a cell has learned; None if it was split, or never was."""
         return self._cells.get(cell)
 
     def count_arrival(self, cell: Cell) -> None:

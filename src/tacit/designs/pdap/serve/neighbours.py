@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from tacit.designs.pdap.messages import LARGEST, Forward
 from tacit.designs.pdap.serve import signatures
-from tacit.designs.pdap.serve.signatures import NotSigned, audience_of
+from tacit.designs.pdap.serve.signatures import SignatureError, audience_of
 from tacit.errors import ConfigError
 from tacit.service.keys import NAME, read_private_file
 from tacit.service.served_things import Section
@@ -129,7 +129,7 @@ class Calls:
         """The audience that a request to this vendor is signed for."""
         return audience_of(self.sender, self.key.public_key())
 
-    def signed(self, peer: Neighbour, **message: Any) -> dict[str, str]:
+    def sign(self, peer: Neighbour, **message: Any) -> dict[str, str]:
         """Headers of a message to this neighbour. message: as of `signatures.sign`."""
         message |= {"sender": self.sender, "audience": peer.audience}
         return signatures.sign(self.key, now=time.time(), **message)
@@ -137,7 +137,7 @@ class Calls:
     def sender_of(
         self, headers: Sequence[tuple[str, str]], peers: Iterable[Neighbour], **message: Any
     ) -> str:
-        """Which of these neighbours signed it for this vendor, as `signatures.check`; NotSigned."""
+        """Name the neighbour that signed, as `signatures.check`; SignatureError if none."""
         senders = {peer.name: peer.public_key for peer in peers}
         message |= {"senders": senders, "audience": self.audience}
         return signatures.check(headers, now=time.time(), **message)[0]
@@ -168,7 +168,7 @@ class Calls:
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
         address = f"{peer.url}/forwards"
-        headers = self.signed(peer, path=urlsplit(address).path, body=body, nonce=nonce)
+        headers = self.sign(peer, path=urlsplit(address).path, body=body, nonce=nonce)
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
         try:
             async with (
@@ -190,7 +190,7 @@ class Calls:
             if len(body) > LARGEST:
                 return None
         headers = [(name.lower(), value) for name, value in answer.headers.multi_items()]
-        with suppress(NotSigned):
+        with suppress(SignatureError):
             self.sender_of(headers, [peer], status=200, body=body, nonce=nonce)
             return body
         return None
@@ -200,13 +200,13 @@ class Calls:
             transport=self.transports.get(peer.name),
             trust_env=False,
             follow_redirects=False,
-            verify=_trusted(),
+            verify=_authorities(),
             timeout=WITHIN,
         )
 
 
 @lru_cache(maxsize=1)
-def _trusted() -> ssl.SSLContext:
+def _authorities() -> ssl.SSLContext:
     """The system's authorities, read once."""
     return ssl.create_default_context()
 
@@ -217,7 +217,7 @@ MOST_REST = 30.0
 
 
 @dataclass
-class _Seen:
+class _PeerState:
     up: bool = True
     next: float = 0.0
     rest: float = REST
@@ -225,7 +225,7 @@ class _Seen:
 
 @dataclass
 class Reach:
-    """Which neighbours of one vendor can be asked; for one process, on its event loop alone.
+    """Neighbours of one vendor that can be asked; for one process, on its event loop alone.
 
     Attributes:
         calls: how the vendor sends.
@@ -234,13 +234,13 @@ class Reach:
 
     calls: Calls
     peers: Sequence[Neighbour]
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, _PeerState] = field(default_factory=dict)
     _looking: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def now(self) -> tuple[str, ...]:
+    def peers_up(self) -> tuple[str, ...]:
         """Names of those that can be asked. A visit may trigger a look at the network."""
         for peer in self.peers:
-            seen = self._seen.setdefault(peer.name, _Seen())
+            seen = self._seen.setdefault(peer.name, _PeerState())
             if time.monotonic() >= seen.next:
                 seen.next = time.monotonic() + EVERY
                 task = asyncio.get_running_loop().create_task(self._look(peer, seen))
@@ -248,7 +248,7 @@ class Reach:
                 task.add_done_callback(self._looking.discard)
         return tuple(peer.name for peer in self.peers if self._seen[peer.name].up)
 
-    async def _look(self, peer: Neighbour, seen: _Seen) -> None:
+    async def _look(self, peer: Neighbour, seen: _PeerState) -> None:
         seen.up = await self.calls.reaches(peer)
         seen.rest = REST if seen.up else min(2 * seen.rest, MOST_REST)
         seen.next = time.monotonic() + (EVERY if seen.up else seen.rest)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from fastapi import Response
 
 from tacit.designs.pdap import guarantees
@@ -60,7 +61,9 @@ class ServedVendor(ServedThing):
         if neighbours:
             calls = Calls(section.name, read_private_key(section.file_path("key")))
             reach = Reach(calls, tuple(neighbours.values()))
-        settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
+        settings.joint.noise.add_to(
+            np.zeros(1, dtype=np.int64)
+        )  # loads what draws noise: not while others wait
         cache = StateCache(settings)
         return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 
@@ -109,9 +112,9 @@ class ServedVendor(ServedThing):
                 of = f"version {version}" if version else f"a version before {VERSION}"
                 wrong = f"of {of}, and this tacit goes on with version {VERSION}"
                 raise ValueError  # whatever it holds
-            others = self.settings.others_than(numbers["settings"])
+            others = self.settings.differing_settings(numbers["settings"])
             if not others:
-                VendorState.decode(state, self.settings.vendor(), self.settings.lasting)
+                VendorState.decode(state, self.settings.vendor(), self.settings.lasting_settings)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
                 f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
@@ -140,7 +143,7 @@ class ServedVendor(ServedThing):
         )
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
-        """What a visit is charged; a first one opens a budget.
+        """Charge a visit; a first one opens a budget.
 
         Args:
             user: who visits.
@@ -186,12 +189,12 @@ class ServedVendor(ServedThing):
         asked = s.most_visits(asks=True) or None
         return (
             own,
-            guarantees.forwarded(s.agreement, visits=asked, asks_all=True),
+            guarantees.forwarded_context(s.agreement, visits=asked, asks_all=True),
             guarantees.learned_about_neighbours(s.trust_settings, visits_per_person=asked),
         )
 
     def describe(self) -> dict[str, Any]:
-        """What everybody may know: nothing of its videos, which are shown one at a time."""
+        """Describe what anyone may know: nothing of its videos, which are shown one at a time."""
         return {
             "name": self.name,
             "features": self.settings.features,

@@ -12,7 +12,6 @@ from typing import Any, Self
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
-from tacit.designs.pdap.grid import slices_for
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
 from tacit.designs.pdap.serve.neighbours import PeerLines
@@ -26,9 +25,6 @@ from tacit.service.strict_json import RefusedContent, check_text
 
 MOST_FEATURES = 16
 MOST_VIDEOS = 1000
-_ARMS = 20  # that the grid is made for: it must not change when a video joins
-_LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
-"""Settings that must stay the same for a stored state to be gone on from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +40,12 @@ class VendorSettings:
         unit="numbers",
         refused=f"below 1, above {MOST_FEATURES}",
     )
-    horizon: int = setting("length of one period of learning", 100_000, unit="visits")
+    horizon: int = setting(
+        "visits that are expected: what is learned of contexts, and how often, follows from it",
+        100_000,
+        unit="visits",
+        refused="below 2",
+    )
     epsilon: float = setting(
         "the epsilon of one visit, in what is learned from it", 1.0, unit="nats", refused="infinite"
     )
@@ -53,12 +54,6 @@ class VendorSettings:
         100.0,
         unit="nats",
         refused="less than one visit costs",
-    )
-    cells: int | None = setting(
-        "cells per feature, in what is learned",
-        None,
-        unit="cells",
-        default_text="as the horizon allows",
     )
     key: str | None = setting(
         "signs what goes to neighbours; `tacit keys vendor` makes the file",
@@ -104,19 +99,14 @@ class VendorSettings:
         private = (self.epsilon, self.forward_epsilon, self.caution_epsilon)
         if not all(math.isfinite(one) for one in private):
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
-        if min(self.grid_cells, self.slices) < 1:
-            raise ConfigError("A vendor's grids have at least one cell per feature.")
+        if self.slices < 1:
+            raise ConfigError("A forwarded context has at least one cell per feature.")
         visit = self.costs[bool(self.peers)]
         if self.cap.amount < visit.amount:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
                 f"{visit.amount / 1e6:g}."
             )
-
-    @property
-    def grid_cells(self) -> int:
-        """Cells per feature, in what is learned."""
-        return slices_for(self.horizon, self.features, _ARMS) if self.cells is None else self.cells
 
     @cached_property
     def trust_settings(self) -> TrustSettings:
@@ -134,7 +124,6 @@ class VendorSettings:
             dimension=self.features,
             horizon=self.horizon,
             epsilon=self.epsilon,
-            slices=self.grid_cells,
         )
 
     @cached_property
@@ -153,7 +142,7 @@ class VendorSettings:
 
     @cached_property
     def cap(self) -> Cap:
-        """What one person may spend in all."""
+        """The budget of one person."""
         return Cap.pure(self.lifetime)
 
     def most_visits(self, *, asks: bool) -> int:
@@ -179,15 +168,24 @@ class VendorSettings:
         )
 
     @property
-    def lasting(self) -> str:
-        """These numbers as a kept state holds them. Names of videos may change."""
-        changed = {"cells": self.grid_cells}
-        return json.dumps([changed.get(name, getattr(self, name)) for name in _LASTING])
+    def lasting_settings(self) -> str:
+        """The settings that a stored state goes on under, as text. Names of videos may change."""
+        return json.dumps(
+            {
+                "features": self.features,
+                "horizon": self.horizon,
+                "epsilon": self.epsilon,
+                "caution_epsilon": self.caution_epsilon,
+                "epoch": self.epoch,
+                "share": self.share,
+            }
+        )
 
-    def others_than(self, lasting: str) -> tuple[str, ...]:
+    def differing_settings(self, lasting: str) -> tuple[str, ...]:
         """Settings that are others than those of a kept state, by name."""
-        pairs = zip(_LASTING, json.loads(self.lasting), json.loads(lasting), strict=True)
-        return tuple(name for name, now, then in pairs if now != then)
+        then = json.loads(lasting)
+        now = json.loads(self.lasting_settings)
+        return tuple(name for name, value in now.items() if value != then[name])
 
 
 def _check_videos(name: str, videos: list[str]) -> None:

@@ -37,7 +37,7 @@ _PARAMETERS = re.compile(
 _SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
 
 
-class NotSigned(ValueError):
+class SignatureError(ValueError):
     """A message that is not signed as it has to be. Why is nobody's business."""
 
 
@@ -54,7 +54,7 @@ def sign(
 ) -> dict[str, str]:
     """Headers of a POST to this path; without one, of the answer to a request with this nonce.
     audience: the receiver of the request, or who asked."""
-    values = _covered(audience, body, nonce, path, status)
+    values = _signed_components(audience, body, nonce, path, status)
     parameters = _parameters(values, str(int(now)), nonce, sender, path)
     signature = base64.b64encode(key.sign(base_of(values, parameters))).decode()
     own = {name: value for name, value in values.items() if not name.startswith("@")}
@@ -73,30 +73,34 @@ def check(
     status: int = 0,
     nonce: str = "",
 ) -> tuple[str, str]:
-    """Sender and nonce of what was signed so; NotSigned. headers: all, names in small letters.
+    """Sender and nonce of what was signed so; SignatureError. headers: all, names in small letters.
     nonce: of the request that this has to answer; a POST has its own."""
-    label, _, parameters = _one(headers, "signature-input").partition("=")
+    label, _, parameters = _single_header(headers, "signature-input").partition("=")
     match = _PARAMETERS.fullmatch(parameters)
-    signature = _SIGNATURE.fullmatch(_one(headers, "signature"))
+    signature = _SIGNATURE.fullmatch(_single_header(headers, "signature"))
     if label != "tacit" or match is None or signature is None:
-        raise NotSigned
-    values = _covered(audience, body, nonce or match["nonce"], path, status)
-    if any(_one(headers, name) != value for name, value in values.items() if name[0] != "@"):
-        raise NotSigned
+        raise SignatureError
+    values = _signed_components(audience, body, nonce or match["nonce"], path, status)
+    if any(
+        _single_header(headers, name) != value for name, value in values.items() if name[0] != "@"
+    ):
+        raise SignatureError
     written = _parameters(values, match["created"], match["nonce"], match["keyid"], path)
     key, age = senders.get(match["keyid"]), now - int(match["created"])
     if parameters != written or key is None or not -SKEW <= age <= LASTS + SKEW:
-        raise NotSigned
+        raise SignatureError
     if nonce and match["nonce"] != nonce:
-        raise NotSigned
+        raise SignatureError
     try:
         key.verify(base64.b64decode(signature[1]), base_of(values, parameters))
     except InvalidSignature:
-        raise NotSigned from None
+        raise SignatureError from None
     return match["keyid"], match["nonce"]
 
 
-def _covered(audience: str, body: bytes, nonce: str, path: str, status: int) -> dict[str, str]:
+def _signed_components(
+    audience: str, body: bytes, nonce: str, path: str, status: int
+) -> dict[str, str]:
     """All that is signed, in its order."""
     digest = f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
     content = {"content-digest": digest, "content-type": OCTETS}
@@ -164,9 +168,9 @@ def read_public_key(text: str) -> Ed25519PublicKey:
         raise ConfigError("A neighbour's public key is 32 bytes in base64.") from None
 
 
-def _one(headers: Sequence[tuple[str, str]], name: str) -> str:
+def _single_header(headers: Sequence[tuple[str, str]], name: str) -> str:
     """A header that is there once, of printable signs."""
     values = [value for known, value in headers if known == name]
     if len(values) != 1 or not values[0].isascii() or not values[0].isprintable():
-        raise NotSigned
+        raise SignatureError
     return values[0]

@@ -8,8 +8,9 @@ a visit is forgotten says nothing about anybody.
 Assumes  every state is stored, only the newest is gone on from, and nothing is reported that was
          drawn on the way to a state that was not stored: two continuations of one state would
          release more than was charged. The ledger's stored states meet this.
-Bytes    JSON and plain arrays only. Of many releases the oldest are added up, sums and noise:
-         `MOST_SEEN` stay separate.
+Stored   contexts, in 16-bit steps, of the visits that wait for a neighbour's offer or their click;
+         the exact sums of the epoch; and what was released. Anyone who reads the state sees those.
+Bytes    JSON and plain arrays only.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.designs.pdap.features import from_steps, to_steps
 from tacit.designs.pdap.forwarding import Host
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import REQUEST_BYTES
@@ -31,51 +33,68 @@ from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
-VERSION = 2
-MOST_SEEN = 32
+VERSION = 3
 KEPT = 2048
 """An offer is waited for at so many last visits."""
-_VISIT = np.dtype(
-    [
-        ("number", "<i8"),
-        ("turn", "<i8"),
-        ("arm", "<i4"),
-        ("cell", "<i4"),
-        ("peer", "<i4"),
-        ("click", "|u1"),
-        ("learned", "|u1"),
-        ("came", "|u1"),
-        ("shown", "|u1"),
-        ("request", "|u1", REQUEST_BYTES),
-    ]
+_PLAIN_FIELDS = (
+    ("number", "<i8"),
+    ("turn", "<i8"),
+    ("arm", "<i4"),
+    ("peer", "<i4"),
+    ("click", "|u1"),
+    ("learned", "|u1"),
+    ("came", "|u1"),
+    ("shown", "|u1"),
+    ("request", "|u1", REQUEST_BYTES),
 )
 """turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
 
 
+def visit_row(features: int) -> np.dtype[Any]:
+    """The type of a stored visit: the fields above, and the context in 16-bit steps."""
+    return np.dtype([*_PLAIN_FIELDS, ("context", "<u2", (features,))])
+
+
 @dataclass(frozen=True)
 class Ticket:
-    """A visit as its visitor brings it back: number (0: not learned), turn at the learner, arm and
-    cell. It tells them nothing: their context has this cell, and they were shown this arm."""
+    """A visit as its visitor brings it back. It tells them nothing: their context was theirs, and
+    they were shown this arm.
+
+    Attributes:
+        number: of all visits; 0 for one that is not learned.
+        turn: its number at the learner.
+        arm: that was shown.
+        steps: (d,) the context in 16-bit steps.
+    """
 
     number: int
     turn: int
     arm: int
-    cell: int
+    steps: tuple[int, ...]
 
     @classmethod
-    def of(cls, visit: Visit) -> Self:
+    def from_visit(cls, visit: Visit) -> Self:
         """The ticket of a visit."""
         choice = visit.choice
-        return cls(visit.number, choice.visit, choice.arm, choice.cell)
+        number = 0 if choice.cell is None else visit.number
+        return cls(number, choice.visit or 0, choice.arm, tuple(to_steps(visit.context).tolist()))
 
 
 @dataclass
 class VendorState:
-    """names: every neighbour there ever was; rows name them by their place. since: nanoseconds
-    since 1970, when the settings were read whose videos and neighbours these are."""
+    """A vendor and the visits that wait.
+
+    Attributes:
+        vendor: with its learner.
+        visits: (KEPT,) those that are to show a neighbour's offer, by their numbers modulo KEPT.
+            A row is emptied when as many visits came since, and its context once it is answered.
+        names: every neighbour there ever was; rows name them by their place.
+        since: nanoseconds since 1970, when the settings were read whose videos and neighbours
+            these are.
+    """
 
     vendor: Vendor
-    visits: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _VISIT))
+    visits: NDArray[Any] = field(init=False)
     names: list[str] = field(default_factory=list)
     since: int = 0
 
@@ -86,10 +105,10 @@ class VendorState:
             raise ConfigError(
                 "A vendor is stored if its learner is a Joint that serves its forwarded users, too."
             )
+        self.visits = np.zeros(KEPT, visit_row(self._home.features.dimension))
 
     def encode(self, settings: str) -> bytes:
         """All but who waits for a word. settings: what must be unchanged to continue from here."""
-        self._home.add_up_oldest(MOST_SEEN)
         numbers, arrays = self._home.export_state()
         videos, peers = self.vendor.arms
         numbers |= {
@@ -102,7 +121,7 @@ class VendorState:
             "since": self.since,
             "names": self.names,
         }
-        rows = self.visits.view(np.uint8).reshape(len(self.visits), _VISIT.itemsize)
+        rows = self.visits.view(np.uint8).reshape(len(self.visits), self.visits.itemsize)
         return pack(numbers, arrays | {"visit_rows": rows})
 
     @classmethod
@@ -111,8 +130,8 @@ class VendorState:
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:
             return None
-        rows = arrays["visit_rows"].reshape(-1).view(_VISIT).copy()
-        state = cls(vendor, rows, numbers["names"], numbers["since"])
+        state = cls(vendor, numbers["names"], numbers["since"])
+        state.visits = arrays["visit_rows"].reshape(-1).view(state.visits.dtype).copy()
         state._home.resume(numbers, arrays)
         vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
         for name, peer_state in numbers["known"].items():
@@ -138,6 +157,7 @@ class VendorState:
     def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Visit:
         """One visit more. reached: neighbours that can be asked now."""
         visit = self.vendor.choose(context, peers=reached)
+        self.visits[visit.number % len(self.visits)] = np.zeros((), self.visits.dtype)
         if visit.peer is not None:
             self._note(visit)
         return visit
@@ -145,7 +165,7 @@ class VendorState:
     def choose_without_learning(self, context: NDArray[np.float64]) -> Visit:
         """Choose an own video for a user from whom nothing is learned; not counted as a visit."""
         video = self.vendor.choose_without_learning(context)
-        return Visit(context, Choice(0, "exploit", 0, visit=0), video)
+        return Visit(context, Choice(0, "exploit", None, None), video)
 
     def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
         """End a visit whose neighbour was to be shown.
@@ -174,7 +194,8 @@ class VendorState:
             self.vendor.observe_click(visit, reward)
             self._note(visit)
         elif ticket.number > 0 and any(ticket.arm in names for names in self.vendor.arms):
-            choice = Choice(ticket.arm, "explore", ticket.cell, None, ticket.turn)
+            context = self._context_of(np.array(ticket.steps, dtype=np.uint16))
+            choice = Choice(ticket.arm, "explore", tuple(context.tolist()), None, ticket.turn)
             with suppress(PrivacyError):  # it was answered before
                 self._home.update(choice, reward)
 
@@ -186,26 +207,35 @@ class VendorState:
     def _note(self, visit: Visit) -> None:
         if visit.peer is not None and visit.peer not in self.names:
             self.names.append(visit.peer)
+        ticket = Ticket.from_visit(visit)
+        steps = (0,) * len(ticket.steps) if visit.learned else ticket.steps
         self.visits[visit.number % len(self.visits)] = (
-            *astuple(Ticket.of(visit)),
+            ticket.number,
+            ticket.turn,
+            ticket.arm,
             -1 if visit.peer is None else self.names.index(visit.peer),
             0 if visit.click is None else 1 + int(visit.click),
             visit.learned,
             visit.offer_known,
             visit.video is not None,
             np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8),
+            steps,
         )
 
+    def _context_of(self, steps: NDArray[np.uint16]) -> NDArray[np.float64]:
+        return from_steps(steps, self._home.features.dimension)
+
     def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
-        """A visit as it was noted; its context is sent again, or stands for its cell's middle."""
+        """A visit as it was noted. context: sent again; None takes the stored one."""
         row: Any = self.visits[number % len(self.visits)]
         too_old = number <= self.vendor.visits - len(self.visits)  # needed or not
         if number < 1 or too_old or row["number"] != number:
             return None
-        peer, cell = int(row["peer"]), int(row["cell"])
-        choice = Choice(int(row["arm"]), "explore", cell, None, int(row["turn"]))
+        peer = int(row["peer"])
+        stored = self._context_of(row["context"])
+        choice = Choice(int(row["arm"]), "explore", tuple(stored.tolist()), None, int(row["turn"]))
         return Visit(
-            self._home.grid.centres[cell] if context is None else context,
+            stored if context is None else context,
             choice,
             "shown" if row["shown"] else None,
             peer=None if peer < 0 else self.names[peer],
@@ -228,7 +258,9 @@ def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
     if any(kind not in _KINDS for _, kind, _ in table):
         raise TypeError("an array of this type is not kept")
     text = json.dumps([numbers, table], separators=(",", ":"), allow_nan=False).encode("ascii")
-    return b"".join([_LENGTH.pack(len(text)), text, *(array.tobytes() for array in plain.values())])
+    parts = [_LENGTH.pack(len(text)), text]
+    parts += [array.tobytes() for array in plain.values()]
+    return b"".join(parts)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -42,7 +42,7 @@ class StateCache:
                 if state is None:
                     return refusal(409, OTHER_SETTINGS), None
                 answer = take(state)
-                new = state.encode(self._settings.lasting)
+                new = state.encode(self._settings.lasting_settings)
                 self._last = new, state
                 return answer, None if new == stored else new
 
@@ -62,7 +62,7 @@ class StateCache:
             return VendorState(fresh, since=self._since)
         if last is not None and last[0] == stored:
             return last[1]
-        state = VendorState.decode(stored, self._made, self._settings.lasting)
+        state = VendorState.decode(stored, self._made, self._settings.lasting_settings)
         if state is not None and not self._since < state.since <= time.time_ns():
             state.rename(self._settings.videos, tuple(self._settings.peers or ()))
             state.since = self._since

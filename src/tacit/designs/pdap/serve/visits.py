@@ -11,8 +11,8 @@ Asking   Which neighbours are asked follows from public time, from questions of 
          and from noisy sums that are paid for; never from the context.
 Budget   A person without budget is served from what was learned from others, is not learned from
          and is not forwarded. When that is depends on how many visits of theirs there were.
-Name     Of a visit: its ticket, encrypted for the visitor, because its cell says where their
-         context was. It is stored with the answer for as long as the ledger is.
+Name     Of a visit: its ticket, encrypted for the visitor, because it holds their context. It is
+         stored with the answer for as long as the ledger is.
 Once     A nonce is the Idempotency-Key of its release: one that comes again gets the stored bytes,
          for as long as there is a ledger, and nothing is done a second time.
 """
@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
-from tacit.designs.pdap.serve.signatures import NotSigned
+from tacit.designs.pdap.serve.signatures import SignatureError
 from tacit.designs.pdap.serve.state import Ticket, VendorState
 from tacit.designs.pdap.vendor import Visit
 from tacit.ledger import BudgetExhausted
@@ -62,13 +62,13 @@ from tacit.service.strict_json import RefusedContent, check_text
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
 """Status of an answer that is stored between the steps and never leaves."""
-_TICKET = struct.Struct(">4Q")
+_TICKET = struct.Struct(">3Q")
 _SHOWN_WITHIN = 0.9
 """Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
 
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
-VisitId = Annotated[str, Path(pattern=r"^[0-9a-f]{96}$", max_length=96)]
+VisitId = Annotated[str, Path(pattern=r"^([0-9a-f]{2}){42,72}$", max_length=144)]
 Feature = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -79,7 +79,7 @@ class Body(BaseModel):
 
 
 class Context(Body):
-    """Where a visitor stands: as many features as the vendor has."""
+    """The context of a visitor: as many features as the vendor has."""
 
     context: Annotated[list[Feature], Field(min_length=1, max_length=MOST_FEATURES)]
 
@@ -198,7 +198,7 @@ async def forwards(
         return Reply(200, OCTETS, state.vendor.serve(caller.name, forward))
 
     made = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
-    return _signed(vendor, caller, key, made)
+    return _sign_answer(vendor, caller, key, made)
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
@@ -214,7 +214,7 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
     sender, peers, path = None, vendor.neighbours.values(), request.url.path
     headers = [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw]
     if vendor.reach is not None:
-        with suppress(NotSigned):
+        with suppress(SignatureError):
             sender = vendor.reach.calls.sender_of(headers, peers, path=path, body=body)
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
@@ -226,10 +226,10 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
         raise Problem(422, "A message is sent with its own number as Idempotency-Key.")
 
 
-def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
+def _sign_answer(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
     if answer.status_code == 200 and vendor.reach is not None:
         peer, body = vendor.neighbours[caller.name], bytes(answer.body)
-        headers = vendor.reach.calls.signed(peer, status=200, body=body, nonce=nonce)
+        headers = vendor.reach.calls.sign(peer, status=200, body=body, nonce=nonce)
         answer.headers.update(headers)
     return answer
 
@@ -248,7 +248,7 @@ class Visitor:
         """A video. Waiting for a neighbour holds no thread and no place."""
         latest = time.monotonic() + self.service.settings.answer_within - _SHOWN_WITHIN
         reach = self.vendor.reach
-        begun = await self.begin(() if reach is None else reach.now())
+        begun = await self.begin(() if reach is None else reach.peers_up())
         if begun.status_code != _ASKS:
             return begun
         asks = json.loads(bytes(begun.body))
@@ -266,20 +266,20 @@ class Visitor:
     async def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for a person whose budget is spent."""
 
-        def learned(state: VendorState) -> Reply:
+        def learn_visit(state: VendorState) -> Reply:
             begun = state.begin(self.context, reached)
-            shown = None if begun.video is None else self._shown(begun)
+            shown = None if begun.video is None else self._answer_of(begun)
             if begun.forward is None:
                 return reply(shown)
             asks = {"number": begun.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
         def choose_without_learning(state: VendorState) -> Reply:
-            return reply(self._shown(state.choose_without_learning(self.context)))
+            return reply(self._answer_of(state.choose_without_learning(self.context)))
 
         charges = self.vendor.charges(self.caller.name, asks=bool(reached))
         try:
-            return await self._step(VISIT, learned, charges=charges)
+            return await self._step(VISIT, learn_visit, charges=charges)
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", choose_without_learning)
 
@@ -296,7 +296,7 @@ class Visitor:
         offer = _presentable(answer)
 
         def take(state: VendorState) -> Reply:
-            return reply(self._shown(state.finish(asks["number"], self.context, offer)))
+            return reply(self._answer_of(state.finish(asks["number"], self.context, offer)))
 
         return await self._step(f"{VISIT}/shown", take, prepaid=True)
 
@@ -308,9 +308,9 @@ class Visitor:
             self.service, self.caller, operation, self.key, context, take, **more
         )
 
-    def _shown(self, shown: Visit) -> dict[str, str | None]:
+    def _answer_of(self, shown: Visit) -> dict[str, str | None]:
         return {
-            "visit": visit_id(self.service, self.vendor, self.caller, Ticket.of(shown)),
+            "visit": visit_id(self.service, self.vendor, self.caller, Ticket.from_visit(shown)),
             "video": shown.video,
             "source": "own" if shown.peer is None else "neighbour",
             "vendor": shown.peer or self.vendor.name,
@@ -319,7 +319,8 @@ class Visitor:
 
 def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:
     """A visit's name for the one who visited: nobody else can make, change or read it."""
-    content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm, ticket.cell)
+    content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm)
+    content += np.array(ticket.steps, dtype=">u2").tobytes()
     return _cipher(service, vendor).encrypt(content, [caller.name.encode()]).hex()
 
 
@@ -329,7 +330,9 @@ def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str
         content = _cipher(service, vendor).decrypt(bytes.fromhex(visit), [caller.name.encode()])
     except InvalidTag:
         raise Problem(404, "There is nothing at this address.") from None
-    return Ticket(*_TICKET.unpack(content))
+    number, turn, arm = _TICKET.unpack_from(content)
+    steps = np.frombuffer(content, ">u2", offset=_TICKET.size)
+    return Ticket(number, turn, arm, tuple(steps.tolist()))
 
 
 def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:

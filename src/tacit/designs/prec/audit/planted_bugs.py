@@ -99,8 +99,9 @@ class NewcomersCount(PRec):
         if not before:
             return
         for run in self._runs.values():
-            run.block.credit.alive[before:] |= np.uint64(1 << run.place)
-            run.block._counts = None
+            credit = run.block.credit
+            credit.alive[before:] |= np.uint64(1 << run.place)
+            run.block.hold_credits(credit)
 
 
 class AbstainersLeftOut(PRec):

@@ -50,6 +50,7 @@ class PlanWorld:
 
     @property
     def name(self) -> str:
+        """Name of the world."""
         return f"private, {self.mode}, a plan of {_FITS} fits"
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:

@@ -15,8 +15,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks import Bound, auc, panel_names, permuted, simultaneous
-from tacit.auditing.attacks.panel import checked
+from tacit.auditing.attacks import Bound, auc, panel_names, permute_labels, simultaneous
+from tacit.auditing.attacks.panel import check_attackers
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.designs.standard_scheme.disclosure import RELEASES
@@ -102,7 +102,7 @@ def evaluate_hiding(
     Raises:
         ConfigError: A name or a number of folds that there is not.
     """
-    names = panel_names(panel) if attacks is None else checked(attacks)
+    names = panel_names(panel) if attacks is None else check_attackers(attacks)
     if schedules is None:
         schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
     if ratings.timestamps is None:
@@ -176,7 +176,7 @@ class _PooledScores:
         order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
-        self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
+        self._dealt = permute_labels(experiment.labels, experiment.seed)[order].astype(np.int64)
         self._scores = _join_folds([fold.scores for fold in results])
         self._chance_scores = _join_folds([fold.control for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
@@ -235,7 +235,7 @@ class _PooledScores:
         chance = self._chance if release == (self._experiment.judged_release or "none") else None
         people = len(self._labels)
         rarest = int(np.bincount(self._labels).min())
-        strongest = bound.worst
+        strongest = bound.worst_attacker
         return WorstRow(
             release=release,
             auc=0.5 + bound.distance,

@@ -21,16 +21,16 @@ from scipy import sparse
 
 from tacit.auditing.attacks import (
     Panel,
-    Public,
+    PublicKnowledge,
     Releases,
     auc,
-    permuted,
+    permute_labels,
     readers_of_epochs,
-    stacked,
+    stack_releases,
 )
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
-from tacit.auditing.attacks.modern import boosting, log_odds
+from tacit.auditing.attacks.modern import boosted_trees, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
@@ -124,9 +124,9 @@ class _Fold:
         """Attack one value on every release; on the judged one also over time and with more."""
         experiment = self.experiment
         public = self.make_public(target)
-        dealt = permuted(experiment.labels, experiment.seed)[self.train]
+        dealt = permute_labels(experiment.labels, experiment.seed)[self.train]
         frozen = Panel(experiment.attacks).fit(
-            Releases.of(self.raw, public), _indicate(self.labels, target)
+            Releases.from_ratings(self.raw, public), _indicate(self.labels, target)
         )
         for name in experiment.releases:
             train = self.release_people(self.others, name, public)
@@ -146,14 +146,14 @@ class _Fold:
         if target == experiment.targets[-1] and experiment.judged_release and experiment.schedules:
             self.measure_mixes(experiment.judged_release, frozen, public, target)
 
-    def make_public(self, target: int) -> Public:
+    def make_public(self, target: int) -> PublicKnowledge:
         """Make what everybody knows, where this value is guessed."""
         levels = self.experiment.people.levels
         raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
         offsets = [_two_rows(table.offsets, target) for table in self.tables]
         keep = [np.maximum(_two_rows(table.keep, target), 1) for table in self.tables]
         levels_apart = np.stack([rows[1] - rows[0] for rows in offsets]) / MICRO
-        return Public(
+        return PublicKnowledge(
             popularity=raters.astype(float),
             offsets=levels_apart * self.experiment.step,
             log_keep=np.stack([np.log(rows[1] / rows[0]) for rows in keep]),
@@ -161,10 +161,10 @@ class _Fold:
             years=self.experiment.years,
         )
 
-    def release_people(self, folds: Sequence[int], name: str, public: Public) -> Releases:
+    def release_people(self, folds: Sequence[int], name: str, public: PublicKnowledge) -> Releases:
         """One letter of everybody in these folds."""
         rule = RELEASES[name]
-        return stacked(
+        return stack_releases(
             [
                 self.make_releases(each, public, self.simulate_people(each, rule, name))
                 for each in folds
@@ -174,7 +174,7 @@ class _Fold:
     def make_releases(
         self,
         other: int,
-        public: Public,
+        public: PublicKnowledge,
         levels: sparse.csr_array,
         epochs: sparse.csr_array | None = None,
     ) -> Releases:
@@ -215,13 +215,15 @@ class _Fold:
             self.add_scores(name, schedule, "released", target, scores)
 
     def refit_people(
-        self, folds: Sequence[int], name: str, schedule: str, public: Public
+        self, folds: Sequence[int], name: str, schedule: str, public: PublicKnowledge
     ) -> Releases:
         """Simulate the last letters of everybody in these folds, over several fits."""
         parts = [self.simulate_refits(other, name, schedule, public) for other in folds]
-        return stacked(parts)
+        return stack_releases(parts)
 
-    def simulate_refits(self, other: int, name: str, schedule: str, public: Public) -> Releases:
+    def simulate_refits(
+        self, other: int, name: str, schedule: str, public: PublicKnowledge
+    ) -> Releases:
         """Simulate the last of several letters, each decided with tables of its own."""
         people = self.experiment.people_inside(other)
         tables = self.tables_of_pair(other)
@@ -255,14 +257,16 @@ class _Fold:
         scores = attacker.score(test, counts[self.test], keep)
         self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
 
-    def measure_mixes(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
+    def measure_mixes(
+        self, judged: str, frozen: Panel, public: PublicKnowledge, target: int
+    ) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""
         labels = _indicate(self.experiment.labels[self.test], target)
         for mix in MIXES:
             name = f"mix {mix}"
             rule = replace(RELEASES[judged], mix=round(mix * MICRO))
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
-            scores = frozen.scores(Releases.of(shown, public))
+            scores = frozen.scores(Releases.from_ratings(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
             self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
@@ -370,7 +374,7 @@ class KnownCount:
             labels: (people,) 0 or 1.
         """
         self._space = space_of(seen)
-        (self._model,) = boosting(labels)
+        (self._model,) = boosted_trees(labels)
         self._model.fit(self._features(seen, counts, keep), labels)
         return self
 

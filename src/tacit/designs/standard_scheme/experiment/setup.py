@@ -86,9 +86,9 @@ class Experiment:
     weekly: sparse.csr_array | None
     """CSR like the levels: 1 + label of the epoch in which it was rated; None without times."""
     genres: Floats
-    """Genres of items, as `tacit.auditing.attacks.Public` has them."""
+    """Genres of items, as `tacit.auditing.attacks.PublicKnowledge` has them."""
     years: Floats
-    """Years of items, as `tacit.auditing.attacks.Public` has them."""
+    """Years of items, as `tacit.auditing.attacks.PublicKnowledge` has them."""
     minimum: float
     """The lowest star."""
     step: float

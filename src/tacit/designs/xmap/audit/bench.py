@@ -30,7 +30,7 @@ from tacit.auditing.output_distributions import (
     executions,
     sample_executions,
 )
-from tacit.auditing.sampler_spy import intercept_samplers
+from tacit.auditing.sampler_spy import SamplerCall, intercept_samplers
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
@@ -96,17 +96,16 @@ class Drawer:
 
     def noise(self, table: Ratings, given: int) -> Noise:
         """Read the noise of the similarity of the film and its neighbour `given`."""
-        indices = next(
-            each.indices for each in self.every_execution(table) if each.result == (given,)
-        )
-        similar = []
-        for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
-            with intercept_samplers(answer) as calls:
-                each = execute(
-                    partial(fit_published, self.settings, table), indices, self._is_enumerated
-                )
-            similar.append(float(each.result["0.similarities"][self.row, 0]))
-        return Noise(similar[0], similar[1] - similar[0], calls[0].scale)
+        drawn = (it for it in self.every_execution(table) if it.result == (given,))
+        indices = next(drawn).indices
+        program = partial(fit_published, self.settings, table)
+        similarities = []
+        for noise in (0, 1):
+            with intercept_samplers(partial(_answer_with_noise, noise)) as calls:
+                execution = execute(program, indices, self._is_enumerated)
+            similarities.append(float(execution.result["0.similarities"][self.row, 0]))
+        without_noise, with_noise = similarities
+        return Noise(without_noise, with_noise - without_noise, calls[0].scale)
 
     def _is_enumerated(self, module: str, row: int) -> bool:
         """Say whether a draw is looked at: by the module that makes it, and by its row."""
@@ -118,6 +117,11 @@ class Drawer:
     def _read_drawn(self, released: Released) -> Hashable:
         shown = released["0.images"] if self.row is None else released["0.neighbours"][self.row]
         return tuple(shown.tolist())
+
+
+def _answer_with_noise(noise: int, call: SamplerCall) -> NDArray[np.int64]:
+    """Answer a sampler's call by a noise that is fixed."""
+    return call.values + noise
 
 
 def _chances_of_results(side: Sequence[Execution[Hashable]]) -> dict[Hashable, Fraction]:

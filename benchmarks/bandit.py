@@ -1,0 +1,290 @@
+"""The sound P-DAP learner beside Vowpal Wabbit: reward and speed of the same visits.
+
+    python benchmarks/bandit.py [--only TASK] [--visits N] [--seeds N] [--json]
+
+Three tasks with 10 videos and Lipschitz chances of a click: 2, 4 and 10 features of a context. Each
+seed is a world of its own, with its visitors and their luck; no setting was chosen on these seeds.
+Ours learns at epsilon 1, one release an epoch; `tacit.PDap` chooses and learns 100 visits at a time
+("batch"), and one at a time ("alone"). Vowpal Wabbit (`--cb_explore 10`) protects nobody. It
+predicts, draws from its distribution, and learns, from lines of text that were written beforehand.
+It runs with every setting below, and the one with the best mean reward over these seeds is
+reported, so its reward is a trifle too good.
+
+A visit is one decision and its answer, on both sides. Rewards are means over all visits, learning
+included, with 95 % intervals over seeds; the best single video and the best video of each context
+are beside them. Speeds are of the processor's time on one thread, medians over seeds, without
+loading. All programs take turns in processes of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+from turns import PEERS, peer_python, turn
+
+VIDEOS = 10
+EPSILON = 1.0
+BLOCK = 100
+ALONE = 3000
+"""Visits of the time of a decision alone."""
+TASKS = {"d2": (2, 2.0), "d4": (4, 1.0), "d10": (10, 0.6)}
+"""Features of a context, and the Lipschitz constant."""
+FIRST_SEED = 71
+WABBIT = (
+    "--epsilon 0.05",
+    "--bag 5 -q ::",
+    "--squarecb -q ::",
+    "--squarecb -q :: --cubic :::",
+    "--squarecb -q :: --cubic ::: -l 2",
+    "--squarecb --gamma_scale 1000 -q :: --cubic :::",
+)
+
+
+def main() -> None:
+    """Run all tasks, or one program for one seed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=TASKS, help="one task instead of all")
+    parser.add_argument("--visits", type=int, default=30_000)
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--work", choices=WORKERS, help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--file", help=argparse.SUPPRESS)
+    parser.add_argument("--setting", default="", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.work:
+        print(json.dumps(WORKERS[arguments.work](arguments)))
+        return
+    result = measure(arguments)
+    if arguments.json:
+        print(json.dumps(result, sort_keys=True))
+    else:
+        show(result)
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """All tasks, with the versions of both sides."""
+    peer = wabbit_python()
+    names = [arguments.only] if arguments.only else list(TASKS)
+    tasks = {name: run_task(name, peer, arguments) for name in names}
+    return {
+        "name": "bandit",
+        "peer": f"vowpalwabbit {turn(peer, '--work', 'version')['vowpalwabbit']}",
+        "videos": VIDEOS,
+        "visits": arguments.visits,
+        "seeds": arguments.seeds,
+        "epsilon": EPSILON,
+        "tasks": tasks,
+    }
+
+
+def run_task(name: str, peer: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Both sides on the worlds of one task."""
+    import tempfile
+    from pathlib import Path
+
+    ours: list[dict[str, float]] = []
+    worlds: list[dict[str, float]] = []
+    theirs: dict[str, list[dict[str, float]]] = {setting: [] for setting in WABBIT}
+    with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
+        file = str(Path(folder) / "world.npz")
+        for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
+            worlds.append(generate(name, seed, arguments.visits, file))
+            ours.append(turn(sys.executable, "--work", "ours", "--file", file))
+            for setting, found in theirs.items():
+                place = ("--work", "wabbit", "--file", file, "--seed", str(seed))
+                found.append(turn(peer, *place, f"--setting={setting}"))
+    best = max(WABBIT, key=lambda setting: mean_of(theirs[setting], "reward"))
+    rewards = interval([one["reward"] for one in ours])
+    plain = theirs[WABBIT[0]]
+    return {
+        "features": TASKS[name][0],
+        "best_single_video": round(mean_of(worlds, "best_single_video"), 4),
+        "best_of_each_context": round(mean_of(worlds, "best_of_each_context"), 4),
+        "ours": {
+            "reward": round(rewards[0], 4),
+            "low": round(rewards[1], 4),
+            "high": round(rewards[2], 4),
+            "rewards": [round(one["reward"], 4) for one in ours],
+            "batch_per_second": round(median_of(ours, "batch_per_second")),
+            "microseconds_batch": round(1e6 / median_of(ours, "batch_per_second"), 1),
+            "microseconds_alone": round(median_of(ours, "microseconds_alone"), 1),
+            "microseconds_choosing_alone": round(median_of(ours, "microseconds_choosing"), 1),
+        },
+        "peer": {
+            "reward": round(mean_of(theirs[best], "reward"), 4),
+            "rewards": [round(one["reward"], 4) for one in theirs[best]],
+            "setting": best,
+            "events_per_second": round(median_of(theirs[best], "rate")),
+            "plain_reward": round(mean_of(plain, "reward"), 4),
+            "plain_events_per_second": round(median_of(plain, "rate")),
+        },
+    }
+
+
+def generate(name: str, seed: int, visits: int, file: str) -> dict[str, float]:
+    """Write contexts and who would click on what; what others would have got there."""
+    import numpy as np
+
+    from tacit.data import clicks
+
+    features, lipschitz = TASKS[name]
+    world = clicks.generate(
+        vendors=1, videos=VIDEOS, dimension=features, lipschitz=lipschitz, seed=seed
+    )
+    contexts = np.random.default_rng(seed + 1000).random((visits, features))
+    means = world.means(contexts)
+    outcomes = np.random.default_rng(seed + 2000).random((visits, 1)) < means
+    np.savez(file, contexts=contexts, outcomes=outcomes)
+    return {
+        "best_single_video": float(means.mean(axis=0).max()),
+        "best_of_each_context": float(means.max(axis=1).mean()),
+    }
+
+
+def learn_ours(arguments: argparse.Namespace) -> dict[str, float]:
+    """Ours in blocks, for the reward and the speed; then visits one at a time."""
+    import numpy as np
+
+    from tacit import PDap
+
+    with np.load(arguments.file) as saved:
+        contexts, outcomes = saved["contexts"], saved["outcomes"]
+    visits, features = contexts.shape
+
+    def new_bandit() -> PDap:
+        names = list(range(VIDEOS))
+        return PDap(names, epsilon=EPSILON, dimension=features, horizon=visits).fit()
+
+    warm = new_bandit()  # loads what draws noise
+    warm.learn(warm.choose(contexts[:300]), outcomes[:300, 0].astype(float))
+    bandit = new_bandit()
+    clicked = 0
+    start = time.process_time()
+    for first in range(0, visits, BLOCK):
+        served = bandit.choose(contexts[first : first + BLOCK])
+        rows = np.arange(first, first + len(served.arms))
+        rewards = outcomes[rows, served.arms].astype(float)
+        bandit.learn(served, rewards)
+        clicked += int(rewards.sum())
+    seconds = time.process_time() - start
+    policy = new_bandit().policy
+    rows = list(contexts[:ALONE])
+    brings = outcomes[:ALONE].astype(float).tolist()
+    choosing = 0.0
+    start = time.process_time()
+    for context, bring in zip(rows, brings, strict=True):
+        choice = policy.select(context)
+        policy.update(choice, bring[choice.arm])
+    alone = time.process_time() - start
+    start = time.process_time()
+    for context in rows:
+        policy.select(context)
+    choosing = time.process_time() - start
+    return {
+        "reward": clicked / visits,
+        "batch_per_second": visits / seconds,
+        "microseconds_alone": 1e6 * alone / len(rows),
+        "microseconds_choosing": 1e6 * choosing / len(rows),
+    }
+
+
+def learn_wabbit(arguments: argparse.Namespace) -> dict[str, float]:
+    """Vowpal Wabbit, one visit after another."""
+    import numpy as np
+    import vowpalwabbit
+
+    with np.load(arguments.file) as saved:
+        contexts, outcomes = saved["contexts"].tolist(), saved["outcomes"].astype(float).tolist()
+    lines = []
+    for context in contexts:
+        numbers = [f"{place}:{feature:.6f}" for place, feature in enumerate(context)]
+        lines.append("| " + " ".join(numbers))
+    draws = np.random.default_rng(arguments.seed).random(len(lines)).tolist()
+    command = f"--cb_explore {VIDEOS} --quiet --random_seed 1 {arguments.setting}"
+    model = vowpalwabbit.Workspace(command)
+    total = 0.0
+    start = time.process_time()
+    for line, bring, draw in zip(lines, outcomes, draws, strict=True):
+        chances = model.predict(line)
+        arm = 0
+        left = draw
+        while arm < VIDEOS - 1 and left >= chances[arm]:
+            left -= chances[arm]
+            arm += 1
+        reward = bring[arm]
+        total += reward
+        model.learn(f"{arm + 1}:{-reward}:{chances[arm]:.6f} {line}")
+    seconds = time.process_time() - start
+    return {"rate": len(lines) / seconds, "reward": total / len(lines)}
+
+
+def wabbit_version(_: argparse.Namespace) -> dict[str, str]:
+    """The version of the peer."""
+    from importlib.metadata import version
+
+    return {"vowpalwabbit": version("vowpalwabbit")}
+
+
+def wabbit_python() -> str:
+    """The interpreter that has `vowpalwabbit`: this one with the extra `bench`, or the peers'."""
+    if importlib.util.find_spec("vowpalwabbit") is not None:
+        return sys.executable
+    python = peer_python()
+    found = subprocess.run([python, "-c", "import vowpalwabbit"], capture_output=True, check=False)
+    if found.returncode:
+        print(f"putting vowpalwabbit into {PEERS.name} ...", file=sys.stderr)
+        install = [python, "-m", "pip", "install", "-q", "vowpalwabbit>=9.11"]
+        subprocess.run(install, check=True, stdout=sys.stderr)
+    return python
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """Mean and 95 % interval over seeds."""
+    from tacit.evaluation.intervals import mean_interval
+
+    found = mean_interval(values)
+    return found.mean, found.low, found.high
+
+
+def mean_of(rows: list[dict[str, float]], key: str) -> float:
+    """The mean of one number over seeds."""
+    return statistics.mean(row[key] for row in rows)
+
+
+def median_of(rows: list[dict[str, float]], key: str) -> float:
+    """The median of one number over seeds."""
+    return statistics.median(row[key] for row in rows)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print a table: reward and speed of both sides, for each task."""
+    print(f"{result['visits']:,} visits, {result['seeds']} seeds, epsilon {result['epsilon']:g}")
+    print(f"{'task':<6}{'who':<26}{'reward':>8}  {'95 %':<16}{'us a visit':>11}")
+    for name, task in result["tasks"].items():
+        ours, peer = task["ours"], task["peer"]
+        between = f"{ours['low']:.4f}-{ours['high']:.4f}"
+        rows = [
+            ("ours, 100 at a time", ours["reward"], between, ours["microseconds_batch"]),
+            ("ours, alone", ours["reward"], between, ours["microseconds_alone"]),
+            (result["peer"], peer["reward"], "", 1e6 / peer["events_per_second"]),
+            ("best single video", task["best_single_video"], "", None),
+            ("best video each time", task["best_of_each_context"], "", None),
+        ]
+        for who, reward, spread, microseconds in rows:
+            speed = "" if microseconds is None else f"{microseconds:.1f}"
+            print(f"{name:<6}{who:<26}{reward:>8.4f}  {spread:<16}{speed:>11}")
+        print(f"{'':<6}the peer's setting: {peer['setting']}")
+
+
+WORKERS = {"ours": learn_ours, "wabbit": learn_wabbit, "version": wabbit_version}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Was this person among those the recommender learned from? Any recommender, fitted many times.
+
+Rule     Targets are in by a fair coin each, everybody else always. Shadow fits have each target in
+         half of them; their coins are known. Victims' coins are guessed.
+Sees     what an account that holds half of a person's items sees of the other half. A place is
+         counted against the list of an account without ratings, from which the same items are left
+         out: what an item gains by being popular is no evidence. Where nobody else rated both
+         halves, the hidden one rises only if the person was there.
+Knows    everybody's ratings, and how the recommender is fitted. Not who of the targets was there.
+Source   Carlini, Chien, Nasr, Song, Terzis, Tramèr: Membership inference attacks from first
+         principles (S&P 2022), the online attack; a target's two normal distributions share a
+         variance, half its own and half the median of all, because shadows are few. The attack
+         without reference takes what is seen as it is: Yeom and others (CSF 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
+from tacit.auditing.attacks.any_model.findings import (
+    CONFIDENCE,
+    LISTS,
+    AttackRow,
+    Labels,
+    judge,
+)
+from tacit.auditing.attacks.base import Floats, Ints
+from tacit.data.ratings import Ratings
+from tacit.errors import DataError
+
+LEAST_LIKES = 4
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person under attack."""
+
+    halves: tuple[Ints, Ints]
+    """Item numbers of what they like, in two halves."""
+    stars: Mapping[int, float]
+    """Their stars by item number."""
+
+
+def split_likes(ratings: Ratings, numbers: Ints, seed: int) -> list[Person]:
+    """Halve the likes of the people of these numbers at random."""
+    found = []
+    for number in numbers.tolist():
+        rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
+        items = ratings.items[rows].astype(np.int64)
+        generator = np.random.default_rng((seed, 5, number))
+        mixed = generator.permutation(items[ratings.likes[rows]])
+        stars = dict(zip(items.tolist(), ratings.values[rows].tolist(), strict=True))
+        found.append(Person((mixed[::2], mixed[1::2]), stars))
+    return found
+
+
+class Prober:
+    """One fitted recommender, asked about people.
+
+    Args:
+        answers: Answers of the fitted recommender.
+        ids: Item ids by number.
+        length: Length of the lists that are asked for.
+    """
+
+    def __init__(self, answers: Answers, ids: Sequence[Any], length: int) -> None:
+        self.answers, self.ids, self.length = answers, ids, length
+        self._before = np.full(len(ids), len(ids), dtype=np.int64)
+        popular = answers.rank({}, len(ids))
+        self._before[popular] = np.arange(len(popular))
+
+    def favour(self, people: Sequence[Person], view: str) -> Floats:
+        """Return (people,) how much the hidden half is favoured, each half hidden in turn."""
+        gain = self._gain_in_list if view == LISTS else self._predicted_stars
+        found = []
+        for person in people:
+            first, second = person.halves
+            gains = np.concatenate([gain(person, first, second), gain(person, second, first)])
+            found.append(gains.mean() if gains.size else 0.0)
+        return np.array(found)
+
+    def _gain_in_list(self, person: Person, known: Ints, hidden: Ints) -> Floats:
+        """Return how far hidden items rise above their places in the list of a new account."""
+        listed = self.answers.rank(self._history(person, known), self.length)
+        after = np.full(len(self.ids), self.length, dtype=np.int64)
+        after[listed] = np.arange(len(listed))
+        ahead = np.sort(self._before[known])
+        places = self._before[hidden]
+        before = np.minimum(places - np.searchsorted(ahead, places), self.length)
+        gained: Floats = np.log1p(before) - np.log1p(after[hidden])
+        return gained
+
+    def _predicted_stars(self, person: Person, known: Ints, hidden: Ints) -> Floats:
+        """Return the predictions of hidden items that are numbers."""
+        scores = self.answers.scores(self._history(person, known))
+        found: Floats = np.zeros(0) if scores is None else scores[hidden]
+        return found[np.isfinite(found)]
+
+    def _history(self, person: Person, known: Ints) -> dict[Any, float]:
+        return {self.ids[item]: person.stars[item] for item in known.tolist()}
+
+
+def attack_membership(
+    model: AdaptedModel,
+    ratings: Ratings,
+    *,
+    views: Sequence[str] = (LISTS,),
+    targets: int = 300,
+    shadows: int = 16,
+    victims: int = 8,
+    length: int = 100,
+    delta: float = 1e-6,
+    level: float = 1 - CONFIDENCE,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[AttackRow]:
+    """Attack membership by refitting: two rows a view, without reference and by likelihood ratio.
+
+    Args:
+        model: The recommender.
+        ratings: Everybody's ratings.
+        views: `LISTS` and perhaps `SCORES`: what an account sees.
+        targets: At most so many people who are in by a coin.
+        shadows: Fits whose coins the attacker knows.
+        victims: Fits whose coins are guessed.
+        length: Length of the lists.
+        delta: Delta at which epsilon is bounded.
+        level: Chance with which each row's bound may be wrong.
+        seed: Seed of coins and halves.
+        progress: Called with 1 after each fit.
+    """
+    chosen = _targets(ratings, targets, seed)
+    people = split_likes(ratings, chosen, seed)
+    generator = np.random.default_rng((seed, 7))
+    half = np.arange(shadows) % 2 == 0
+    known = np.array([generator.permutation(half) for _ in people]).T
+    coins = generator.random((victims, len(people))) < 0.5
+    inside = np.vstack([known, coins])
+    seen: dict[str, list[Floats]] = {view: [] for view in views}
+    for labels in inside:
+        there = ratings.where(~np.isin(ratings.users, chosen[~labels]))  # all keep their number
+        prober = Prober(model.fit(there), ratings.item_ids.tolist(), length)
+        for view in views:
+            seen[view].append(prober.favour(people, view))
+        progress(1)
+    rows = []
+    for view in views:
+        table = np.array(seen[view])
+        plain = table[shadows:]
+        ratios = likelihood_ratios(table[:shadows], known, plain)
+        rows.append(judge(f"membership-{view}", coins, plain, delta=delta, level=level))
+        rows.append(judge(f"membership-{view}-lira", coins, ratios, delta=delta, level=level))
+    return rows
+
+
+def attack_membership_of_fixed_model(
+    model: AdaptedModel, ratings: Ratings, inside: Labels, *, length: int, seed: int
+) -> list[AttackRow]:
+    """Attack membership in a recommender that cannot be fitted again: one row, without reference.
+
+    Args:
+        model: The recommender.
+        ratings: Ratings of people who were there and of others.
+        inside: (n_users,) who was there; not by a coin, so there is no bound.
+        length: Length of the lists.
+        seed: Seed of halves.
+
+    Raises:
+        DataError: Of the people under attack, all were there or none.
+    """
+    chosen = _targets(ratings, ratings.n_users, seed)
+    if not 0 < inside[chosen].sum() < len(chosen):
+        raise DataError("membership is attacked with people who were there and people who were not")
+    prober = Prober(model.fit(ratings), ratings.item_ids.tolist(), length)
+    scores = prober.favour(split_likes(ratings, chosen, seed), LISTS)
+    return [judge(f"membership-{LISTS}", inside[chosen][None], scores[None], delta=None)]
+
+
+def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Floats:
+    """Return (victims, people) log likelihood ratios of in and out.
+
+    Two normal distributions of one variance v, half a person's own and half the median of all:
+        log ratio = ((seen - mean_out)^2 - (seen - mean_in)^2) / (2 v).
+
+    Args:
+        shadows: (shadows, people) what was seen in fits whose coins are known.
+        inside: (shadows, people) these coins.
+        victims: (victims, people) what was seen in the other fits.
+    """
+    mean_in = _mean_where(inside, shadows)
+    mean_out = _mean_where(~inside, shadows)
+    deviations = np.where(inside, shadows - mean_in, shadows - mean_out)
+    own = (deviations**2).mean(axis=0)
+    variance = np.maximum(own / 2 + np.median(own) / 2, 1e-12)
+    found: Floats = ((victims - mean_out) ** 2 - (victims - mean_in) ** 2) / (2 * variance)
+    return found
+
+
+def _mean_where(mask: Labels, values: Floats) -> Floats:
+    """Return the mean of each column over the rows of the mask; 0 where there is none."""
+    means: Floats = np.where(mask, values, 0.0).sum(axis=0) / np.maximum(mask.sum(axis=0), 1)
+    return means
+
+
+def _targets(ratings: Ratings, most: int, seed: int) -> Ints:
+    """Return the numbers of at most so many people with enough likes, drawn at random."""
+    likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
+    able = np.flatnonzero(likes >= LEAST_LIKES)
+    if len(able) < 20:
+        raise DataError(
+            "there are too few people to attack",
+            found=f"{len(able)} people with {LEAST_LIKES} likes or more",
+            expected="20 or more",
+            fix="Use more ratings.",
+        )
+    most = min(most, max(10, len(able) // 3)) if most < len(able) else most
+    mixed = np.random.default_rng((seed, 6)).permutation(able)
+    return np.sort(mixed[:most])

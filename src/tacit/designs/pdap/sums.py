@@ -1,0 +1,174 @@
+"""The only thing that the sound learner releases: noisy sums of rewards times features.
+
+Contribution  a visit whose answer r in [0, 1] comes adds to the pair (L, D) of the arm that was
+              shown: like = phi r to L, dislike = phi (1 - r) to D. In grains: q = phi cut towards
+              zero, R = r in 1024ths, like = sign(q) floor(|q| R / 1024), dislike = q - like.
+Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g whatever the context, the arm and the reward:
+              `features.py` cuts phi to it, and a visit that is longer is refused here.
+Noise         each of the 2 M numbers of each arm gets discrete Laplace noise of scale B_g /
+              epsilon: a visit is in one release of one arm, so it costs epsilon in all.
+Use           `posterior.py`; likes L / grains and visits (L + D) / grains.
+Source        Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
+from tacit.accounting.rounding import float_above
+from tacit.designs.pdap.features import GRAINS, Floats, Ints, to_grains
+from tacit.errors import PrivacyError
+from tacit.mechanisms import samplers
+from tacit.mechanisms.checks import check_epsilon, check_whole, finite_floats
+from tacit.mechanisms.runs import MechanismRun
+
+REWARD_STEPS = 1024
+"""Steps of a reward from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class SumNoise:
+    """The noise of every number that is released.
+
+    Attributes:
+        epsilon: nats of one visit, learned or not; inf for none.
+        bound: B_g, the largest change of all numbers together by one visit, in grains.
+    """
+
+    epsilon: float
+    bound: int
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_whole("bound", self.bound, least=1)
+
+    @property
+    def noise_multiplier(self) -> Fraction:
+        """Scale / bound, rounded up, so that the event's loss is not below the real one."""
+        return Fraction(float_above(1 / Fraction(self.epsilon)))
+
+    @cached_property
+    def scale(self) -> float:
+        """Scale of the noise in grains; epsilon is finite."""
+        return float_above(self.noise_multiplier * self.bound)
+
+    @property
+    def event(self) -> Event:
+        """The cost of one visit."""
+        if math.isinf(self.epsilon):
+            return NonPrivate()
+        return DiscreteLaplace(float(self.noise_multiplier))
+
+    def add_to(self, exact: Ints) -> Ints:
+        """Add noise to numbers in grains; a new array."""
+        if math.isinf(self.epsilon) or exact.size == 0:
+            return exact.copy()
+        return samplers.discrete_laplace(exact, self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The noisy sums that were released at the end of an epoch.
+
+    Attributes:
+        likes: (K, M) L, sums of phi r with noise.
+        visits: (K, M) V = L + D, sums of phi with noise.
+    """
+
+    likes: Floats
+    visits: Floats
+
+
+class EpochSums(MechanismRun):
+    """Exact sums in grains, which never leave; each visit is in one release.
+
+    Attributes:
+        noise: of each number.
+    """
+
+    def __init__(self, arms: int, terms: int, noise: SumNoise) -> None:
+        """Start with nothing learned."""
+        super().__init__()
+        self.noise = noise
+        self._exact = np.zeros((arms, 2, terms), dtype=np.int64)
+        self._epochs = 0
+
+    def add(self, arms: Ints, phi: Floats, rewards: Floats) -> None:
+        """Learn visits.
+
+        Args:
+            arms: (n,) rows of the sums.
+            phi: (n, M) features of the contexts.
+            rewards: (n,) shares of the arms' public ranges, clipped to 0 to 1.
+
+        Raises:
+            PrivacyError: A visit would change the sums by more than the noise is made for.
+        """
+        pairs = pairs_in_grains(phi, rewards)
+        if np.abs(pairs).sum(axis=(1, 2)).max(initial=0) > self.noise.bound:
+            raise PrivacyError(
+                "The features of a visit are larger than the bound that its noise is made for. "
+                "Nothing was learned."
+            )
+        self._check_process()
+        with self._lock:
+            np.add.at(self._exact, arms, pairs)
+
+    def release(self, epoch: int) -> Release:
+        """Release what was learned since the last release, which is forgotten here.
+
+        Args:
+            epoch: its number, from 0.
+
+        Raises:
+            PrivacyError: The epoch was released already.
+        """
+        self._check_process()
+        with self._lock:
+            if epoch < self._epochs:
+                raise PrivacyError("This epoch was released already, and is not released twice.")
+            self._epochs = epoch + 1
+            noisy = self.noise.add_to(self._exact.copy())
+            self._exact[:] = 0
+        likes, dislikes = noisy[:, 0] / GRAINS, noisy[:, 1] / GRAINS
+        return Release(likes, likes + dislikes)
+
+    def keep_arms(self, rows: list[int], joining: int) -> None:
+        """Go on with these rows, and so many new ones after them."""
+        with self._lock:
+            kept = self._exact[rows]
+            self._exact = np.pad(kept, ((0, joining), (0, 0), (0, 0)))
+
+    def export_state(self) -> tuple[Ints, int]:
+        """Return the exact sums (K, 2, M) since the last release, and how many there were."""
+        with self._lock:
+            return self._exact.copy(), self._epochs
+
+    def resume(self, exact: NDArray[np.int64], epochs: int) -> None:
+        """Go on from what `export_state` gave."""
+        with self._lock:
+            self._exact, self._epochs = exact.copy(), epochs
+
+
+def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
+    """Compute what visits add to the pair (L, D) of their arm.
+
+    Args:
+        phi: (n, M).
+        rewards: (n,), clipped to 0 to 1.
+
+    Returns:
+        (n, 2, M) whole numbers, whose sum of sizes is that of phi in grains.
+    """
+    shares = np.clip(finite_floats(rewards), 0.0, 1.0)
+    steps = np.rint(REWARD_STEPS * shares).astype(np.int64)
+    q = to_grains(phi)
+    likes = np.sign(q) * (np.abs(q) * steps[:, None] // REWARD_STEPS)
+    return np.stack([likes, q - likes], axis=1)

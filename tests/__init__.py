@@ -1,0 +1,1 @@
+"""Tests, which mirror the package; `support` holds what several of them need."""

@@ -1,0 +1,80 @@
+"""AUC is the rank statistic, ties counted half."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from tacit.auditing.attacks import auc, distance, permute_labels
+from tacit.errors import DataError
+
+PEOPLE = st.lists(st.tuples(st.integers(0, 1), st.integers(-4, 4)), min_size=2, max_size=40).filter(
+    lambda people: len({label for label, _ in people}) == 2
+)
+
+
+def split(people):
+    """Labels and scores of a list of pairs."""
+    labels, scores = zip(*people, strict=True)
+    return np.array(labels), np.array(scores, dtype=np.float64)
+
+
+@given(PEOPLE)
+def test_agrees_with_scikit_learn(people):
+    """Also among many ties, the area is that of an independent implementation."""
+    assert auc(*split(people)) == pytest.approx(roc_auc_score(*split(people)), abs=1e-12)
+
+
+@given(PEOPLE)
+def test_is_the_chance_of_the_right_order(people):
+    """Counted over all pairs of a 1 and a 0."""
+    labels, scores = split(people)
+    gaps = scores[labels == 1][:, None] - scores[labels == 0]
+    assert auc(labels, scores) == pytest.approx(np.mean((gaps > 0) + 0.5 * (gaps == 0)))
+
+
+@given(PEOPLE)
+def test_only_the_order_counts(people):
+    """A rising transform changes nothing; a turned score is the same distance from a coin flip."""
+    labels, scores = split(people)
+    assert auc(labels, np.exp(scores)) == auc(labels, scores)
+    assert distance(auc(labels, -scores)) == pytest.approx(distance(auc(labels, scores)))
+
+
+def test_equal_scores_are_a_coin_flip():
+    """No order, no information."""
+    assert auc(np.array([0, 1, 1]), np.zeros(3)) == 0.5
+
+
+def test_below_half_is_a_leak():
+    """0.35 lies as far from a coin flip as 0.65."""
+    assert distance(0.35) == pytest.approx(distance(0.65)) == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores"),
+    [([1, 1], [0.1, 0.2]), ([0, 0], [0.1, 0.2]), ([0, 1], [0.1]), ([0, 1], [0.1, np.nan])],
+)
+def test_undefined_is_refused(labels, scores):
+    """One label only, a missing score, or one that is no number."""
+    with pytest.raises(DataError):
+        auc(np.array(labels), np.array(scores))
+
+
+@given(st.lists(st.sampled_from(["F", "M", "X"]), min_size=1, max_size=30), st.integers(0, 99))
+def test_permuting_keeps_the_counts(values, seed):
+    """The control has the same labels, dealt out anew, the same way for the same seed."""
+    labels = np.array(values)
+    dealt = permute_labels(labels, seed)
+    assert sorted(dealt) == sorted(labels)
+    np.testing.assert_array_equal(dealt, permute_labels(labels, seed))
+
+
+def test_permuting_moves_labels():
+    """The control is not the data itself, and another seed is another deal."""
+    labels = np.arange(50)
+    assert (permute_labels(labels, 1) != labels).any()
+    assert (permute_labels(labels, 1) != permute_labels(labels, 2)).any()

@@ -1,0 +1,1 @@
+"""Conformance suites, reference implementations and small worlds that tests share."""

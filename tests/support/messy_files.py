@@ -1,0 +1,241 @@
+"""Messy files of ratings with the truth that they were made from.
+
+A seed decides the language of the header, the delimiter, the decimal sign, the encoding, the scale,
+the kinds of events, the form of times and ids, and the damage. Rows that no reader can keep are in
+the file and not in the truth.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+import tomllib
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.resources import files
+
+NAMES = tomllib.loads(files("tacit.data.tables").joinpath("names.toml").read_text("utf-8"))
+SCALES = {
+    "1:5:1": [1, 2, 3, 4, 5],
+    "0.5:5:0.5": [half / 2 for half in range(1, 11)],
+    "1:10:1": list(range(1, 11)),
+    "0:100:1": list(range(101)),
+    "1:7:1": list(range(1, 8)),
+}
+TIMES = (
+    "none",
+    "seconds",
+    "milliseconds",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%SZ",
+    "%d.%m.%Y %H:%M",
+    "%m/%d/%Y %H:%M",
+    "%d/%m/%Y",
+    "%Y%m%d",
+    "%d %b %Y",
+    "%a %b %d %H:%M:%S +0000 %Y",
+)
+IDS = ("numbers", "words", "umlauts", "zeros", "uuid")
+DAMAGE = (
+    "short row",
+    "long row",
+    "no person",
+    "bad stars",
+    "off the scale",
+    "blank lines",
+    "repeated row",
+    "trailing blanks",
+)
+FURTHER = ("price", "age", "store", "position", "channel", "Preis", "Filiale")
+KINDS = ("view", "click", "purchase", "add_to_cart")
+
+
+@dataclass
+class Truth:
+    """Rows that a right reading keeps."""
+
+    values: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Person and item to stars; 1 for an event or a like."""
+    times: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Person and item to seconds, where the file has times."""
+    scale: str = "0:1:1"
+    """MIN:MAX:STEP; that of events is 0:1:1."""
+
+
+@dataclass
+class MessyFile:
+    """A file and its truth."""
+
+    name: str
+    content: bytes
+    truth: Truth
+    choices: dict[str, str]
+    """What the seed decided, for messages."""
+
+
+def draw_messy_file(seed: int) -> MessyFile:
+    """Draw a file of 200 to 400 rows."""
+    generator = random.Random(seed)  # noqa: S311
+    choices = _draw_choices(generator)
+    truth = Truth(scale=choices["scale"] if choices["kind"] == "stars" else "0:1:1")
+    rows = _draw_rows(generator, choices, truth)
+    rows = _damaged(generator, choices, rows)
+    return MessyFile(*_write(generator, choices, rows), truth, choices)
+
+
+def _draw_choices(generator: random.Random) -> dict[str, str]:
+    kind = generator.choice(["stars", "stars", "stars", "events", "plays", "feedback"])
+    choices = {
+        "kind": kind,
+        "delimiter": generator.choice([",", ";", "\t", "|", "::"]),
+        "decimal": generator.choice([".", ",", "."]),
+        "encoding": generator.choice(["utf-8", "utf-8-sig", "cp1252", "utf-16"]),
+        "scale": generator.choice(list(SCALES)),
+        "moment": generator.choice(TIMES),
+        "people": generator.choice(IDS),
+        "items": generator.choice(IDS),
+        "header": generator.choice(["yes", "yes", "yes", "no"]),
+        "damage": generator.choice(["none", *DAMAGE]),
+        "further": generator.choice(["", "", *FURTHER]),
+        "packed": generator.choice(["", "", "", "gz"]),
+        "line": generator.choice(["\n", "\r\n"]),
+        "quotes": generator.choice(["few", "few", "all"]),
+    }
+    if choices["header"] == "no":
+        choices["further"] = ""
+    if choices["delimiter"] == "::":
+        choices["quotes"] = "none"
+    for role in ("user", "item", "rating", "plays", "feedback", "time"):
+        names = NAMES[role].get("usual", []) + NAMES[role]["more"]
+        choices[role] = generator.choice(names)
+    return choices
+
+
+def _draw_rows(
+    generator: random.Random, choices: dict[str, str], truth: Truth
+) -> list[dict[str, str]]:
+    people = _draw_ids(generator, choices["people"], 40, "p")
+    items = _draw_ids(generator, choices["items"], 25, "i")
+    pairs = [(person, item) for person in people for item in items]
+    rows = []
+    for person, item in generator.sample(pairs, generator.randrange(200, 400)):
+        row = {"user": person, "item": item}
+        value = 1.0
+        if choices["kind"] == "stars":
+            value = float(generator.choice(SCALES[choices["scale"]]))
+            text = (
+                f"{value:g}"
+                if value != int(value) or "0.5" not in choices["scale"]
+                else f"{value:.1f}"
+            )
+            row["rating"] = text.replace(".", choices["decimal"])
+        elif choices["kind"] == "plays":
+            row["plays"] = str(generator.choice([1, 1, 1, 2, 3, 8, 30]))
+        elif choices["kind"] == "feedback":
+            value = float(generator.random() < 0.4)
+            row["feedback"] = f"{value:g}"
+        else:
+            row["event"] = generator.choice(KINDS)
+        seconds = generator.randrange(1_200_000_000, 1_600_000_000)
+        if choices["moment"] != "none":
+            row["time"], seconds = _write_time(seconds, choices["moment"])
+            truth.times[person, item] = seconds
+        if choices["further"]:
+            row["further"] = str(generator.randrange(1, 60))
+        truth.values[person, item] = value
+        rows.append(row)
+    return rows
+
+
+def _draw_ids(generator: random.Random, kind: str, count: int, letter: str) -> list[str]:
+    numbers = generator.sample(range(1, 90_000), count)
+    if kind == "numbers":
+        return [str(number) for number in numbers]
+    if kind == "zeros":
+        return [f"{number:06d}" for number in numbers]
+    if kind == "umlauts":
+        return [f"{letter} Größe {number}" for number in numbers]
+    if kind == "uuid":
+        return [str(uuid.UUID(int=number << 60)) for number in numbers]
+    return [f"{letter}{number}" for number in numbers]
+
+
+def _write_time(seconds: int, form: str) -> tuple[str, int]:
+    """Write a moment in a form; and the seconds that the form keeps."""
+    if form == "seconds":
+        return str(seconds), seconds
+    if form == "milliseconds":
+        return str(seconds * 1000 + 123), seconds
+    text = datetime.fromtimestamp(seconds, UTC).strftime(form)
+    kept = datetime.strptime(text, form)
+    return text, int(kept.replace(tzinfo=UTC).timestamp())
+
+
+def _damaged(
+    generator: random.Random, choices: dict[str, str], rows: list[dict[str, str]]
+) -> list[dict[str, str]]:
+    """Put a few bad rows among the good ones; they are no part of the truth."""
+    kind = choices["damage"]
+    bad = []
+    for _ in range(3):
+        row = dict(generator.choice(rows))
+        if kind == "no person":
+            row["user"] = ""
+        elif kind == "bad stars" and "rating" in row:
+            row["user"], row["rating"] = "nobody", "good"
+        elif kind == "off the scale" and "rating" in row:
+            row["rating"] = "999"
+        elif kind == "short row":
+            row = {"user": row["user"]}
+        elif kind == "long row":
+            row["beyond"] = "x"
+        elif kind != "repeated row":
+            continue
+        bad.append(row)
+    for row in bad:
+        rows.insert(generator.randrange(30, len(rows)), row)
+    return rows
+
+
+def _write(
+    generator: random.Random, choices: dict[str, str], rows: list[dict[str, str]]
+) -> tuple[str, bytes]:
+    roles = [
+        role for role in ("user", "item", "rating", "plays", "feedback", "event") if role in rows[0]
+    ]
+    roles += [role for role in ("time", "further") if role in rows[0]]
+    if choices["header"] == "yes":
+        generator.shuffle(roles)
+    names = {**choices, "further": choices["further"], "event": "event"}
+    table = [[names[role] for role in roles]] if choices["header"] == "yes" else []
+    for row in rows:
+        cells = [row.get(role, "") for role in roles]
+        if len(row) == 1:
+            cells = [row["user"]]
+        if "beyond" in row:
+            cells.append(row["beyond"])
+        table.append(cells)
+    text = io.StringIO()
+    if choices["delimiter"] == "::":
+        text.write(choices["line"].join("::".join(cells) for cells in table) + choices["line"])
+    else:
+        quoting = csv.QUOTE_ALL if choices["quotes"] == "all" else csv.QUOTE_MINIMAL
+        writer = csv.writer(
+            text, delimiter=choices["delimiter"], quoting=quoting, lineterminator=choices["line"]
+        )
+        writer.writerows(table)
+    written = text.getvalue()
+    if choices["damage"] == "blank lines":
+        written = written.replace(choices["line"], choices["line"] * 2)
+    if choices["damage"] == "trailing blanks":
+        written = written.replace(choices["line"], "  " + choices["line"])
+    try:
+        content = written.encode(choices["encoding"])
+    except UnicodeEncodeError:
+        choices["encoding"] = "utf-8"
+        content = written.encode()
+    name = "messy.csv"
+    return (f"{name}.gz", gzip.compress(content)) if choices["packed"] else (name, content)

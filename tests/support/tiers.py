@@ -1,0 +1,194 @@
+"""A plugin of pytest: two tiers of tests, those that only compute first.
+
+First    no process, no socket, no database, no browser, no real data, no sampling of many draws.
+         Such a test fails if it starts a process, connects or binds a socket, opens a database, or
+         asks for a fixture that does. Tests marked `long` may.
+Second   all others: the files that `FOLDERS` and `FILES` name.
+
+`--tier first` or `--tier second` runs one of them, and imports no file of the other. Without it
+all tests run, the first tier before the second, and in each the files with the most tests first:
+with pytest-xdist add `--dist loadfile --no-loadscope-reorder`, which keeps this order.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Generator
+from multiprocessing import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = "tests"
+FOLDERS = frozenset(
+    {
+        "attacks",
+        "audit",
+        "cli",
+        "client",
+        "docs",
+        "experiment",
+        "golden",
+        "ledger",
+        "service",
+        "studies",
+        "tools",
+    }
+)
+"""Wherever they lie below the tests."""
+FILES = frozenset(
+    {
+        "auditing/test_empirical.py",
+        "auditing/test_planted_bugs.py",
+        "auditing/test_shipped_mechanisms.py",
+        "auditing/test_sizes.py",
+        "data/test_command.py",
+        "data/test_download.py",
+        "data/test_genres.py",
+        "data/test_import.py",
+        "data/test_movielens.py",
+        "designs/pdap/test_network.py",
+        "designs/private/test_plans.py",
+        "designs/private/test_refits.py",
+        "designs/sketches/test_fake_devices.py",
+        "designs/sketches/test_killed.py",
+        "designs/standard_scheme/test_certainty.py",
+        "designs/standard_scheme/test_device.py",
+        "designs/standard_scheme/test_over_time.py",
+        "designs/standard_scheme/test_privacy.py",
+        "designs/xmap/test_real_ratings.py",
+        "engine/test_spark_cluster.py",
+        "engine/test_stored.py",
+        "engine/test_stored_joins.py",
+        "evaluation/test_lists.py",
+        "evaluation/test_runner.py",
+        "mechanisms/test_conformance.py",
+        "mechanisms/test_laplace.py",
+        "mechanisms/test_noise_blocks.py",
+        "mechanisms/test_runs.py",
+        "mechanisms/test_selection.py",
+        "mechanisms/test_sums.py",
+        "mechanisms/test_gate.py",
+        "support/test_skipped.py",
+        "support/test_tiers.py",
+        "test_contracts.py",
+        "test_example_design.py",
+        "test_import.py",
+        "test_randomness.py",
+    }
+)
+"""Paths below the tests."""
+FIXTURES = frozenset({"chromium_path", "ml_100k", "ml_latest_small", "postgres"})
+FORBIDDEN = frozenset(
+    {
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.system",
+        "socket.bind",
+        "socket.connect",
+        "sqlite3.connect",
+        "subprocess.Popen",
+    }
+)
+"""Audit events of Python, and `spawn` of multiprocessing, which raises none."""
+
+
+def second(path: Path) -> bool:
+    """Whether a whole file, or a whole folder, is of the second tier."""
+    parts = path.parts[path.parts.index(TESTS) + 1 :] if TESTS in path.parts else path.parts
+    return not FOLDERS.isdisjoint(parts) or "/".join(parts) in FILES
+
+
+class _Guard:
+    """What the running test of the first tier has done; `watching` is False outside of one."""
+
+    def __init__(self) -> None:
+        self.watching = False
+        self.done: list[str] = []
+
+    def heard(self, event: str, _: tuple[Any, ...] = ()) -> None:
+        if self.watching and event in FORBIDDEN:
+            self.done.append(event)
+            raise RuntimeError(_refusal(event))
+
+
+def _refusal(event: str) -> str:
+    return (
+        f"A test of the first tier used {event}. It belongs to the second: name its file in "
+        "tests/support/tiers.py."
+    )
+
+
+_guard = _Guard()
+_spawned = util.spawnv_passfds
+
+
+def _spawn(*given: Any) -> Any:
+    _guard.heard("subprocess.Popen")
+    return _spawned(*given)
+
+
+def pytest_addoption(parser: Any) -> None:
+    parser.addoption("--tier", choices=("first", "second"), help="run one tier of the tests alone")
+
+
+def pytest_configure() -> None:
+    sys.addaudithook(_guard.heard)
+    util.spawnv_passfds = _spawn  # type: ignore[assignment]
+
+
+def pytest_ignore_collect(collection_path: Path, config: Any) -> bool | None:
+    """True: not even imported."""
+    tier, later = config.getoption("--tier"), second(collection_path)
+    left_out = later if tier == "first" else tier == "second" and not later
+    return True if left_out and (later or collection_path.is_file()) else None
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Mark the first tier, and order both. Files named one by one are collected in any tier."""
+    counts = Counter(item.path for item in items)
+    items.sort(key=lambda item: (second(item.path), -counts[item.path]))
+    tiers: dict[str, list[Any]] = {"first": [], "second": []}
+    for item in items:
+        tiers["second" if second(item.path) else "first"].append(item)
+    for item in tiers["first"]:
+        if item.get_closest_marker("long") is None:  # of no tier: `make test-long` runs these
+            item.add_marker("pure")
+    if (asked := config.getoption("--tier")) is not None:
+        items[:] = tiers.pop(asked)
+        config.hook.pytest_deselected(
+            items=[item for left_out in tiers.values() for item in left_out]
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: Any) -> Generator[None, Any, Any]:
+    _guard.watching = item.get_closest_marker("pure") is not None
+    asked = FIXTURES.intersection(getattr(item, "fixturenames", ()))
+    _guard.done[:] = sorted(asked) if _guard.watching else []
+    try:
+        return (yield)
+    finally:
+        _guard.watching = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, Any, Any]:
+    """A test that swallowed the refusal fails as well."""
+    found = yield
+    if _guard.done:
+        pytest.fail(_refusal(_guard.done[0]))
+    return found
+
+
+def pytest_sessionfinish(session: Any) -> None:
+    """A tier without tests, such as of one folder, is no failure."""
+    if (
+        session.config.getoption("--tier")
+        and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    ):
+        session.exitstatus = pytest.ExitCode.OK
