@@ -28,7 +28,7 @@ this page is written from (`tools/data_sets_page.py`). Check the licence of a da
 
 def write_page() -> str:
     """Write the text of the page."""
-    sys.path.insert(0, str(ROOT / "tests" / "support"))
+    sys.path.insert(0, str(ROOT))
     from tests.support.published_forms import FORMS
 
     lines = []

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ from tests.support.sizes import (
 )
 from tests.support.sizes_artefacts import disclosure, gram, sums
 from tests.support.sizes_faults import bare, unclipped
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 Steps = Mapping[Any, Mapping[str, Any]]
 MakeSteps = Callable[[int], Steps]

@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 
 import pytest
-from messy_files import MessyFile, draw_messy_file
 
 import tacit
 from tacit.cli.app import main
 from tacit.data import Ratings
+from tests.support.messy_files import MessyFile, draw_messy_file
 
 REFUSALS = {2, 3, 4, 5, 6}
 PARTS = 40
@@ -80,10 +80,10 @@ def read_all(
 
 
 def test_messy_files_are_read_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of 60 messy files none is misread, and most are read."""
-    refused, wrong = read_all(range(60), tmp_path, capsys)
+    """Of 40 messy files none is misread, and most are read."""
+    refused, wrong = read_all(range(40), tmp_path, capsys)
     assert not wrong, "\n".join(wrong)
-    assert refused < 30
+    assert refused < 20
 
 
 @pytest.mark.long

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from data_sets_page import PAGE, write_page
-from published_forms import FORMS, ROWS, PublishedForm
 
 import tacit
 from tacit.cli.app import main
+from tests.support.published_forms import FORMS, ROWS, PublishedForm
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 
 import pytest
-from threshold_faults import KINDS, REAL, Kind, draw_faults, find_alarms
+
+from benchmarks.studies.threshold_faults import KINDS, REAL, Kind, draw_faults, find_alarms
 
 QUICK = ("bits", "selection", "gaussian")
 """Artefacts whose real-size audits take a second."""

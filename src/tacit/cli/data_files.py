@@ -70,6 +70,8 @@ def import_(
     about; with --json, or without a terminal, nothing is asked. What was dropped, and by which
     rule, is reported. A scale that is given is then public.
     """
+    import numpy as np
+
     from tacit.data.columns import EVENTS
     from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder
@@ -168,8 +170,8 @@ def import_(
         "read": done.read,
         "kept": len(ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
-        "people": len(set(ratings.users.tolist())),
-        "items": len(set(ratings.items.tolist())),
+        "people": len(np.unique(ratings.users)),
+        "items": len(np.unique(ratings.items)),
         "likes": int(ratings.likes.sum()),
         "scale": str(ratings.scale)
         if ratings.scale != EVENTS or "rating" in done.columns

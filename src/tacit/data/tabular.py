@@ -369,7 +369,8 @@ def read_history(
     columns = _columns_of_history(path, asked, delimiter=delimiter, events=events)
     stars = columns.get("rating", np.ones(len(columns["item"])))
     order = np.lexsort((stars, columns.get("time", np.zeros(len(stars)))))
-    return _by_item(columns["item"][order], stars[order], item_ids)
+    items = np.asarray(columns["item"], dtype=object)[order]
+    return _by_item(items, stars[order], item_ids)
 
 
 def read_history_times(

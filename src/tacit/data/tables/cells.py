@@ -185,7 +185,8 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
     columns: dict[str, Any] = {}
     for role, series in values.items():
         column = series.filter(pl.Series(good))
-        if table.text and role in ("user", "item") and role not in rules.ids:
+        is_found = table.text and role in ("user", "item") and role not in rules.ids
+        if is_found and column.dtype == pl.String:
             columns[role] = ids_of(column)
         else:
             columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
@@ -276,7 +277,7 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
     """Stripped texts, null where nothing is said."""
     if not text:
         column = column.cast(pl.String).str.strip_chars()
-    if column.str.contains(r"[^\x00-\x7f]").any():  # two spellings of one text are one id
+    if (column.str.len_bytes() != column.str.len_chars()).any():  # two spellings are one id
         column = column.str.normalize("NFC")
     column = column.set(column.is_in(_NOTHING).fill_null(value=False), None)
     return column, column.is_null()
@@ -285,6 +286,9 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
 def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
     kind = column.dtype
     if _is_text(kind):
+        numbers = _canonical_numbers(column) if text else None
+        if numbers is not None:
+            return numbers, column.is_null()
         column, missing = _texts(column, text)
         return _refuse_ids_not_served(column), missing
     if kind.is_integer():
@@ -303,6 +307,15 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
     )
+
+
+def _canonical_numbers(column: pl.Series) -> pl.Series | None:
+    """Read a column of text as whole numbers if each is written as one: no sign, no zero before."""
+    numbers = column.cast(pl.Int64, strict=False)
+    if numbers.null_count() > column.null_count():
+        return None
+    odd = column.str.slice(0, 1).is_in(["+", "-", "0"]) & (column != "0")
+    return None if odd.any() else numbers
 
 
 def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
@@ -336,6 +349,9 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
 def _stars(column: pl.Series, text: bool, rules: Rules) -> Read:
     kind = column.dtype
     if _is_text(kind):
+        whole = _canonical_numbers(column) if text else None
+        if whole is not None:
+            return whole.cast(pl.Float64), column.is_null()
         column, missing = _texts(column, text)
         return to_numbers(column, rules.decimal), missing
     if kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
@@ -407,6 +423,9 @@ def ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
         return column.cast(pl.String)
     if column.dtype != pl.String:
         return column.cast(pl.Int64, strict=False)
+    numbers = _canonical_numbers(column)
+    if numbers is not None:
+        return numbers
     whole = column.str.contains(_WHOLE_ID).fill_null(value=False)
     return column.set(~whole, None).str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
 

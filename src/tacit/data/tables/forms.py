@@ -37,7 +37,7 @@ def is_comment(line: str) -> bool:
 
 def has_blocks(data: bytes) -> bool:
     """Tell whether the text has a line such as `7:` above the rows of item 7."""
-    first = next((line for line in data.splitlines()[:5] if line.strip()), b"")
+    first = next((line for line in data[:65536].splitlines()[:5] if line.strip()), b"")
     return BLOCK.match(first) is not None
 
 

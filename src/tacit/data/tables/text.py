@@ -209,6 +209,8 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
     Returns:
         The text in UTF-8, and the encoding that it had.
     """
+    if encoding is None and raw.isascii() and b"\0" not in raw[:65536]:
+        return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
     if encoding is None:
         encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         if encoding == "utf-8" and b"\0" in raw[:65536]:
@@ -351,10 +353,19 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
         )
     except pl.exceptions.PolarsError:
         return None
-    frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
+    if _has_blanks(data, separator):
+        frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     # A null in the last column may be a short row, whose other cells then sit in wrong columns.
     return None if frame[:, -1].null_count() else frame
+
+
+def _has_blanks(data: bytes, separator: str) -> bool:
+    """Tell whether a cell may begin or end with a blank, or be an empty one between quotes."""
+    signs = [
+        sign for sign in (b" ", b"\t", b"\v", b"\f", b'""', b"''") if sign != separator.encode()
+    ]
+    return not data.isascii() or any(sign in data for sign in signs)
 
 
 def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[DataError, ...]]:

@@ -157,6 +157,8 @@ def seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm) ->
     texts = column.cast(pl.String).str.strip_chars()
     # Each cell by itself: a decimal in one must not make others lose their last digits.
     whole = texts.cast(pl.Int64, strict=False)
+    if whole.null_count() == texts.null_count():
+        return _of_numbers(whole, form)
     real = texts.cast(pl.Float64, strict=False)
     moments = _of_numbers(whole, form).zip_with(whole.is_not_null(), _of_numbers(real, form))
     written = real.is_null() & texts.is_not_null()
@@ -177,6 +179,8 @@ def _of_numbers(column: pl.Series, form: TimeForm) -> pl.Series:
     # Each by its own size: one person's times must not change how those of others are read.
     for _ in range(3):
         large = (column.abs() > LAST_SECOND).fill_null(value=False)
+        if not large.any():
+            break
         column = column.set(large, None).fill_null(column // 1000)
     moments = column.cast(pl.Int64, strict=False)
     return moments.set(~moments.is_between(-LAST_SECOND, LAST_SECOND), None)
