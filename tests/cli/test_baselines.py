@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tacit.cli.app import main
@@ -69,6 +70,8 @@ def test_private_popularity_is_proved_with_a_catalogue(run: Any, folder: Path) -
     (folder / "c.csv").write_text(f"item\n{ids}")
     words = ("private-popularity", folder / "r.csv", "--epsilon", 1, "-o", folder / "m.tacit")
     assert run("fit", *words)[1]["basis"] == "conditional"
+    words = (words[0], folder / "r.parquet", *words[2:])
+    pl.read_csv(folder / "r.csv").drop("domain").write_parquet(folder / "r.parquet")
     given = ("--catalogue", folder / "c.csv", "--scale", "1:5:1")
     made = run("fit", *words, *given)[1]
     assert made["basis"] == "proved"

@@ -46,7 +46,7 @@ def test_the_path_from_a_file_to_an_answer(run: Any, tmp_path: Path) -> None:
     """Import, fit, recommend, guarantee, evaluate: no step between them."""
     messy_files(tmp_path, users=60, items=25, ratings=1500)
     own = own_ratings(tmp_path)
-    run("data import bewertungen.csv -o shop")
+    run("data import bewertungen.csv -o shop --items-from-ratings")
     fitted = run("fit private shop --epsilon 1 -o shop.tacit")
     assert fitted["basis"] == "conditional"
     listed = run(f"recommend shop.tacit --history {own.name} --at-device -n 3")
@@ -59,11 +59,12 @@ def test_the_path_from_a_file_to_an_answer(run: Any, tmp_path: Path) -> None:
 
 
 def test_what_was_given_makes_the_claim_unconditional(run: Any, tmp_path: Path) -> None:
-    """A list of items from elsewhere and a scale, given once, at the import."""
+    """A list of items from elsewhere, a scale and the form of the rows, given at the import."""
     messy_files(tmp_path, users=60, items=25, ratings=1500)
     lines = ["sku,title"] + [f"{item:06},T{item}" for item in range(30)]
     (tmp_path / "list.csv").write_text("\n".join(lines))
-    run("data import orders.parquet -o shop --catalogue list.csv --scale 1:5:1")
+    run("data import orders.parquet -o earlier --scale 1:5:1")
+    run("data import orders.parquet -o shop --catalogue list.csv --format earlier/data.json")
     assert run("fit private shop --epsilon 1 -o shop.tacit")["basis"] == "proved"
 
 

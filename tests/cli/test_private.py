@@ -231,10 +231,14 @@ def test_audit_shows_lines_and_planted_bugs(tacit, monkeypatch):
 
 def test_a_catalogue_without_domains_makes_it_proved(tmp_path, capsys):
     """In one domain a public list of items needs no domain."""
-    made, words = str(tmp_path / "r.csv"), ["--users", "80", "--items", "30", "--ratings", "900"]
+    made, words = (
+        str(tmp_path / "r.parquet"),
+        ["--users", "80", "--items", "30", "--ratings", "900"],
+    )
     assert cli.main(["data", "generate", made, "--seed", "1", "--labels", "3", *words]) == 0
     capsys.readouterr()
-    given = ["--catalogue", str(tmp_path / "r-items.csv"), "--scale", "1:5:1", "--json"]
+    items = str(tmp_path / "r-items.parquet")
+    given = ["--catalogue", items, "--items", items, "--scale", "1:5:1", "--json"]
     assert cli.main(["fit", "private", made, *given, "-o", str(tmp_path / "m.tacit")]) == 0
     assert json.loads(capsys.readouterr().out)["basis"] == "proved"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 
 from tacit.cli.app import main
@@ -15,8 +16,8 @@ def folder(tmp_path_factory):
     """Ratings and users, and a catalogue with an item that nobody rated."""
     made = tmp_path_factory.mktemp("public")
     generated = ("--users", "200", "--items", "40", "--ratings", "5000", "--seed", "3")
-    assert main(["data", "generate", str(made / "r.csv"), *generated]) == 0
-    items = sorted({row.split(",")[1] for row in (made / "r.csv").read_text().splitlines()[1:]})
+    assert main(["data", "generate", str(made / "r.parquet"), *generated]) == 0
+    items = sorted(set(pl.read_parquet(made / "r.parquet")["item_id"].to_list()))
     listed = [f"{item},films" for item in [*items, "never-rated"]]
     (made / "items.csv").write_text("\n".join(["item,domain", *listed]) + "\n")
     return made
@@ -34,9 +35,11 @@ def fitted(folder, tmp_path, capsys):
         }
         asked = [word for name in names for word in words[name]]
         out = str(tmp_path / "m.tacit")
-        users = ("--users", str(folder / "r-users.csv"), "--no-measure", "-o", out)
+        users = ("--users", str(folder / "r-users.parquet"), "--no-measure", "-o", out)
         said = ("--disclosure-epsilon", "20", "--service-sees-items", "no")
-        assert main(["fit", "standard-scheme", str(folder / "r.csv"), *users, *said, *asked]) == 0
+        assert (
+            main(["fit", "standard-scheme", str(folder / "r.parquet"), *users, *said, *asked]) == 0
+        )
         capsys.readouterr()
         assert main(["guarantee", out, "--json"]) == 0
         cards = json.loads(capsys.readouterr().out)["guarantees"]
@@ -71,6 +74,13 @@ def test_with_a_catalogue_the_items_are_those_of_the_list(fitted):
 @pytest.mark.parametrize("values", ["gender", "gender=F", "gender=F,F", "age=1,2"])
 def test_values_are_two_or_more_of_a_hidden_attribute(folder, tmp_path, capsys, values):
     """Anything else is a usage error in one sentence."""
-    words = ["--users", str(folder / "r-users.csv"), "-o", str(tmp_path / "m"), "--values", values]
-    assert main(["fit", "standard-scheme", str(folder / "r.csv"), *words]) == 2
+    words = [
+        "--users",
+        str(folder / "r-users.parquet"),
+        "-o",
+        str(tmp_path / "m"),
+        "--values",
+        values,
+    ]
+    assert main(["fit", "standard-scheme", str(folder / "r.parquet"), *words]) == 2
     assert "gender=F,M" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tacit import load_model
@@ -28,6 +29,14 @@ def ratings(tmp_path_factory) -> Path:
         rows = zip(generated.users, generated.items, generated.values, strict=True)
         writer.writerows((user, item, star, kinds[item]) for user, item, star in rows)
     return made
+
+
+@pytest.fixture
+def typed(ratings, tmp_path) -> Path:
+    """The same ratings without domains in Parquet, whose rows decide nothing about each other."""
+    path = tmp_path / "typed.parquet"
+    pl.read_csv(ratings).drop("kind").write_parquet(path)
+    return path
 
 
 @pytest.fixture
@@ -242,10 +251,12 @@ def test_a_recommender_without_reasons_prints_none(ratings, mine, tacit, tmp_pat
     assert "score" in shown
 
 
-def test_the_card_of_a_model_states_what_it_was_fitted_with(ratings, listed, as_json, tmp_path):
+def test_the_card_of_a_model_states_what_it_was_fitted_with(
+    ratings, typed, listed, as_json, tmp_path
+):
     """Epsilon, delta and unit of the file's card are those of the command."""
     out = tmp_path / "m.tacit"
-    words = ("fit", "xmap", ratings, *DOMAINS, "--scale", "1:5:1", "--catalogue", listed)
+    words = ("fit", "xmap", typed, *DOMAINS, "--scale", "1:5:1", "--catalogue", listed)
     as_json(*words, "--epsilon", 2, "--delta", 1e-5, "-o", out)
     (card,) = as_json("guarantee", out)["guarantees"]
     assert (card["epsilon"], card["delta"], card["basis"]) == (2, 1e-5, "proved")
@@ -364,7 +375,9 @@ def test_without_privacy_items_may_be_filtered(ratings, as_json, tmp_path):
         (("catalogue", "scale"), ()),
     ],
 )
-def test_what_the_ratings_told_is_a_condition(ratings, listed, as_json, tmp_path, given, missing):
+def test_what_the_ratings_told_is_a_condition(
+    ratings, typed, listed, as_json, tmp_path, given, missing
+):
     """Proved only if catalogue and scale come from outside; else the card says what to give."""
     words = {"scale": ("--scale", "1:5:1"), "catalogue": ("--catalogue", listed)}
     out = tmp_path / "m.tacit"
@@ -372,7 +385,7 @@ def test_what_the_ratings_told_is_a_condition(ratings, listed, as_json, tmp_path
     made = as_json(
         "fit",
         "xmap",
-        ratings,
+        typed if "catalogue" in given else ratings,
         *DOMAINS,
         *asked,
         "--epsilon",

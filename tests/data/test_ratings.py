@@ -321,3 +321,15 @@ def test_a_detected_scale_is_not_a_given_one() -> None:
     assert detected.scale == STARS
     assert not pickle.loads(pickle.dumps(detected)).scale_given  # noqa: S301
     assert not detected.where(detected.values > 0).scale_given
+
+
+def test_ratings_of_one_person_are_limited() -> None:
+    """The latest ratings of each person stay; without times as many, and others stay whole."""
+    users, items = [1] * 5 + [2] * 2, [1, 2, 3, 4, 5, 1, 2]
+    times = [50, 10, 40, 20, 30, 5, 6]
+    made = Ratings.from_arrays(users, items, timestamps=times)
+    limited = made.limit_per_person(2)
+    assert set(limited.history(1)) == {1, 3}
+    assert set(limited.history(2)) == {1, 2}
+    without = Ratings.from_arrays(users, items).limit_per_person(3)
+    assert [len(without.history(user)) for user in (1, 2)] == [3, 2]

@@ -59,6 +59,10 @@ def import_(
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
     ids: str | None = option("integer or text, of people and items; found if left out."),
+    most_per_person: int | None = option(
+        "Keep this many rows of a person at most: the latest, or a random choice without times.",
+        least=1,
+    ),
     no_time: bool = option("Read no times.", flag="--no-time"),
     force: bool = FORCE,
     yes: bool = option("Ask nothing.", flag="--yes -y"),
@@ -165,6 +169,11 @@ def import_(
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
+    if most_per_person is not None:
+        before = len(ratings)
+        ratings = ratings.limit_per_person(most_per_person)
+        if before > len(ratings):
+            done.dropped["a person has more rows than --most-per-person"] = before - len(ratings)
     write_folder(ratings, out, done.written)
     result = {
         "read": done.read,

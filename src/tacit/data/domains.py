@@ -83,6 +83,10 @@ def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings
     return made
 
 
+_OF_ITEMS = ("titles", "domains", "items")
+"""Conditions on what is known of items, which a catalogue replaces."""
+
+
 def on_catalogue(
     ratings: Ratings,
     catalogue: Mapping[Any, str | None],
@@ -114,7 +118,7 @@ def on_catalogue(
         item_metadata=align(metadata, ids),
         catalogue_given=True,
         row_texts=(),
-        guesses=tuple(name for name in rated.guesses if name not in ("titles", "domains")),
+        guesses=tuple(name for name in rated.guesses if name not in _OF_ITEMS),
     )
     domains = any(name is not None for name in catalogue.values())
     return with_domains(made, catalogue) if domains else made

@@ -326,6 +326,18 @@ class Ratings:
             user_attributes={k: v[chosen] for k, v in self.user_attributes.items()},
         )
 
+    def limit_per_person(self, most: int) -> Ratings:
+        """Keep at most so many ratings of each person: the latest, or any without times.
+
+        No one decides which ratings of other people stay.
+        """
+        order = np.random.default_rng(0).permutation(len(self))
+        moments = self.timestamps[order] if self.timestamps is not None else order
+        order = order[np.lexsort((moments, self.users[order]))]
+        ends = self.offsets[self.users[order] + 1]
+        left = ends - np.arange(len(self))  # 1 for a person's last row in this order
+        return self.where(np.isin(np.arange(len(self)), order[left <= most]))
+
     def compact(self) -> Ratings:
         """Drop people and items without a rating, and renumber."""
         rated = np.bincount(self.items, minlength=self.n_items) > 0

@@ -149,11 +149,13 @@ def _with_attributes(
 def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = None) -> Ratings:
     """Add what a file says about people to what is known of them.
 
-    How the file is written is found in its rows, which are people's: a guess.
+    How a text file is written is found in its rows, which are people's: a guess.
     """
-    people = match_columns(path, "user", user, ratings)
+    table = path if isinstance(path, Table) else open_table(path, asked=(user,))
+    people = match_columns(table, "user", user, ratings)
     attributes = {**ratings.user_attributes, **people}
-    return replace(ratings, user_attributes=attributes).with_guess("people")
+    made = replace(ratings, user_attributes=attributes)
+    return made.with_guess("people") if table.guesses else made
 
 
 def ratings_from(

@@ -69,7 +69,7 @@ add_bits: Any = _add_bits
 _CHUNK = 1024
 """Voters that all steps of a pass are done for before the next ones: what is held of them stays in
 the fastest memory. A multiple of 8, and at most 8 * 255."""
-_LONG_CHUNK = 64 * _CHUNK
+_LONG_CHUNK = 128 * _CHUNK
 """The same with one client, whose voters have a byte each: long, for a step takes little time."""
 _FEW = 16
 """Where fewer than one in so many counts for anybody, it pays to ask before adding."""
@@ -275,14 +275,21 @@ def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
 
 
 @_compiled
-def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool) -> None:
-    """Stop counting the voters of a disliked object, or all but those of a liked one."""
+def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> Any:
+    """Stop counting the voters of a disliked object, or all but those of a liked one.
+
+    Returns the largest of `votes`, which are read on the way.
+    """
+    largest = np.uint16(0)
     if liked:
         for i in range(len(last)):
             alive[i] &= np.uint8(last[i] == chosen)
+            largest = max(largest, votes[i])
     else:
         for i in range(len(last)):
             alive[i] &= np.uint8(last[i] != chosen)
+            largest = max(largest, votes[i])
+    return largest
 
 
 @_compiled
@@ -310,13 +317,16 @@ def _keep_and_tally_one(
     whole = len(votes) // 4 * 4
     for begin in range(0, whole, _LONG_CHUNK):
         end = min(begin + _LONG_CHUNK, whole)
+        now, states = votes[begin:end], alive[begin:end]
         if has_answer:
-            _keep_one(last[begin:end], alive[begin:end], chosen, liked)
-        if not _are_objects_known(votes[begin:end], counters.shape[1]):
+            known = _keep_one(last[begin:end], states, chosen, liked, now) < counters.shape[1]
+        else:
+            known = _are_objects_known(now, counters.shape[1])
+        if not known:
             return False
-        _count_one(votes[begin:end], alive[begin:end], counters)
+        _count_one(now, states, counters)
     if has_answer:
-        _keep_one(last[whole:], alive[whole:], chosen, liked)
+        _keep_one(last[whole:], alive[whole:], chosen, liked, votes[whole:])
     for i in range(whole, len(votes)):
         if votes[i] >= counters.shape[1]:
             return False

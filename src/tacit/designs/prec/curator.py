@@ -46,10 +46,11 @@ class Curator(MechanismRun):
         """Set up a run before its first round.
 
         Args:
-            settings: Of the run.
+            settings: Settings of the run.
             randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The
                 gate's noise is always the system's.
-            number: Of the run, below 2^64, else drawn; only abstainers' votes follow from it.
+            number: Number of the run, below 2^64, else drawn; only abstainers' votes follow from
+                it.
 
         Raises:
             ConfigError: One of them is of another kind.
@@ -233,7 +234,7 @@ class Curator(MechanismRun):
 
         Args:
             client: Has joined; they are served no recommendation here from now on.
-            entry: Of the open round, without an answer.
+            entry: Entry of the open round, without an answer.
             has_stopped: Whether the client's gate was shut by then.
         """
         with self._take_turn():

@@ -46,7 +46,7 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
     """Return the cards of a run with these settings.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         private: Whether draws come from the system's generator.
     """
     if not private:

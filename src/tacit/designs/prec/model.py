@@ -29,10 +29,10 @@ class PRec(Curator):
     the file goes on.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's
             noise is always the system's.
-        number: Of the run, below 2^64, else drawn; only abstainers' votes follow from it.
+        number: Number of the run, below 2^64, else drawn; only abstainers' votes follow from it.
     """
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -94,7 +94,7 @@ class PRec(Curator):
         Args:
             content: Header and arrays, as `container` reads them.
             path: Named in errors.
-            randomness: Of the run that goes on.
+            randomness: Randomness of the run that goes on.
             expected: Settings of the run, where they are known and planned for already.
         """
         state = read_state(content, path)

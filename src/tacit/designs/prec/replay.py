@@ -42,10 +42,10 @@ def replay(
     It serves no replayed client.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         rounds: Their input, in order.
         transcripts: Views of the clients.
-        number: Of the run (`PRec.number`), from which abstainers' votes follow.
+        number: Number of the run (`PRec.number`), from which abstainers' votes follow.
         randomness: For clients who join later.
         left: Clients who left; nobody's state depends on them, but their runs count and they cannot
             begin another.

@@ -54,7 +54,7 @@ def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
     """Write a checkpoint, whole or not at all.
 
     Raises:
-        ConfigError: the counts do not fit each other; the file at this path stays as it is.
+        ConfigError: The counts do not fit each other; the file at this path stays as it is.
     """
     header = {
         "kind": KIND,

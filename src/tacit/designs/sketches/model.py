@@ -19,10 +19,10 @@ class Sketches:
     """A campaign with its devices and its server.
 
     Args:
-        items: the catalogue, in the campaign's order.
-        rated: items that a person is taken to have rated.
-        epsilon: nats of a report.
-        settings: the other arguments of `new_campaign`.
+        items: The catalogue, in the campaign's order.
+        rated: Items that a person is taken to have rated.
+        epsilon: Nats of a report.
+        settings: The other arguments of `new_campaign`.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class Sketches:
         """Make a person's device; `device.report(campaign, items, history)` is all that leaves it.
 
         Args:
-            secret: of the person's account; a new one if it is left out.
-            limits: what the owner allows.
+            secret: Secret of the person's account; a new one if it is left out.
+            limits: What the owner allows.
         """
         return Device(new_secret() if secret is None else secret, {}, limits)
 

@@ -44,7 +44,7 @@ def true_bits(
         (people,) one word of bits each.
 
     Raises:
-        ConfigError: devices choose the pairs, or dislikes are needed and missing.
+        ConfigError: Devices choose the pairs, or dislikes are needed and missing.
     """
     from tacit.engine.sketch_compiled import first_hits, pair_hits
 
@@ -103,7 +103,7 @@ def make_reports(
         campaign: The questions.
         starts: See `true_bits`.
         likes: See `true_bits`.
-        source: Of tickets and noise.
+        source: Source of tickets and noise.
         dislikes: See `true_bits`.
         chosen: (people, 2) the two rated items that each device names, where devices choose pairs.
     """

@@ -125,8 +125,8 @@ def pair_chances(eps: float, c: float, true_chances: Floats) -> Floats:
     """(L, L) P(S = 1 | clusters of the two items), with the offset of the privacy noise.
 
     Args:
-        eps: loss of one answer.
-        c: chance that the person rated both items, `pair_rated_chance`; 1 where rated pairs are
+        eps: Loss of one answer.
+        c: Chance that the person rated both items, `pair_rated_chance`; 1 where rated pairs are
             asked.
         true_chances: (L, L) chance of a true yes for two rated items: `pair_liked_chances` or
             `pair_alike_chances`.
@@ -188,10 +188,10 @@ def pairwise_users(N: int, chances: Floats, beta: Floats, eta: float) -> float:
     with mean 2 U mu v_i / (N - 1) and variance 2 U s / (N (N - 1)).
 
     Args:
-        N: items.
+        N: Items.
         chances: (L, L) `pair_chances`.
         beta: (L,) shares of the clusters.
-        eta: chance of failure.
+        eta: Chance of failure.
     """
     mu = pair_spectrum(chances, beta).smallest
     if mu == 0:

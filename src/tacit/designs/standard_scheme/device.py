@@ -48,15 +48,15 @@ class Device:
     """One person's device.
 
     Args:
-        disclosure: the public tables that it follows.
-        values: the person's value of each disclosed attribute, which never leaves this object.
-        state: what was decided before; store it durably before a release leaves. It is bound to
+        disclosure: The public tables that it follows.
+        values: The person's value of each disclosed attribute, which never leaves this object.
+        state: What was decided before; store it durably before a release leaves. It is bound to
             the rule, the scale and the person's values.
-        dice: the account's secret, or where draws come from.
-        reproduce: follow even a disclosure that tells the attribute; for experiments on the paper.
+        dice: The account's secret, or where draws come from.
+        reproduce: Follow even a disclosure that tells the attribute; for experiments on the paper.
 
     Raises:
-        RefusalError: the disclosure would tell the attribute, the state was made under another
+        RefusalError: The disclosure would tell the attribute, the state was made under another
             rule, scale or value, or another memory of the account exists.
     """
 
@@ -91,7 +91,7 @@ class Device:
         """Decide the items of a history that are undecided; then release all that is shown.
 
         Raises:
-            ValueError: an undecided item has stars off the scale; nothing was decided then.
+            ValueError: An undecided item has stars off the scale; nothing was decided then.
         """
         self._state.follow(self._disclosure.aliases)
         rated = follow_aliases(history, self._disclosure)

@@ -98,7 +98,7 @@ def read_settings(header: Header) -> dict[str, Any]:
     """The arguments of the model's class in a file's header.
 
     Raises:
-        ValueError: the file has another format.
+        ValueError: The file has another format.
     """
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')}, and this program reads {FORMAT}")
@@ -115,7 +115,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
     """All that a checked file holds of a fit.
 
     Raises:
-        ValueError or KeyError: something is missing or has another shape.
+        ValueError or KeyError: Something is missing or has another shape.
     """
     items = headers.ids_from_header(header["items"])
     people = None

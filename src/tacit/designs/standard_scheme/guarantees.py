@@ -110,10 +110,11 @@ def cards(
     """The card of the person who hides an attribute, and that of those who consented to training.
 
     Args:
-        settings: of the model.
-        measurements: of attacks on its releases; none if none were made.
-        assumed_public: what was read off the ratings, as names in `PUBLIC_FACTS`.
-        epsilons: of all private disclosures that count, this one last; none: of this one alone.
+        settings: Settings of the model.
+        measurements: Measurements of attacks on its releases; none if none were made.
+        assumed_public: What was read off the ratings, as names in `PUBLIC_FACTS`.
+        epsilons: Epsilons of all private disclosures that count, this one last; none: of this one
+            alone.
     """
     if settings.is_published:
         person = card_of_published_release(settings, measurements)
@@ -203,9 +204,9 @@ def card_of_private_disclosure(
     """The card of consenting people whose public tables are differentially private.
 
     Args:
-        settings: of the model.
-        assumed_public: what was read off the ratings, as names in `PUBLIC_FACTS`.
-        epsilons: of all disclosures that count; they add up.
+        settings: Settings of the model.
+        assumed_public: What was read off the ratings, as names in `PUBLIC_FACTS`.
+        epsilons: Epsilons of all disclosures that count; they add up.
     """
     epsilon = sum(epsilons)
     together = f" That is {len(epsilons)} disclosures together." if len(epsilons) > 1 else ""

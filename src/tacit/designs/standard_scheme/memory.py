@@ -184,10 +184,10 @@ def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken:
     """Make the state of an account whose memory is lost: what is rated by now is never decided.
 
     Args:
-        history: items that are rated.
-        now: second of the loss.
-        length: the disclosure's epoch length, in seconds.
-        spoken: the last epoch of a letter, as the file of the secret says.
+        history: Items that are rated.
+        now: Second of the loss.
+        length: The disclosure's epoch length, in seconds.
+        spoken: The last epoch of a letter, as the file of the secret says.
     """
     state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
     _close_past_epochs(state, now, length)
@@ -227,12 +227,12 @@ def open_state(
     One that was made elsewhere may still decide there, so that nothing is ever decided here.
 
     Args:
-        state: the memory that was found; None if there is none.
-        spoken: the last epoch of a letter, as the file of the secret says; None where this device
+        state: The memory that was found; None if there is none.
+        spoken: The last epoch of a letter, as the file of the secret says; None where this device
             did not make the secret.
-        history: items that are rated.
-        now: the present second.
-        length: the disclosure's epoch length, in seconds.
+        history: Items that are rated.
+        now: The present second.
+        length: The disclosure's epoch length, in seconds.
     """
     if state is None and spoken == -1:
         return State(created=now)

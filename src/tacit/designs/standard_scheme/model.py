@@ -129,17 +129,17 @@ class StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known.
 
         Args:
-            ratings: with the attributes as `user_attributes`.
-            previous: the model that this one replaces; None: what this object was fitted to before,
+            ratings: With the attributes as `user_attributes`.
+            previous: The model that this one replaces; None: what this object was fitted to before,
                 if anything. Its private disclosures count on the card, as do those of equal ratings
                 in this process.
 
         Raises:
-            ConfigError: fewer than 50 of the people changed since `previous`, but not none: two
+            ConfigError: Fewer than 50 of the people changed since `previous`, but not none: two
                 models would show what these like. Or devices could show hardly any item.
-            PrivacyError: it is not stated that the service learns of no item otherwise, or the
+            PrivacyError: It is not stated that the service learns of no item otherwise, or the
                 release would tell the attribute on this scale.
-            DataError: an attribute or the item features are missing.
+            DataError: An attribute or the item features are missing.
         """
         ratings = inputs.as_ratings(ratings)
         replaced = self if previous is None and hasattr(self, "fitted_") else previous

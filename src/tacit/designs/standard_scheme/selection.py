@@ -25,9 +25,9 @@ def is_shown(chances: Sequence[int], draw: Draw) -> bool:
     """Throw one die for each attribute, all of them whatever the first one shows.
 
     Args:
-        chances: the owner's chance to show the item, by each attribute's table, in parts per
+        chances: The owner's chance to show the item, by each attribute's table, in parts per
             million.
-        draw: uniform integers below a bound.
+        draw: Uniform integers below a bound.
     """
     dice = [draw(MICRO) for _ in chances]
     return all(die < chance for die, chance in zip(dice, chances, strict=True))

@@ -127,8 +127,8 @@ class Settings:
         """Rule that devices are asked to follow with stars on this scale.
 
         Raises:
-            ConfigError: the release needs whole stars.
-            PrivacyError: the release would tell the attribute.
+            ConfigError: The release needs whole stars.
+            PrivacyError: The release would tell the attribute.
         """
         rule = RELEASES[self.release]
         if not scale.discrete and rule.transform == "coupling":

@@ -204,7 +204,7 @@ def fit_published(
     """Fit each target. An item that nobody rated has the mean of its domain.
 
     Args:
-        ratings: Of the domains in question, in memory or stored.
+        ratings: Ratings of the domains in question, in memory or stored.
         catalogue: Settings, and the domain of each item.
         engine: Computes similarities, paths and predictions.
         draws: Where images and neighbours are drawn from.

@@ -60,7 +60,7 @@ def _sampled_check(
 
     Args:
         name: Name of the pair.
-        settings: Of the runs.
+        settings: Settings of the runs.
         votes: The pattern with the hidden voter.
         exact: Loss of the whole view at delta.
         of: The feature whose values have known chances.

@@ -366,7 +366,7 @@ def walk_pair(
 
     Args:
         kind: The curator's class.
-        settings: Of the run.
+        settings: Settings of the run.
         votes: The pattern with the hidden voter.
         paths: Outputs of each client; by default, all that there are.
         peers: P, where the plan has none.

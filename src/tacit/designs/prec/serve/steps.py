@@ -174,7 +174,7 @@ class RoundSteps:
 
         Args:
             candidates: None for the announced ones, or else for the next of the given rounds.
-            votes: Of voters who vote elsewhere; a person's own vote goes first.
+            votes: Votes of voters who vote elsewhere; a person's own vote goes first.
             source: Randomness of the run.
             state: The stored state.
         """

@@ -99,10 +99,10 @@ def audited_mechanism(
     """Make the audit of a method and a unit.
 
     Args:
-        questions: bits of a report.
-        epsilon: claimed for the unit.
-        unit: of the claim; 'stars' are those of the pair that a device chooses itself.
-        method: of the campaign.
+        questions: Bits of a report.
+        epsilon: Claimed for the unit.
+        unit: Unit of the claim; 'stars' are those of the pair that a device chooses itself.
+        method: Method of the campaign.
     """
     stated = "user" if unit == "stars" else unit
     campaign = new_campaign(

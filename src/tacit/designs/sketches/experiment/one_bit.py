@@ -36,11 +36,11 @@ def learned_labels(
     """Labels that a scheme finds at each number of people, one more population after the other.
 
     Args:
-        scheme: one of SCHEMES.
-        world: who likes what.
+        scheme: One of SCHEMES.
+        world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
-        users: ascending numbers of people; a smaller number is a part of the same population.
-        seed: of people and questions.
+        users: Ascending numbers of people; a smaller number is a part of the same population.
+        seed: Seed of people and questions.
 
     Returns:
         (items,) found labels for each number; clusters with fewer likes first.

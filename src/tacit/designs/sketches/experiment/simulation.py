@@ -97,12 +97,12 @@ def _learned_labels(
     """Labels that a campaign finds at each number of people.
 
     Args:
-        method: one of METHODS.
-        world: who likes what.
+        method: One of METHODS.
+        world: Who likes what.
         labels: (items,) true clusters, from which people's likes are drawn.
-        stops: ascending numbers of people; a smaller number is a part of the same population.
-        seed: of people, tickets and noise.
-        setting: rated, epsilon and unit of the campaign.
+        stops: Ascending numbers of people; a smaller number is a part of the same population.
+        seed: Seed of people, tickets and noise.
+        setting: Rated, epsilon and unit of the campaign.
     """
     items = len(labels)
     theta, questions = _advised_questions(method, world, items=items, **setting)
@@ -148,8 +148,8 @@ def rated_dislikes(likes: Likes, items: int) -> tuple[Ints, Ints]:
     """Starts and numbers of the items that people rated and do not like, person after person.
 
     Args:
-        likes: what people rated and like.
-        items: of the catalogue.
+        likes: What people rated and like.
+        items: Items of the catalogue.
     """
     person = np.arange(len(likes))
     liked = np.repeat(person, np.diff(likes.starts)) * items + likes.items

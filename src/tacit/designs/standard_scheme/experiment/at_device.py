@@ -107,9 +107,9 @@ def compare_lists(
     """Compare a release with each list made on the device, for all people and for groups.
 
     Args:
-        release: its name in the folds' figures.
-        folds: all of them.
-        values: names of the attribute's values.
+        release: Its name in the folds' figures.
+        folds: All of them.
+        values: Names of the attribute's values.
     """
     labels = np.concatenate([fold.labels for fold in folds])
     rated = np.concatenate([fold.rated for fold in folds])

@@ -29,16 +29,16 @@ def attribute_values(
     """Read one attribute of everybody, in bins if it is a number with many values.
 
     Args:
-        ratings: whose people have the attribute.
-        name: of the attribute.
-        public_edges: where to cut it; None if nothing is said.
+        ratings: Whose people have the attribute.
+        name: Name of the attribute.
+        public_edges: Where to cut it; None if nothing is said.
 
     Returns:
         Each person's value, None if unknown, and the names of all bins if there are any.
 
     Raises:
-        DataError: edges are named for an attribute that is no number.
-        ConfigError: there are many numbers, and no edges.
+        DataError: Edges are named for an attribute that is no number.
+        ConfigError: There are many numbers, and no edges.
     """
     texts = [None if value is None else str(value) for value in ratings.attribute(name)]
     edges = public_edges or default_edges(name, texts)
@@ -63,7 +63,7 @@ def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
     """Edges of a numeric attribute with many values; None for any other attribute.
 
     Raises:
-        ConfigError: no public edges are known for it.
+        ConfigError: No public edges are known for it.
     """
     distinct = {text for text in texts if text is not None}
     numeric = all(number_of(text) is not None for text in distinct)

@@ -32,8 +32,8 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
     Args:
-        statistics: of one attribute.
-        shrink: pull each group's item mean towards the item's mean, and take rounded counts;
+        statistics: Sums of one attribute.
+        shrink: Pull each group's item mean towards the item's mean, and take rounded counts;
             otherwise the plain means, as published.
     """
     pseudo = _best_shrinkage(statistics) if shrink else 0.0

@@ -23,7 +23,7 @@ def item_features(ratings: Ratings) -> Floats:
     one counts as the mean. Neither genres nor years are needed, but one of them.
 
     Raises:
-        DataError: no item has a genre or a year.
+        DataError: No item has a genre or a year.
     """
     columns = [np.ones((ratings.n_items, 1))]
     if "genres" in ratings.public_metadata:

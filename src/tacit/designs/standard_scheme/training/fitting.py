@@ -99,17 +99,17 @@ def fit(
     """Learn from everybody in the ratings whose attributes are all known.
 
     Args:
-        settings: checked choices.
-        ratings: of consenting people and others.
-        earlier: people of the model that this fit replaces.
-        earlier_disclosures: private disclosures of these people that count, too.
+        settings: Checked choices.
+        ratings: Ratings of consenting people and others.
+        earlier: People of the model that this fit replaces.
+        earlier_disclosures: Private disclosures of these people that count, too.
 
     Raises:
-        PrivacyError: it is not stated that the service learns nothing of what is rated otherwise,
+        PrivacyError: It is not stated that the service learns nothing of what is rated otherwise,
             or the release would tell the attribute.
-        ConfigError: too few people changed since the earlier fit, or devices could show hardly any
+        ConfigError: Too few people changed since the earlier fit, or devices could show hardly any
             item.
-        DataError: an attribute, its values or the item features are missing.
+        DataError: An attribute, its values or the item features are missing.
     """
     settings.check_service()
     rule = settings.rule_on(ratings.scale)

@@ -76,7 +76,7 @@ def fit_item_embedding(
     Args:
         levels: Shape (people, items), of the consenting people.
         n_levels: Whole levels of the scale.
-        penalty: Of the ridge regression, as for the item-item weights.
+        penalty: Penalty of the ridge regression, as for the item-item weights.
         size: Numbers an item. Directions that the ratings do not have are zeros.
     """
     weights = weigh_levels(levels, n_levels)

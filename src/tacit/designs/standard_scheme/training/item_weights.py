@@ -43,9 +43,9 @@ def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, see
 
     Args:
         levels: (people, items) CSR.
-        n_levels: whole levels of the scale, 0 on a continuous one.
-        simulate: what devices of the people left out would release.
-        seed: draws who is left out.
+        n_levels: Whole levels of the scale, 0 on a continuous one.
+        simulate: What devices of the people left out would release.
+        seed: Draws who is left out.
     """
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):

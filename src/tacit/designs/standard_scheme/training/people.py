@@ -73,14 +73,14 @@ def find_consenting_people(
     """Find the people whose every named attribute is known, and their numbers in `ratings`.
 
     Args:
-        ratings: of everybody.
-        names: of the attributes.
-        public_values: an attribute's public values: people with another one are left out. Values of
+        ratings: Ratings of everybody.
+        names: Names of the attributes.
+        public_values: An attribute's public values: people with another one are left out. Values of
             other attributes are read off the people.
-        public_edges: where numeric attributes are cut into bins; see `attributes.DEFAULT_EDGES`.
+        public_edges: Where numeric attributes are cut into bins; see `attributes.DEFAULT_EDGES`.
 
     Raises:
-        DataError: an attribute has one value or none among these people.
+        DataError: An attribute has one value or none among these people.
         ConfigError: a numeric attribute has many values and no edges.
     """
     listed = {name: tuple(sorted(values)) for name, values in (public_values or {}).items()}
@@ -154,9 +154,9 @@ def sum_statistics(
         levels: (people, items) CSR of levels, real-valued if something was subtracted already.
         labels: (people,) value of the attribute.
         parts: (people,) part that each person is in.
-        n_values: number of values.
-        n_levels: whole levels of the scale; 0 for none, which leaves the histogram out.
-        n_parts: number of parts.
+        n_values: Number of values.
+        n_levels: Whole levels of the scale; 0 for none, which leaves the histogram out.
+        n_parts: Number of parts.
         weights: (ratings,) chance that a rating is shown at all, default 1.
         spread: (ratings, n_levels) chances of the level shown, default the level itself.
     """
@@ -255,7 +255,7 @@ def hash_people(
     """Hash the people with these numbers.
 
     Raises:
-        ConfigError: fewer than FEWEST_CHANGED of them differ from the earlier fit's, but not none.
+        ConfigError: Fewer than FEWEST_CHANGED of them differ from the earlier fit's, but not none.
     """
     key = secrets.token_bytes(16) if earlier is None else earlier.key
     now = np.sort(_hashes(key, ratings)[numbers])

@@ -40,10 +40,10 @@ def simulate_release(
     Args:
         levels: (people, items) CSR of whole levels 0 .. n_levels - 1, real-valued if n_levels is 0.
         labels: (people, attributes) row of each person in each of the tables.
-        tables: one for each attribute.
-        rule: what devices do.
-        n_levels: whole levels of the scale, 0 on a continuous one.
-        source: of all draws.
+        tables: One for each attribute.
+        rule: What devices do.
+        n_levels: Whole levels of the scale, 0 on a continuous one.
+        source: Source of all draws.
 
     Returns:
         (people, items) CSR float64 of released levels; what was held back is absent.

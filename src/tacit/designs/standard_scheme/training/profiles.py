@@ -92,10 +92,10 @@ def train_profiles(
     Args:
         levels: (people, items) CSR of levels.
         labels: (people, attributes) row of each person in each of the tables.
-        tables: one for each attribute.
-        n_levels: whole levels of the scale, 0 on a continuous one.
-        lowest: the lowest star, in levels.
-        settings: what describes an item, and the variant.
+        tables: One for each attribute.
+        n_levels: Whole levels of the scale, 0 on a continuous one.
+        lowest: The lowest star, in levels.
+        settings: What describes an item, and the variant.
         features: (items, d) explicit features; needed unless profiles are latent.
     """
     residuals = subtract_offsets(levels, labels, tables)
@@ -158,11 +158,11 @@ def factorize_beside(
     Args:
         ratings: (people, items) CSR, centred.
         features: (items, d) known columns of the profiles; d may be 0.
-        factors: how many columns are fitted beside them.
-        penalty: of weights and factors, in squared units of the ratings.
-        sweeps: rounds, 1 or more.
-        per_rating: whether the penalty is paid once for each entry of a row or column.
-        seed: places the start.
+        factors: How many columns are fitted beside them.
+        penalty: Penalty of weights and factors, in squared units of the ratings.
+        sweeps: Rounds, 1 or more.
+        per_rating: Whether the penalty is paid once for each entry of a row or column.
+        seed: Places the start.
 
     Returns:
         (items, factors) fitted columns.

@@ -86,12 +86,12 @@ def estimate_all_tables(
     backfitting (effects add up), shown sets and couplings in turn.
 
     Args:
-        people: consenting people.
-        epsilon: nats for one of them, added or removed; infinity: exact statistics.
-        contributions: most ratings that a person counts with, if that epsilon is finite.
-        shrink: shrunk estimates and bounds; otherwise raw ones, as published.
-        coupling: whether couplings are estimated, too.
-        seed: places people in parts.
+        people: Consenting people.
+        epsilon: Nats for one of them, added or removed; infinity: exact statistics.
+        contributions: Most ratings that a person counts with, if that epsilon is finite.
+        shrink: Shrunk estimates and bounds; otherwise raw ones, as published.
+        coupling: Whether couplings are estimated, too.
+        seed: Places people in parts.
     """
     if not math.isinf(epsilon):
         return estimate_privately(
@@ -172,11 +172,11 @@ def estimate_tables(
     """Estimate all of one attribute's tables.
 
     Args:
-        values: of the attribute.
-        statistics: of its people.
+        values: Values of the attribute.
+        statistics: Sums of its people.
         raters: (items,) how many people rated each item.
         shrink: False for raw gaps, add-one smoothing and chances up to 1, as published.
-        coupling: whether a coupling is estimated, too.
+        coupling: Whether a coupling is estimated, too.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
