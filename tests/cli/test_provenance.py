@@ -38,8 +38,11 @@ ANSWERS = {
     "attribute": "gender",
     "service_sees_items": "no",
     "voters": "12",
+    "rated": "10",
 }
 """Values of options that commands need, by name."""
+ALWAYS = {"epsilon", "delta", "service_sees_items", "rated"}
+"""Options that are typed where a command has them."""
 FLAGS_OF_RATINGS = {
     "private": [],
     "standard-scheme": ["--users", "users.csv"],
@@ -106,7 +109,7 @@ def words_of(name: str, part: str) -> list[str]:
             words += ["--report", "report.html"]
         elif field.metadata["writes"]:
             words += [flag, f"{option}.tacit"]
-        elif field.default is MISSING or option in ANSWERS:
+        elif field.default is MISSING or option in ALWAYS:
             words += [flag, ANSWERS[option]]
     return words
 

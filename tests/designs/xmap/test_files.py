@@ -89,7 +89,7 @@ def test_an_untouched_file_loads(tampered):
         ("sound", field("version", lambda version: 1), "its format is 1, and this"),
         ("sound", lambda h, a: h.pop("version"), "its format is None, and this"),
         ("published", field("version", lambda version: version + 1), "its format is 2, and this"),
-        ("published", setting("variant", "constant"), "'sound' or 'published'"),
+        ("published", setting("variant", "constant"), "no such 'variant'"),
         ("published", entry("0.similarities", math.nan), "similarities' does not hold finite"),
         ("published", entry("item_means", math.inf), "item_means' does not hold finite"),
         ("published", entry("0.weights", math.nan), "weights' does not hold finite"),
