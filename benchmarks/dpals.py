@@ -6,8 +6,8 @@ Source      Chien, Jain, Krichene, Rendle, Song, Thakurta, Zhang: Private altern
             (ICML 2021). Implicit feedback: Hu, Koren, Volinsky (2008).
 Guarantee   (epsilon, delta) for one person's whole profile, added or removed, by the accountant of
             the project: counts take a share of mu^2, each sweep an equal part of the rest. In a
-            sweep one person adds, for each like in the head, u u' and u over the root of their number,
-            with u of length 1: all together of norm sqrt(2) at most.
+            sweep one person adds, for each like in the head, u u' and u over the root of their
+            number, with u of length 1: all together of norm sqrt(2) at most.
 Not in the package: it is a rival, tuned generously: its settings are chosen on two splits for each
 epsilon, the number of people is taken as known, and noise is continuous, from NumPy.
 """
