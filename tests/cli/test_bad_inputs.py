@@ -253,7 +253,7 @@ def test_a_bad_frame_says_what_to_do(kind: str) -> None:
     "make", [tacit.Popularity, EASE, lambda: tacit.Private(1.0), lambda: tacit.XMap(target="x")]
 )
 def test_a_model_is_fitted_to_ratings_only(make: Callable[[], Any]) -> None:
-    """A frame, or a path, is not; the message names what makes ratings."""
+    """A frame without items, or a path, is none; the message names what makes ratings."""
     for given in (pd.DataFrame({"user": [1]}), "ratings.csv", None):
         with pytest.raises(TacitError, match="ratings_from"):
             make().fit(given)

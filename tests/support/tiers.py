@@ -1,6 +1,7 @@
 """A plugin of pytest: two tiers of tests, those that only compute first.
 
-First    no process, no socket, no database, no browser, no real data, no sampling of many draws.
+First    no process, no socket, no database, no browser, no real data, no sampling of many draws,
+         and no file that computes for more than five seconds.
          Such a test fails if it starts a process, connects or binds a socket, opens a database, or
          asks for a fixture that does. Tests marked `long` may.
 Second   all others: the files that `FOLDERS` and `FILES` name.
@@ -40,6 +41,7 @@ FOLDERS = frozenset(
 """Wherever they lie below the tests."""
 FILES = frozenset(
     {
+        "accounting/test_pld.py",
         "auditing/test_empirical.py",
         "auditing/test_planted_bugs.py",
         "auditing/test_shipped_mechanisms.py",
@@ -64,6 +66,7 @@ FILES = frozenset(
         "engine/test_stored_joins.py",
         "evaluation/test_lists.py",
         "evaluation/test_runner.py",
+        "mechanisms/test_blocks.py",
         "mechanisms/test_conformance.py",
         "mechanisms/test_laplace.py",
         "mechanisms/test_noise_blocks.py",

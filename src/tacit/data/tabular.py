@@ -244,7 +244,7 @@ def _frame(frame: Any) -> Any:
         cells = frame.tocoo()
         columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
         return frame_of({name: np.asarray(column) for name, column in columns.items()})
-    if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.dtype.names is None:
+    if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.shape[1] in (3, 4):
         frame = frame.tolist()
     if isinstance(frame, list | tuple):
         return frame_of(_columns(frame))

@@ -26,7 +26,17 @@ def as_ratings(ratings: object) -> Ratings:
     if _is_table(ratings):
         from tacit.data.tabular import ratings_from  # it needs polars
 
-        return ratings_from(ratings)
+        try:
+            return ratings_from(ratings)
+        except DataError as error:
+            raise DataError(
+                error.what,
+                row=error.row,
+                column=error.column,
+                found=error.found,
+                expected=error.expected,
+                fix=f"{error.fix or ''} Name columns with  tacit.ratings_from(frame, ...).".strip(),
+            ) from None
     raise DataError(
         "a model is fitted to ratings",
         found=type(ratings).__name__,
