@@ -170,7 +170,8 @@ class Experiment:
         """Labels of the schedule's epochs, ascending; of refits one for each fit."""
         if schedule == WEEKLY:
             assert self.weekly is not None
-            return (np.unique(self.weekly.data.astype(np.int64)) - 1).tolist()
+            labels: list[int] = (np.unique(self.weekly.data.astype(np.int64)) - 1).tolist()
+            return labels
         later = range(LAST_EPOCH_OF_FIRST_DAY + 1, LAST_EPOCH_OF_FIRST_DAY + REFITTED[schedule])
         return [0, *later]
 
