@@ -166,10 +166,12 @@ class PrivatePopularity(Baseline):
         Raises:
             ValueError: the file takes for public what this version does not know.
         """
-        epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
-        delta = header["delta"]
-        settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
+        stated, delta = header["epsilon"], header["delta"]
+        checked = 1.0 if stated is None else stated  # a checked number is finite
+        settings = header["settings"] | {"epsilon": checked, "delta": delta}
         model = super().from_parts(header | {"settings": settings}, arrays)
+        epsilon = math.inf if stated is None else stated
+        model.epsilon = epsilon
         model.spent_ = (epsilon, delta)
         model.fits_ = tuple(CountedFit.from_row(row) for row in header["fits"])
         if math.isfinite(epsilon) != bool(model.fits_):
