@@ -11,9 +11,10 @@ import numpy as np
 
 from tacit.data.visits import LoggedVisits, VisitColumns, read_visits
 from tacit.design import Command, Run, option
-from tacit.designs.pdap import guarantees, off_policy
+from tacit.designs.pdap import guarantees
+from tacit.designs.pdap.experiment import off_policy
+from tacit.designs.pdap.experiment.off_policy import Estimate, Floats
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.off_policy import Estimate, Floats
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, Result, Table, mean_interval
 from tacit.randomness import secure

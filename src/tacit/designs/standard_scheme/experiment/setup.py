@@ -244,11 +244,6 @@ def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
     return replace(people, levels=people.levels[numbers], labels=people.labels[numbers])
 
 
-def match_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
-    """Take the values at the entries of a pattern; NaN where there is no value."""
-    return replace_data(pattern, read_entries(values, entry_people(pattern), pattern.indices))
-
-
 def read_entries(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
     """Stored entries at these places, NaN where nothing is stored."""
     stored = replace_data(matrix, np.arange(1, matrix.nnz + 1))[rows, items]  # 0 where nothing is
