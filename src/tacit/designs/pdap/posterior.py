@@ -112,7 +112,7 @@ class Beliefs:
 
     @property
     def own_mean(self) -> float:
-        """m of own videos."""
+        """Mean reward m of own videos, kept within [LEAST_MEAN, LARGEST_MEAN]."""
         likes = FIRST_VISITS / 2 + self.likes_of_all
         visits = max(FIRST_VISITS + self.visits_of_all, FIRST_VISITS)
         return min(max(likes / visits, LEAST_MEAN), LARGEST_MEAN)

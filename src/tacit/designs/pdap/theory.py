@@ -295,7 +295,7 @@ def _power_of_e(exponent: float) -> float:
 
 
 def draw_exponent(epsilon: float, L: float, m: float, al: float, level: int) -> float:
-    """a = epsilon / (2 Delta u): what a mean of 1 adds to a weight's logarithm over one of 0."""
+    """Exponent a = epsilon / (2 Delta u): log-weight of a mean of 1 less that of a mean of 0."""
     return epsilon / (2 * spread(L, m, al, level))
 
 

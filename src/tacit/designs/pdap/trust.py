@@ -278,7 +278,7 @@ class NeighbourTrust:
 
 @lru_cache(maxsize=4096)
 def laplace_tail_bound(terms: int, chance: float) -> float:
-    """t that a sum of `terms` Laplace draws of scale 1 exceeds with at most this chance.
+    """Bound t that a sum of `terms` Laplace draws of scale 1 exceeds with at most this chance.
 
     Chernoff: E exp(s X) = 1 / (1 - s^2) for one draw, and no more for a discrete one.
     """

@@ -51,9 +51,11 @@ class TableDevice(Context):
         super().__init__(setting, randomness=source)
 
     def means(self) -> NDArray[np.float64]:
+        """Return the vendor's table, (cells, arms), whatever was reported."""
         return self._table
 
     def learn(self, report: Report) -> None:
+        """Keep the answer of a report, and learn nothing from it."""
         self.answer = report.answer
 
 

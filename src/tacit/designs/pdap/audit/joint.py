@@ -311,7 +311,8 @@ def _sums(
     Args:
         name: of the pair.
         chosen: setting of the learner.
-        a, b: neighbouring streams.
+        a: (visits, 4) one of two neighbouring streams, with rows (feature, arm, answers, reward).
+        b: (visits, 4) the other.
         share: of the samples of an audit, one in so many is drawn for this pair.
         visits: in which they differ.
         follow: runs the learner over a stream.

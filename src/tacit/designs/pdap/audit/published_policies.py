@@ -100,8 +100,11 @@ def own_visit() -> AuditedClaim:
 
 
 def forwarded_users() -> AuditedClaim:
-    """Theorem 5: all of Algorithm 2, for one reward: of a video that is explored, and one that
-    decides which of two videos with equal means is shown from then on."""
+    """Theorem 5: all of Algorithm 2, for one reward, on two pairs.
+
+    In the first the reward is of a video that is explored. In the second it decides which of two
+    videos, whose means are equal without it, is shown from then on.
+    """
 
     def raw_answers() -> Sides:
         policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)

@@ -160,8 +160,22 @@ def _make_published_vendor(
 def _make_hosting_vendor(
     name: str, epsilon: float, world: World, vendor: int, source: Source
 ) -> tuple[Vendor, float]:
-    """A vendor, and epsilon of one visit. Only the own vendor sees clicks. Requests that hold a
-    context go to all, at every visit."""
+    """Make a vendor with a sound policy or with "uniform".
+
+    Among vendors, only the visitor's own sees a click. Requests that hold a context go to all
+    neighbours, at every visit.
+
+    Args:
+        name: of the policy: one of `SOUND`, or "uniform".
+        epsilon: nats of what is learned from one visit and, with "sound-joint", as many again of
+            its forwarded context.
+        world: the videos, visitors and numbers of the experiment.
+        vendor: its number, from 0.
+        source: of its randomness.
+
+    Returns:
+        The vendor, and the nats that one visit costs in all, at most.
+    """
     features, learning = 0, 0.0
     home: Joint | Context | Uniform
     if name == "uniform":

@@ -145,8 +145,22 @@ class Calls:
     def ask(
         self, peer: Neighbour, forward: bytes, *, within: float = WITHIN
     ) -> asyncio.Task[bytes | None]:
-        """The answer to a Forward; None if there is none that can be trusted, or not in time. It
-        runs to its end, waited for or not: the neighbour must not see which."""
+        """Start to send a Forward to a neighbour.
+
+        The call runs to its end, waited for or not: the neighbour must not see which.
+
+        Args:
+            peer: the neighbour.
+            forward: an encoded Forward.
+            within: seconds until it is given up; `WITHIN` at most.
+
+        Returns:
+            A task that ends with the content of the signed answer; None if no answer that can be
+            trusted comes in time.
+
+        Raises:
+            MessageError: `forward` is no Forward.
+        """
         nonce = Forward.decode(forward).request.hex()
         asked = self._post(peer, forward, nonce, min(within, WITHIN))
         task = asyncio.get_running_loop().create_task(asked)

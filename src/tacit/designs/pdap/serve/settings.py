@@ -150,8 +150,10 @@ class VendorSettings:
         return self.cap.amount // self.costs[asks].amount
 
     def vendor(self) -> Vendor:
-        """A new one that knows nothing. It asks all neighbours at every visit, whatever is chosen:
-        whether one is asked must not follow from contexts. Its guests' clicks are not its to see.
+        """Make a new vendor, which has learned nothing.
+
+        It asks all neighbours at every visit, whatever is chosen: whether one is asked must not
+        follow from contexts. It does not see the clicks of users that neighbours forward.
         """
         source = randomness.secure()
         home = Joint(self.joint, randomness=source)

@@ -52,8 +52,21 @@ def sign(
     path: str = "",
     status: int = 0,
 ) -> dict[str, str]:
-    """Headers of a POST to this path; without one, of the answer to a request with this nonce.
-    audience: the receiver of the request, or who asked."""
+    """Make the signed headers of a POST, or of the answer to one.
+
+    Args:
+        key: private key of the sender.
+        sender: its name, which is the key id.
+        audience: receiver of the message, as of `audience_of`.
+        body: the content.
+        nonce: of the request; an answer has that of the request that it answers.
+        now: seconds since 1970.
+        path: of the POST; "" for an answer.
+        status: of the answer; unused for a POST.
+
+    Returns:
+        Values of headers by name, in small letters.
+    """
     values = _signed_components(audience, body, nonce, path, status)
     parameters = _parameters(values, str(int(now)), nonce, sender, path)
     signature = base64.b64encode(key.sign(base_of(values, parameters))).decode()
@@ -73,8 +86,24 @@ def check(
     status: int = 0,
     nonce: str = "",
 ) -> tuple[str, str]:
-    """Sender and nonce of what was signed so; SignatureError. headers: all, names in small letters.
-    nonce: of the request that this has to answer; a POST has its own."""
+    """Check the signature of a POST, or of the answer to one.
+
+    Args:
+        headers: all headers, names in small letters.
+        senders: public keys of those that may have sent it, by name.
+        audience: receiver that it has to be signed for, as of `audience_of`.
+        body: the content as received.
+        now: seconds since 1970.
+        path: of the POST; "" for an answer.
+        status: of the answer; unused for a POST.
+        nonce: of the request that an answer has to answer; "" for a POST, which has its own.
+
+    Returns:
+        Name of the sender, and the nonce.
+
+    Raises:
+        SignatureError: It is not signed as it has to be.
+    """
     label, _, parameters = _single_header(headers, "signature-input").partition("=")
     match = _PARAMETERS.fullmatch(parameters)
     signature = _SIGNATURE.fullmatch(_single_header(headers, "signature"))

@@ -57,8 +57,9 @@ def visit_row(features: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class Ticket:
-    """A visit as its visitor brings it back. It tells them nothing: their context was theirs, and
-    they were shown this arm.
+    """A visit as its visitor brings it back.
+
+    It tells them nothing new: the context is their own, and they were shown this arm.
 
     Attributes:
         number: of all visits; 0 for one that is not learned.

@@ -209,8 +209,21 @@ def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
 
 
 def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
-    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now. A
-    message is sent under its own number, so that no number is ever used for two."""
+    """Refuse a Forward that the calling neighbour did not sign for this vendor, now.
+
+    A message is sent under its own number, so that no number is ever used for two.
+
+    Args:
+        request: the POST, with its headers.
+        vendor: that it was sent to.
+        caller: the neighbour whose API key it came with.
+        body: the content, which has to be an encoded Forward.
+        key: its Idempotency-Key.
+
+    Raises:
+        Problem: 401 for another signature or none; 422 for content that is no Forward, or whose
+            number is not the key.
+    """
     sender, peers, path = None, vendor.neighbours.values(), request.url.path
     headers = [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw]
     if vendor.reach is not None:
