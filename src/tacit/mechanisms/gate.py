@@ -1,4 +1,4 @@
-"""A gate that tells when a count first passes a threshold, and then stays shut: AboveThreshold.
+"""A gate that tells when a count first reaches a threshold, and then stays shut: AboveThreshold.
 
 Source       Dwork and Roth: The algorithmic foundations of differential privacy (2014), Algorithm
              1 and Theorem 3.23. Lyu, Su, Li: Understanding the sparse vector technique (VLDB
@@ -142,7 +142,7 @@ class GateRun(MechanismRun):
             return self.compare(number, noise)
 
     def compare(self, count: int, noise: int) -> bool:
-        """Compare a count plus its noise with the noisy threshold; shut the gate where it passes.
+        """Compare a count plus its noise with the noisy threshold; shut the gate if it is reached.
 
         It neither locks nor draws: `stops_at` and `ThresholdGate` do.
         """

@@ -67,11 +67,12 @@ class Run:
     def passes(self, number: int, left: int) -> bool:
         """Ask the gate whether it lets pass in this round.
 
-        It is asked once a round, also where a draw then failed: asking again is failing more often.
+        It is asked once a round, also where the round's draw failed afterwards: each further
+        question would be a further chance of a wrong answer.
 
         Args:
             number: Number of the round.
-            left: Voters who are left, in whole credits.
+            left: Survivors of the client's run, as a number of voters.
         """
         if self.gate is None or self.passed == number:
             return True

@@ -1,10 +1,11 @@
-"""The gate before each round: how it can fail, and how far above the floor it has to stand.
+"""How the gate before each round can fail, and how far above `peers` its threshold has to stand.
 
-Source     AboveThreshold (Dwork, Roth, 2014), monotonic (Lyu, Su, Li, 2017), asked about the
-           survivors of one client's run (`clients.Run.passes`). The paper takes a promise about
-           them in its place, which nobody can check.
-Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate that is open has
-           at least `peers` survivors without any one voter: see `failure_chance`.
+Source     AboveThreshold (Dwork, Roth, 2014), monotonic (Lyu, Su, Li, 2017): `mechanisms.gate`.
+           `settings.Plan.mechanism` sets its threshold, `clients.Run.passes` asks it about the
+           survivors of one client's run, and the curator withholds the votes of a round that it
+           stops. The paper takes a promise about survivors in its place, which nobody can check.
+Guarantee  All answers cost the gate's epsilon. Except with chance delta, while a gate is open
+           `peers` survivors are left even if any one voter is taken away: see `failure_chance`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ def failure_chance(epsilon: float, slack: int) -> float:
 
     The gate's threshold is peers + slack. Asked about a count of peers - 1 or less, it is open by
     mistake if the noise on the threshold less the noise on the count comes to slack + 2 or more.
-    That is the first such round: later ones add nothing, as they come after it. With
+    The chance is that of the first such round: a gate that is open by mistake later was so before.
+    With
     q = e^(-1/scale) the difference of two discrete Laplace draws is k >= 0 with chance
     ((1-q)/(1+q))^2 q^k (k + 1 + 2 q^2 / (1 - q^2)); here is the sum from slack + 2 on.
     """

@@ -50,13 +50,13 @@ class Plan:
     """Cost of one client's run, with the gate that it is for."""
 
     peers: int
-    """P, the floor."""
+    """P: the least number of survivors that the gate is for."""
     slack: int
-    """Distance of the gate's threshold above the floor."""
+    """Distance of the gate's threshold above `peers`."""
     gate: float
     """Nats of the gate."""
     floor: float
-    """Nats of what the gate lets pass."""
+    """Nats of the votes that the gate lets pass, at `peers` survivors."""
     basis: str
     """`exact` where `floor` is the exact worst case, else `bound`."""
     delta: float

@@ -44,7 +44,7 @@ Memory = MutableMapping[str, tuple[int, bytes]]
 were sent. It holds nothing that the recommender has not got. Keep it with the secret. A campaign
 that differs in anything, be it seed or closing time, is another one, answered anew and paid for.
 Two devices of one account that do not share a memory each spend the whole lifetime. Devices that
-share one take turns: what two of them do at the same moment is not held against the limits
+share one must take turns: what two of them do at the same moment is not held against the limits
 together."""
 
 Coin = Callable[[int], int]

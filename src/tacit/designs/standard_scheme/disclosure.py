@@ -102,7 +102,7 @@ class AttributeTable:
     offsets: Table
     """Micro-levels to subtract for a person with this value; they sum to 0 over the values."""
     keep: Table
-    """Parts per million: chance that a rated item is shown; 0: it is not decided."""
+    """Parts per million: chance that a rated item is shown (kept in the letter); 0: undecided."""
     means: Table
     """Micro-levels: average level that such people give; () unless the rule needs it."""
     coupling: tuple[tuple[Table, ...], ...]

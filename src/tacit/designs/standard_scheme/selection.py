@@ -1,9 +1,12 @@
 """Selection: which rated items a device shows.
 
-Source      the patent's equation (7), with min in place of the printed max.
+Source      the patent's equation (7), with min in place of the printed max. The chances are
+            `theory.keep_probability`, put into the public tables by `training.tables`; here the
+            dice are thrown.
 Runs at     the person's own device.
 Sees        the owner's chances to show an item, from the public tables; dice.
-Deviations  no chance is 1 (`disclosure.CAP`), so that no item held back is a certificate.
+Deviations  no chance is 1 (`disclosure.CAP`): otherwise an item held back would prove what the
+            owner's attribute is not.
 
 Standard library only.
 """
@@ -17,7 +20,7 @@ from tacit.designs.standard_scheme.messages import MICRO
 
 
 def can_decide(chances: Sequence[int]) -> bool:
-    """Whether every attribute's table has a chance for an item; otherwise it waits for others."""
+    """Whether every attribute's table has a chance for an item; if not, a later table may."""
     return all(chances)
 
 

@@ -37,7 +37,7 @@ class DomainLayers:
     non_bridge: Numbers
     """NB."""
     unconnected: Numbers
-    """NN: without an edge to a bridge item."""
+    """NN: without an edge to a bridge item; reached through NB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ def _join_edges(
     """Join the edges between two layers that either end keeps.
 
     Args:
-        base: Ratings; their numbers of raters are needed for F.
+        base: Ratings; the shares F of the paper need the numbers of raters.
         outward: Neighbours of the layer's items in the following layer.
         back: Neighbours of the following layer's items in the layer.
         layer: Sorted item numbers.

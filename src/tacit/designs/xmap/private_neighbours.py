@@ -3,9 +3,10 @@
 Source   the X-Map technical report, Theorems 2 to 4. All other items are candidates, each by
          itself. Misprint corrected: the truncated similarity is max(Sim, Sim_k - w); the report's
          own code takes max(Sim, Sim - w), which does nothing.
-Readings |v| of w is printed as the longest rating vector ("printed"), while the proofs count
-         candidates with it ("counted"). "positive" is a deviation: candidates are only the
-         positively similar ones, and |v| is their number.
+Readings the width w of the truncation (`theory.truncation`) has a length |v|. It is printed as
+         that of the longest rating vector ("printed"), while the proofs count candidates with it
+         ("counted"). "positive" is a deviation: candidates are only the positively similar ones,
+         and |v| is their number.
 Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
          person can change.
 Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
@@ -134,7 +135,7 @@ def draw_neighbours(
         lists: The candidates of each item or person.
         pnsa: Parameters of both mechanisms.
         longest_vector: Ratings of the longest rating vector, |v| as it is printed.
-        source: Where draws come from.
+        source: Where PNSA's draws come from; PNCF's noise is always the system's.
 
     Returns:
         Numbers of neighbours, -1 where there are fewer, and noisy similarities; both

@@ -84,7 +84,7 @@ def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> floa
 def uncut_truncation(
     k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """Right operand of the minimum in w: 4 k SS / epsilon' ln(k (|v| - k) / rho).
+    """Second operand of the minimum in w: 4 k SS / epsilon' ln(k (|v| - k) / rho).
 
     Args:
         k: Number of neighbours.
@@ -107,7 +107,7 @@ def truncation(
     """Width w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
 
     Args:
-        kth: Sim_k, the k-th largest similarity. Below 0 it is w itself, as printed.
+        kth: Sim_k, the k-th largest similarity. Where it is below 0, w is Sim_k, as printed.
         k: Number of neighbours.
         sensitivity: SS, the largest over all candidates.
         epsilon: epsilon', the budget of one list of neighbours.

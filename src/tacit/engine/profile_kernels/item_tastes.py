@@ -16,7 +16,7 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _limit_tastes(values: Any, rows: int, k: int, width: int, norm: float) -> None:
-    """Scale the first k of `width` columns together to the norm at most, in place.
+    """Clip a person's tastes, the first k of `width` columns together: step 1 of sum 3's clip.
 
     With x their entries and m = max |x|:
 
@@ -83,7 +83,7 @@ def add_item_tastes(
         count_weight: Weight of the count column; 0: there is none.
         tastes_norm: Largest norm of the first k columns.
         mean_row: Weight of the last row.
-        least: A like is all that there is where the other weights add up to at most this.
+        least: A like stands alone where the weights of the person's others add up to at most this.
         clip: `ClipRule` of the whole table; without noise neither scaling nor clipping is done.
         total: Changed in place.
     """

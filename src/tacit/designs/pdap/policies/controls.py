@@ -6,8 +6,9 @@ K G3    trained     m^(2 alpha l) ln t: each of a neighbour's K videos is tried 
 G3      served      m^(2 alpha l) ln t / K
 G2      neighbour   m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 
-Here each of the neighbour's videos is tried m^(2 alpha l) ln t times, and training is K times as
-long: with ln t / K the chance of a wrong order is t^(-2/K), whose sum over t is infinite.
+Deviation  in rows K G3 and G3, each of the neighbour's videos is tried m^(2 alpha l) ln t times,
+           and training is K times as long: with ln t / K the chance of a wrong order is t^(-2/K),
+           whose sum over t is infinite.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool =
 
     Args:
         setting: of the vendor.
-        gamma: what a neighbour's noise costs in visits, in the whole cube.
-        geometric: whether it shrinks as m^(alpha l), as the noise of GP-DAP does.
+        gamma: what a neighbour's noise costs in visits, at level 0.
+        geometric: whether that cost is divided by m^(alpha l), as for the noise of GP-DAP.
     """
     m, alpha = setting.slices, setting.smoothness
 

@@ -7,6 +7,8 @@ In the cell of the context, the first of these rules that applies is used:
 3. explore  a neighbour that was tried less often than G2
 4. exploit  the largest mean of own videos and neighbours
 
+G1, K G3 and G2 are the control functions in controls.py.
+
 Source  Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video
         recommendation with multimedia big data in social networks (2015), Algorithm 1.
 """
