@@ -34,7 +34,7 @@ class BugResult:
     lower_bound: float | None
     """Bound on epsilon, in nats; the exact loss if exact, None if grey-box."""
     rules: bool | None
-    """Whether the rule engine, too, finds no bound within the claim; None if not described."""
+    """Whether the rules' bound, too, exceeds the claim; None if the code is not described."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class MechanismBug:
     epsilon: float = 1.0
     """The claim, in nats."""
     samples: int = 0
-    """If above 0, the claim may hold all the same, and samples are compared with the noise that
-    the mechanism asks for."""
+    """If above 0, this many samples are compared with the noise that the mechanism asks for, since
+    the claim may hold in spite of the bug."""
 
     @property
     def tool(self) -> Tool:
@@ -154,7 +154,7 @@ class GreyBoxBug:
     release: Callable[[Any, Tape, bool], object]
     """Makes one release from (input, tape, bug), its randomness from the tape."""
     pairs: Sequence[tuple[Any, Any]]
-    """Pairs of neighbouring inputs, one of which has to tell."""
+    """Pairs of neighbouring inputs; the bug has to show in at least one pair."""
     rule_of: RuleOf | None = None
     """Describes the code for the rule engine."""
     epsilon: float = 1.0

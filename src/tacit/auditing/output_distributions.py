@@ -130,9 +130,9 @@ def _next_indices(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
 def sample_executions(
     every: Sequence[Execution[T]], count: int, source: Source
 ) -> NDArray[np.int64]:
-    """Draw (count,) places in `every`, the executions of ONE program, by the shipped sampler.
+    """Sample `count` executions of one program, as (count,) places in `every`, which has them all.
 
-    It gets the weights that the program drew with, many at a time.
+    The shipped sampler draws them, by the program's own weights, for many runs at a time.
     """
     leaves = {each.indices: place for place, each in enumerate(every)}
     drawn = {
@@ -187,8 +187,8 @@ def response_distribution(
 ) -> dict[Hashable, Fraction]:
     """Return the chance of each result of a call that makes one randomised response.
 
-    categories: None for a bit, of which no word says which lie it is. truth: its chance of the true
-    answer. before: words that are asked for earlier, all of them 0.
+    categories: None for a bit, which has one lie only, so that no word is spent on choosing it.
+    truth: chance of the true answer. before: words asked for before the response; all are 0.
     """
     found: dict[Hashable, Fraction] = {}
     shifts: list[list[int]] = [[]] if categories is None else [[at] for at in range(categories - 1)]
@@ -212,7 +212,7 @@ def distribution_check(
     share: int = 1,
     rule: Rule | None = None,
 ) -> Check:
-    """Make a check: exact by the two laws, and by running both programs samples / share times."""
+    """Make a check: the exact loss of two laws, and samples / share runs of each program."""
 
     def check(samples: int, alpha: float) -> PairResult:
         p, q = distributions()

@@ -34,8 +34,8 @@ class SentReport:
 class Client(Letters):
     """One person's device and one service.
 
-    Programs that share both files take turns and keep the limits together. A device that got the
-    account from elsewhere, and no memory with it, decides and sends nothing in letters.
+    Programs that share both files take turns and keep the limits together. A device that has the
+    account from elsewhere, but not its memory, decides nothing and sends no letters.
 
     Every method raises ServiceError where the service fails, PrivacyError where the device refuses
     (nothing was sent then), and ConfigError for stars or values that do not fit what is asked.
@@ -79,7 +79,7 @@ class Client(Letters):
         return campaign
 
     def report(self, name: str, history: History, *, digest: str | None = None) -> SentReport:
-        """Answer a campaign about one's stars: once, and with the same bytes ever after.
+        """Answer a campaign's question about one's stars; a repeated call sends the same bytes.
 
         Args:
             name: The campaign's name.
@@ -166,5 +166,5 @@ def _check_digest(kind: str, expected: str | None, shown: str) -> None:
     if expected is not None and expected.lower() != shown:
         raise PrivacyError(
             f"The service shows a {kind} with the digest {shown}, which is not the expected one. "
-            "It may show others something else. Nothing was sent."
+            "It may show other people another one. Nothing was sent."
         )

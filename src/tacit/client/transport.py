@@ -83,7 +83,7 @@ class Transport:
     Args:
         url: Address of the service: https, or http on this machine.
         key: What is sent after `Bearer`.
-        timeout: Seconds to connect, for the head of an answer to go on, and for its whole body.
+        timeout: Seconds to connect, to wait for more of an answer's head, and until its body ends.
         attempts: How often a request is sent before its failure is raised.
         largest: Bytes of an answer that are read at most.
         sleep: Waits for so many seconds.
@@ -289,7 +289,8 @@ def _parse_address(url: str) -> tuple[str, bool]:
     extra = parts.username or parts.password or parts.query or parts.fragment
     if not host or parts.scheme not in ("http", "https") or extra:
         raise ConfigError(
-            f"{_one_line(url)} is no address of a service: give  https://HOST  without key, query."
+            f"{_one_line(url)} is no address of a service: give  https://HOST  without user name, "
+            "query or fragment."
         )
     is_local = _is_local(host)
     if parts.scheme == "http" and not is_local:

@@ -1,4 +1,4 @@
-"""Ratings by name (a table, a folder, an installed data set), and of what is in memory.
+"""Ratings from a table, a folder, an installed data set, or from what is in memory.
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
 Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
@@ -42,8 +42,8 @@ from tacit.data.tables.written_format import read_format
 from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, find_entry_points
 
-_HUNDRED = 100
-"""From stars up to here on, numbers in a matrix may as well be plays or prices."""
+_TOO_MANY_STARS = 100
+"""Numbers in a matrix that reach this may as well be plays or prices."""
 
 
 def read_ratings(
@@ -69,7 +69,7 @@ def read_ratings(
     written: PathLike | None = None,
     items_from_ratings: bool = False,
 ) -> Ratings:
-    """Read one file of ratings, or of events: it is one if it has no rating column.
+    """Read one file of ratings, or of events: a file without a rating column holds events.
 
     user, item, rating, time   column names; by default well-known headers in any case, such as
                                user_id, movieId, rating, timestamp or user_id:token
@@ -98,7 +98,7 @@ def read_ratings(
         if any(value is not None for value in columns) or events or where or least_plays != 1:
             raise ConfigError("A written format names columns, signs and conditions itself.")
         if items_from_ratings:
-            raise ConfigError("By a written format no text of rows is read: give titles in a file.")
+            raise ConfigError("A written format reads no titles: leave items_from_ratings out.")
         ratings = _read_written_file(path, written, scale)
         return _with_attributes(ratings, users, items, user=None, item=None, domain=None)
     rules = Rules(on_bad, scale, least_plays, dates, decimal)
@@ -149,7 +149,7 @@ def _with_attributes(
 def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = None) -> Ratings:
     """Add what a file says about people to what is known of them.
 
-    How a text file is written is found in its rows, which are people's: a guess.
+    The format of a text file is guessed from its rows, which are private: the result says so.
     """
     table = path if isinstance(path, Table) else open_table(path, asked=(user,))
     people = match_columns(table, "user", user, ratings)
@@ -181,7 +181,7 @@ def ratings_from(
                relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
                list of tuples (person, item, rating, time), the last one or two left out; an array
                of such rows; a dict of columns
-    Columns are guessed by name and content unless they are named, ids keep the type they have. The
+    Columns that are not named are guessed by name and content. Ids keep their type. The other
     options are those of `read_ratings`; a DataError names the record, counted from 1.
     """
     table = keep_rows(Table(None, _frame(frame)), where)
@@ -206,7 +206,7 @@ def _refuse_numbers_that_are_no_stars(table: Table) -> None:
     """Raise DataError for a matrix whose numbers lie on no usual scale of stars."""
     numbers = np.asarray(table.frame["rating"], dtype=np.float64)
     scale, odd = RatingScale.nearest(numbers)
-    if scale.maximum < _HUNDRED and odd <= (1 - MOST_ON_SCALE) * len(numbers):
+    if scale.maximum < _TOO_MANY_STARS and odd <= (1 - MOST_ON_SCALE) * len(numbers):
         return  # stars, of which a few are off the scale
     raise DataError(
         "the numbers of the matrix are on no usual scale of stars",
@@ -302,7 +302,7 @@ def _values(column: Any) -> Any:
 def with_items(
     ratings: Ratings, path: PathLike | Table, *, item: str | None = None, domain: str | None = None
 ) -> Ratings:
-    """Add item metadata from a file to what they have; the latter stands.
+    """Add item metadata from a file; columns that are public already keep their values.
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
@@ -360,8 +360,8 @@ def read_history(
         item: Name of the column of ids; None: a well-known header.
         rating: Name of the column of stars; None: a well-known header.
         delimiter: What separates columns; None: found in the file.
-        item_ids: (items,) a model knows. An id of the file that is written like one of them becomes
-            it, also of another type.
+        item_ids: (items,) ids that a model knows. An id with the same text is replaced by the
+            model's, whatever its type.
         events: Whether items alone are enough, each a 1.
 
     Returns:

@@ -100,7 +100,7 @@ def _evaluate(design: Design) -> Command:
             design.after_cards,
         )
 
-    about = f"Find held-out likes with {design.title}, and without."
+    about = f"Measure how well {design.title} finds held-out likes, beside baselines."
     return _command(design, run, about, EvaluateOptions)
 
 

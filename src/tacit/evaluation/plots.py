@@ -18,8 +18,8 @@ from tacit.evaluation.lines import Line
 def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = True) -> str:
     """Draw lines over one setting, as SVG.
 
-    A mean under None is drawn as a level from side to side. An interval that reaches far beyond all
-    points is cut at the frame.
+    A mean whose x is None is drawn as a horizontal line across the plot. An interval that reaches
+    far beyond all points is cut at the frame.
 
     Args:
         lines: Lines to draw.
@@ -103,7 +103,10 @@ def steps(
 
 
 def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Compute the ends of the axis: all points, and intervals up to a third of their range more."""
+    """Compute the ends of the y axis.
+
+    It shows every point. Intervals lengthen it by a third of the points' range at most, each way.
+    """
     values = [row["y"] for row in rows]
     low = min(values)
     high = max(values)

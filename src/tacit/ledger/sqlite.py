@@ -194,7 +194,7 @@ def check_local(path: Path, mounts: str | None = None) -> None:
 
     Args:
         path: The ledger's file.
-        mounts: The text of /proc/self/mountinfo; None reads it, and nothing is known without one.
+        mounts: The text of /proc/self/mountinfo; None reads it. Without it nothing is refused.
 
     Raises:
         LedgerRefused: The file is on a network or user-space file system.
@@ -231,7 +231,7 @@ def _kind_of(path: Path, mounts: str) -> str:
 def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> None:
     """Take the file with these settings.
 
-    SQLAlchemy's connections begin by themselves; here `_begin` says how.
+    Python's sqlite3 would begin transactions by itself; here `_begin` does.
     """
     raw.isolation_level = None
     try:
@@ -247,7 +247,7 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
         if settings is OWNER_SETTINGS:
             raw.empty_log()
             raw.note_file(path)
-            try:  # SQLite overlooks a folder that could not be synced, and with it the log's name
+            try:  # SQLite ignores a failed sync of the folder, which could lose the log's name
                 sync_folder(path.parent)
             except OSError:
                 raise LedgerFailed(FAILED) from None
@@ -341,7 +341,7 @@ class LogEmptier:
     """Empties the write-ahead log a second after the first commit that it holds."""
 
     def __init__(self, empty: Callable[[], None]) -> None:
-        """Name the function that does it; LedgerUnavailable where it is to be tried again."""
+        """Keep the function that empties it; if it raises LedgerUnavailable, it is called again."""
         self._empty = empty
         self._lock = threading.Lock()
         self._working = threading.Lock()

@@ -34,11 +34,11 @@ def operator_anchor(key: bytes) -> str:
 def epoch_token(key: bytes, epoch: int) -> str:
     """Return the token that advances a ledger from `epoch - 1` to `epoch`.
 
-    Tokens are shown in order.
+    Show tokens in order: from a later one, everybody can compute the earlier ones.
 
     Args:
         key: The operator's key.
-        epoch: 1 to 10,000.
+        epoch: 1 to 10,000; 0 gives the anchor.
 
     Raises:
         ConfigError: The key is too short, or the epoch is out of range.

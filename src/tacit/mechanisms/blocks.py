@@ -364,7 +364,9 @@ def finer_thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int) -> 
 def accept(
     table: BlockTable, blocks: Integers, offsets: Integers, rests: Words, source: Source
 ) -> NDArray[np.bool_]:
-    """Decide U < exp(-G) for each candidate, where `rests` are the first 64 - b bits of U.
+    """Decide U < exp(-G) for each candidate, G = h(2^b B + J) - h(2^b B).
+
+    `rests` are the first 64 - b bits of U.
 
     With g the float of G, the series 1 - g + g^2/2 - g^3/6 <= exp(-g) is at most g^4/24 too
     small for 0 <= g <= 1. What lies within the margin of either bound is decided by integers.

@@ -3,8 +3,8 @@
 Who        a set fixed without data of anybody else: whom the service asks, and who agrees, is
            decided by their own data, public values, releases and their own lists.
 Guarantee  none for them: their likes can be read out of the model file. For everybody who never
-           agreed nothing changes: for neighbours in them the set is the same, so what is made
-           from it is a constant of the proof.
+           agreed nothing changes: inputs that differ in one of them have the same set, so what is
+           made from the set is a constant of the proof.
 Source     lists: Steck, Embarrassingly shallow autoencoders (WWW 2019), in its dual form.
 """
 
@@ -98,16 +98,16 @@ def consented_lists(likes: sparse.csr_array, effective: float | None) -> sparse.
     """Learn what a like of one item adds to another: EASE, by people instead of items.
 
     With Y the unit rows, Q = (Y Y' + 4 I)^-1 and W = Y' Q Y, the weights are W / (1 - diag W) by
-    column with 0 on the diagonal, of each row the 100 largest; times
-    min(2, 1.5 sqrt(people / effective population)).
+    column, with 0 on the diagonal. Of each row the 100 largest absolute values are kept and are
+    multiplied by min(2, 1.5 sqrt(people / effective population)).
 
     Args:
         likes: (people, items) 0/1.
         effective: Effective population of the sums; None without noise.
 
     Returns:
-        (items, items), with the weight beside the sums; None for fewer than 16 people, and
-        without noise.
+        (items, items) weights, which are added to the scores of the sums; None for fewer than 16
+        people, and without noise.
     """
     people, items = likes.shape
     if people < LEAST_PEOPLE or effective is None:

@@ -47,15 +47,14 @@ class RateLimits:
 
     @classmethod
     def per_day(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
-        """Limits of the changes of one person that cost no budget and are stored for ever.
+        """Limit how many free changes one person makes in a day, since each is stored for ever.
 
         Args:
             changes: How many one person may make in a day.
             clock: Seconds that never go back.
         """
         sentence = (
-            "This is as much as one person may change in a day without its costing anything. "
-            "Wait, then go on."
+            "You have made as many free changes as one person may make in a day. Wait, then go on."
         )
         return cls(changes / SECONDS_PER_DAY, changes, clock, sentence=sentence)
 

@@ -136,7 +136,7 @@ def confidence(
             again = pair_clusters(drawn, clusters)
         shared = np.zeros((clusters, clusters), dtype=np.int64)
         np.add.at(shared, (again.labels, found.labels), 1)
-        _, names = linear_sum_assignment(shared, maximize=True)  # that agree most
+        _, names = linear_sum_assignment(shared, maximize=True)  # the renaming that agrees most
         agreed += names[again.labels] == found.labels
     return agreed / resamples
 
@@ -234,14 +234,14 @@ def kmeans_line(values: Floats, clusters: int) -> Ints:
         (n,) labels, which go up with the values.
     """
     order = np.argsort(values, kind="stable")
-    ends = _line_ends(values[order], clusters)
+    starts = _later_starts(values[order], clusters)
     labels = np.empty(len(values), dtype=np.int64)
-    labels[order] = np.searchsorted(ends, np.arange(len(values)), side="right")
+    labels[order] = np.searchsorted(starts, np.arange(len(values)), side="right")
     return labels
 
 
-def _line_ends(ordered: Floats, clusters: int) -> Ints:
-    """Find the place at which each cluster of ordered values begins, but the first."""
+def _later_starts(ordered: Floats, clusters: int) -> Ints:
+    """Find where each cluster of ordered values begins, except the first cluster."""
     centred = ordered - ordered.mean()  # against cancellation in the sums of squares
     sums = np.concatenate([[0.0], np.cumsum(centred)])
     squares = np.concatenate([[0.0], np.cumsum(centred**2)])

@@ -33,8 +33,8 @@ from tacit.designs.sketches.messages import (
 from tacit.errors import ConfigError
 
 THETAS = np.geomspace(0.02, 8, 121)
-"""Expected number of a person's rated items in one sensed set, as tried by the planner: each is
-moved to what a set of whole items comes to, so that what is planned can be asked."""
+"""Expected numbers of a person's rated items in one sensed set that the planner tries. Each is
+rounded so that a set has a whole number of items, as a campaign needs."""
 LEAST_EPSILON = 1 / MICRO
 """Nats; campaigns state epsilon in millionths."""
 MOST_EPSILON = (NO_NOISE - 1) / MICRO
@@ -57,8 +57,8 @@ class MethodPlan:
     method: str
     """The method's name."""
     theta: float | None
-    """The shortest number that stands for the planned sets, as `new_campaign` takes it; None for
-    pairs."""
+    """The number with the fewest decimals that gives sets of the planned size, for `new_campaign`;
+    None for pairs."""
     questions: int
     """Bits in a report."""
     users_clt: float
@@ -94,16 +94,16 @@ class Plan:
     clusters: int
     """L, item clusters."""
     eta: float
-    """Chance that a label is wrong."""
+    """Chance that any label is wrong."""
     wrong: float
     """Share of labels that may be wrong, for the lower bounds."""
     unit: str
     """What epsilon is for."""
     lower_bounds: dict[str, float]
     """People that are needed at least, as `theory` has them. Any learner needs `ldp` and
-    `adaptive`; `scarce` is for questions fixed beforehand. All three are for the unit 'user': for
-    others no bound is known and there is none. `one_bit` is for one fixed yes/no question to each
-    person who rated one item, at any epsilon and unit."""
+    `adaptive`; `scarce` is for questions fixed beforehand. All three are for the unit 'user':
+    they are left out for others, where no bound is known. `one_bit` is for one fixed yes/no
+    question to each person who rated one item, at any epsilon and unit."""
     methods: tuple[MethodPlan, ...]
     """Methods of ADVISED, then the others, each best first."""
     information: tuple[ReportInformation, ...]

@@ -77,14 +77,14 @@ class Settings:
         for name, values in self.values.items():
             if name not in names or len(set(values)) < 2:
                 raise ConfigError(
-                    "values are two or more, each once, of an attribute that is hidden, such as "
+                    "values lists two or more different values of a hidden attribute, such as "
                     f"gender=F,M; got {dict(self.values)}."
                 )
         for name, edges in self.edges.items():
             check_edges(name, edges)
             if name not in names or name in self.values:
                 raise ConfigError(
-                    f"edges cut a number that is hidden and whose values are not listed; got "
+                    f"edges are for a hidden attribute that is a number, and not in values; got "
                     f"'{name}', and attributes {', '.join(names)}."
                 )
 
@@ -119,8 +119,8 @@ class Settings:
         """Raise PrivacyError unless it is stated that the service learns of no item otherwise."""
         if not self.is_published and self.service_sees_items is not False:
             raise PrivacyError(
-                f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it "
-                "does not."
+                f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if your "
+                "service does not."
             )
 
     def rule_on(self, scale: RatingScale) -> Rule:
@@ -140,16 +140,16 @@ class Settings:
             return rule
         if not rule.rounding:
             raise PrivacyError(
-                f"'{self.release}' tells the attribute exactly: the stars people give end after a "
-                "digit or two, and the released value plus or minus the public offset does for the "
-                "true value only. Use 'scheme+selection+rounding', or variant='published' to "
-                "reproduce the leak."
+                f"'{self.release}' tells the attribute exactly: people give stars of a digit or "
+                "two, and of the released value plus and minus the public offset only the true "
+                "star has so few digits. Use 'scheme+selection+rounding', or variant='published' "
+                "to reproduce the leak."
             )
         if scale.levels > MOST_LEVELS:
             raise PrivacyError(
-                f"The scale {scale} has {scale.levels} levels. On more than {MOST_LEVELS} people "
-                "give round numbers, and a released star beside one shows the attribute. Bring the "
-                f"stars to at most {MOST_LEVELS} levels first."
+                f"The scale {scale} has {scale.levels} levels. With more than {MOST_LEVELS}, "
+                "people give round numbers, and a released star beside one shows the attribute. "
+                f"Bring the stars to at most {MOST_LEVELS} levels first."
             )
         return rule
 

@@ -1,8 +1,8 @@
 """The published variant, fitted: the paper's four steps for each target, and what they leave.
 
 A fit goes through the steps in the paper's order: baseliner, extender, generator, recommender.
-Where ratings are stored, the steps run by joins of items: equal to a fit in memory to the last bit,
-but where item means are sums of stars that floats round, which are added in another order.
+Where ratings are stored, the steps run by joins of items. The result equals a fit in memory to the
+last bit, except where floats round an item's sum of stars: it is added in another order.
 
 Releases   one table of images and one of neighbours, each drawn here, once. No person is in a file.
 """
@@ -255,7 +255,7 @@ class TargetFit:
         """Run the paper's four steps."""
         settings = self.settings
         if settings.user_based or not settings.noiseless:
-            # The model is everybody, or a draw needs all candidates at once.
+            # A user-based model holds everybody, and a private draw needs all candidates at once.
             require_in_memory(self.ratings)
         sources = self.catalogue.sources(self.target)
         targets = self.catalogue.targets(self.target)

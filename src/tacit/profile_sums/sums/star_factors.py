@@ -66,14 +66,15 @@ def sum_star_factors(
 def release_star_factors(
     ratings: RatingsSource, items: Ints, means: StarMeans, head: StarHead, noise: float
 ) -> StarFactors:
-    """Release the sum of stars times tastes, with tastes told by stars of the head.
+    """Release the sum of stars times tastes, with tastes estimated from stars of the head.
 
     With V diag(s) V' the released second moment of tastes, n the counts, S the released rows of
-    items times V, d the deviation of the noise and c the chance part of a row, loadings are
+    items times V, d the deviation of the noise and c the variance of a row's sampling error,
+    loadings are
 
         w n s / (w (n s)^2 + c + d^2) * S, turned back by V'
 
-    where w is the variance of a loading that S itself shows.
+    where w is the variance of a loading, estimated from S.
     """
     counts, leading = means.counts, head.loadings
     n_items, k = len(counts), leading.shape[1]
@@ -109,7 +110,7 @@ def _usual_taste_square(
 ) -> float:
     """Return the mean square of a taste as a usual person's stars tell it.
 
-    That is the mean of i / (1 + i) over the eigenvalues i of the information of so many ratings.
+    That is the mean of i / (1 + i) over the eigenvalues i of the information of `usual_ratings`.
     """
     weights = usual_ratings / counts.sum() * counts / variances
     information = np.linalg.eigvalsh(loadings.T @ (loadings * weights[:, None]))

@@ -1,8 +1,8 @@
-"""Any recommender as one that is fitted to `Ratings` and answers for a history.
+"""Adapters: any recommender is fitted to `Ratings` and answers for a history.
 
 Known kinds, in this order:
   history -> list     a function of one argument; it is fixed and never fitted
-  implicit, lenskit   objects of these packages, which are not imported before they are met
+  implicit, lenskit   objects of these packages; tacit itself depends on neither
   tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as `Recommender` has it
   scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`: X is (people, items) CSR of
                       stars, answers are item numbers or scores, a row for each row of X
@@ -235,7 +235,7 @@ class _Implicit(Answers):
 
     def _query(self, history: History, n: int) -> tuple[Ints, Floats]:
         row = self.row(history, likes=True)
-        # Item-based models of implicit know no `recalculate_user` that does anything.
+        # Item-based models of implicit accept `recalculate_user` and ignore it.
         items, scores = self.model.recommend(
             0, row, N=min(n, len(self.ids)), filter_already_liked_items=True, recalculate_user=True
         )

@@ -7,10 +7,10 @@ solo              nothing: each vendor has    its own                           
                   its own videos alone
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
-sound-context     nothing but that they come  seen by the visitor's own device  draw and report
-sound-joint       a randomised cell, to all   seen by home itself               of sums and of the
-                  neighbours at each visit                                      cell, each
-uniform           nothing but that they come  none                              nothing is learned
+sound-context     a request without context   seen by the visitor's own device  draw and report
+sound-joint       a randomised cell, to all   seen by home itself               sums; and as much
+                  neighbours at each visit                                      again for the cell
+uniform           a request without context   none                              nothing is learned
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class LevelRegret:
-    """Largest regrets in one cell of one level, over cells and vendors; for the paper's bounds.
+    """Largest regret of any cell of a level, over all vendors, beside the paper's bounds.
 
     Attributes:
         level: 0 is the whole cube.
@@ -292,7 +292,7 @@ def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
 
 
 def checkpoints(arrivals: int) -> list[int]:
-    """Numbers of visits at which a training is looked at, the last one included."""
+    """Training visits of each vendor after which a row is made; `arrivals` is the last."""
     if arrivals < 1:
         raise ConfigError(f"There is at least one arrival; got {arrivals}.")
     steps = min(CHECKPOINTS, arrivals)

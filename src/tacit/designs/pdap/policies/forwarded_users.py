@@ -1,7 +1,8 @@
 """LaP-DAP: serve one's own videos to users that other vendors forward.
 
-While a video is explored, and without noise, its reward is sent as it is; then the noisy total of
-the video's rewards in this cell, from a tree counter, divided by their number. Decisions use true
+While a video is explored, its reward is sent as it is; later the noisy total of the video's
+rewards in this cell, from a tree counter, divided by their number. With an infinite epsilon every
+reward is sent as it is. Decisions use true
 rewards; only what is sent has noise. The claim of privacy is refuted on the cards of
 `published_guarantees`.
 
@@ -30,7 +31,7 @@ Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
 
 
 class ForwardedUsers(Dap):
-    """DAP's rules for own videos alone; `answer` is `update`, and what the other vendor is sent.
+    """DAP's rules for own videos alone; `answer` updates, and returns what is sent.
 
     Attributes:
         claimed_epsilon: of one reward; inf sends rewards as they are.
@@ -77,7 +78,7 @@ class ForwardedUsers(Dap):
         """Learn the reward, 0 or 1, and return what is sent to the vendor that forwarded."""
         if reward not in (0, 1):
             raise DataError("the reward of a forwarded user is neither 0 nor 1")
-        # A cell that was split meanwhile has a tree of its own for this reward.
+        # If the cell was split meanwhile, this reward gets a new tree.
         learned = self.partition.statistics(choice.cell) or CellStatistics()
         super().update(choice, reward)
         if math.isinf(self.claimed_epsilon):

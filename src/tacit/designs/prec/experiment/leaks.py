@@ -1,4 +1,4 @@
-"""The leak that the worlds of the lower-bound proofs are built for, of the paper's algorithm.
+"""How much the paper's algorithm leaks in the worlds that its lower-bound proofs build.
 
 Source   Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
          (2015): the pairs of voting patterns in the proofs of Lemma 8 and Theorem 15, and the
@@ -8,9 +8,9 @@ A client is recommended b_1 .. b_T. The log-ratio of b is the sum over rounds of
 ln(Pr[b_t | before] / Pr'[b_t | before]), for the two patterns of a pair, with one client's likes.
 Two patterns that are k steps apart show that epsilon is at least |log-ratio| / k.
 
-Voters who always vote alike are one kind. What the past leaves is the credit of each kind, so that
-recommendation sequences with the same credits are followed together: largest and mean log-ratio
-over all sequences are exact where so many credits are few.
+Voters who always vote alike are one kind. The past matters only by the credit of each kind, so
+sequences that lead to the same credits are followed together. The largest and the mean log-ratio
+over all sequences are exact if the different credits are few enough to follow.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def leak(game: Game, seed: int) -> Leak:
 
 
 def _bounds(game: Game, pair: PatternPair) -> tuple[float | None, float | None]:
-    """Bound the nats of a step by p-REC's proof, and from below for anybody; None for neither."""
+    """Bound a step's nats from above, any algorithm's from below; None, None if unknown."""
     sizes = game.objects, game.rounds, game.diversity, game.radius, pair.voters, pair.peers
     try:
         proven, _ = planner.promise_epsilon(

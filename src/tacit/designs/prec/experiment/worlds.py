@@ -1,9 +1,9 @@
 """Worlds that a p-REC run is tried in: votes of everybody, and what the client likes.
 
 A world yields, round by round, the votes (voters,) and what the client likes (objects,), and is
-sent what the client was given; several clients have one taste, and the first one's counts.
-The paper leaves the first part of Theorem 6 to an earlier one; `search` is a construction with its
-bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
+sent what the client was given. Several clients share one taste; the world is sent what the first
+was given. The paper takes the first part of Theorem 6 from an earlier paper; `search` is our
+construction with the same bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Likes = NDArray[np.bool_]
 Play = Generator[tuple[Votes, Likes], int, None]
 
 _LOYAL = 0.45
-"""A traitors' share of a little over one half, so that they are followed once."""
+"""Share that stays: traitors are a little over one half, so that they are followed once."""
 UNPROMISED = ("one-round", "victim")  # where no P voters are peers, so that no loss is bounded
 _CREDITED = ("planted", "stubborn", "both-ways")  # for any diversity and radius
 _SHARES = 200  # of the voters, which the adaptive adversary weighs up
@@ -135,7 +135,7 @@ def adaptive_adversary(game: Game, rng: np.random.Generator) -> Play:
 
 
 def _dearest_share(law: OutputDistribution, voters: int) -> float:
-    """Find the share of voters who get a disliked object recommended most, for what it uses up."""
+    """Find the share with the highest chance of a disliked recommendation for the voters spent."""
 
     def efficiency(spent: int) -> float:
         chance = law.chances(np.array([spent, voters - spent]))[0]
@@ -235,7 +235,7 @@ WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
 
 
 def _split_votes(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
-    """Let so many vote for what is liked, all others for one other object."""
+    """Let `loyal` voters vote for what is liked, all others for one other object."""
     likes = _choose_objects(game.objects, 1, rng)
     votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
     votes[:loyal] = np.flatnonzero(likes)[0]
@@ -248,7 +248,7 @@ def _random_votes(game: Game, rng: np.random.Generator) -> Votes:
 
 
 def _choose_objects(size: int, number: int, rng: np.random.Generator) -> Likes:
-    """Choose so many of `size` at random: a mask."""
+    """Choose `number` of `size` at random, as a mask."""
     chosen = np.zeros(size, dtype=bool)
     chosen[rng.choice(size, min(number, size), replace=False)] = True
     return chosen

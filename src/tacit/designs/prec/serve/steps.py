@@ -1,9 +1,10 @@
 """State of a run between requests, and its steps: each gives an answer and the next state.
 
-Kept are the vote under way, who takes part, and the run itself. As secret as the votes: it holds
-them, and the gates' noise. The run knows a voter by a number, from which their vote follows where
-they abstain. The proof needs that nobody else changes it, so it is a keyed function of their name:
-HMAC-SHA256 under a key of 256 bits, drawn when the run begins, cut to 128 bits.
+The state has the vote under way, who takes part, and the run itself. It is as secret as the votes,
+since it holds them and the gates' noise. The run knows a voter by a number, which sets their vote
+where they abstain. The proof needs a number that no other person can change, so it is a keyed
+function of the voter's name: HMAC-SHA256 under a key of 256 bits, drawn when the run begins, cut
+to 128 bits.
 
 A round has two parts. While its candidates are announced people vote, and may change their votes;
 once it is open its votes are fixed, since the proof is about one vote of each person.
@@ -74,7 +75,7 @@ class RoundsState:
         return cls(state[end + 1 :], **head)
 
     def encode(self) -> bytes:
-        """Write the state for the ledger, in the order of names: it shows nobody's time."""
+        """Write the state for the ledger, by name: the order does not show who voted when."""
         head = {
             "format": _FORMAT,
             "key": self.key.hex(),
@@ -88,7 +89,7 @@ class RoundsState:
         return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + self.run
 
     def other_settings(self, settings: PRecSettings) -> tuple[str, ...]:
-        """Name the settings that the run began with other values of."""
+        """Name the settings whose values differ from those that the run began with."""
         wanted = settings.to_header()
         began = container.unpack(self.run)[0]["settings"]
         return tuple(name for name in wanted if wanted[name] != began.get(name))
@@ -96,7 +97,7 @@ class RoundsState:
     def numbers(self, names: Iterable[str]) -> dict[str, str]:
         """Number voters by their names.
 
-        Two names have one number with a chance below 2^-128: the caller checks.
+        Two given names get the same number with probability 2^-128; the caller refuses that.
         """
         return {name: number_of(self.key, name) for name in names}
 
@@ -154,12 +155,12 @@ class RoundSteps:
         if not now.announced:
             return _NO_VOTE, None
         if voter in now.gone:
-            return refusal(409, "You had yourself forgotten here, and vote here no more."), None
+            return refusal(409, "You asked to be forgotten, so you cannot vote here."), None
         if not is_among(candidate, now.announced):
             return refusal(422, "This is none of the announced candidates."), None
         known = now.voters | now.gone | now.votes.keys()
         if voter not in known and len(known) >= self.settings.voters:
-            return refusal(409, "There are as many voters as can be."), None
+            return refusal(409, "This run has as many voters as it may have."), None
         answer = reply({"round": now.number + 1})  # answers are kept for ever: no vote in them
         return answer, replace(now, votes={**now.votes, voter: candidate}).encode()
 
@@ -174,7 +175,7 @@ class RoundSteps:
 
         Args:
             candidates: None for the announced ones, or else for the next of the given rounds.
-            votes: Votes of voters who vote elsewhere; a person's own vote goes first.
+            votes: Votes that were cast elsewhere; a vote that a person cast here replaces theirs.
             source: Randomness of the run.
             state: The stored state.
         """
@@ -195,7 +196,7 @@ class RoundSteps:
             return refusal(422, "A vote is for none of the candidates."), None
         voters = now.voters | cast.keys()
         if len(voters) + len(now.gone) > self.settings.voters:
-            return refusal(409, "There are more voters than can be."), None
+            return refusal(409, "These are more voters than this run may have."), None
         numbers = now.numbers(voters)
         if len(set(numbers.values())) < len(voters):
             return _ONE_NUMBER, None
@@ -217,7 +218,7 @@ class RoundSteps:
         try:
             item = run.recommend(client)
         except PrivacyError:
-            return refusal(409, "You are not recommended any more in these rounds."), None
+            return refusal(409, "You get no more recommendations in this run."), None
         answer = reply({"round": now.number, "item": item, "shut": run.has_stopped(client)})
         after = run.to_bytes()  # the same if they were recommended it before
         return answer, None if after == now.run else replace(now, run=after).encode()

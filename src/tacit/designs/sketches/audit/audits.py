@@ -58,7 +58,7 @@ class Neighbours:
     second: Stars
     """(ITEMS,) stars of the other one."""
     share: int = 1
-    """One over the part of the samples that the pair gets."""
+    """The pair gets 1 / share of the samples."""
 
 
 def _stars(*items: int) -> Stars:
@@ -89,8 +89,8 @@ NEIGHBOURS_OF_IDENTICAL = {
         Neighbours("two liked, or one", LIKED * _stars(0, 1), LIKED * _stars(0) + _stars(1)),
     ),
 }
-"""By unit, for questions whether a pair is rated alike: who dislikes all answers as who likes all.
-"""
+"""By unit, for questions whether a pair is rated alike. A person who dislikes all items answers as
+one who likes all, so other neighbours are compared."""
 
 
 def audited_mechanism(
@@ -101,7 +101,7 @@ def audited_mechanism(
     Args:
         questions: Bits of a report.
         epsilon: Claimed for the unit.
-        unit: Unit of the claim; 'stars' are those of the pair that a device chooses itself.
+        unit: Unit of the claim; 'stars': of the rated pair that a device chooses and names.
         method: Method of the campaign.
     """
     stated = "user" if unit == "stars" else unit
@@ -170,7 +170,7 @@ def _feature(campaign: Campaign, unit: str) -> _Feature:
 
 
 def _sampled_pair(campaign: Campaign, unit: str, loss: float, neighbours: Neighbours) -> Pair:
-    """Make the samples of two neighbours, with the exact chances of the telling values."""
+    """Make a pair to sample, with the exact chances of the two feature values that differ most."""
     truth = campaign.truth / WHOLE
     feature = _feature(campaign, unit)
     likely = feature.asked * truth**feature.bits

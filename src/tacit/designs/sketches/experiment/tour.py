@@ -39,7 +39,7 @@ def tour() -> Tour:
         f"Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer about {items} items.",
         left=f"One report of {len(report.encode())} bytes: a random number, which chose the "
         "question, and one bit, which is flipped with probability 0.27.",
-        learned="About a person: an attacker who believes the bit is right in "
+        learned="About a person: an attacker who takes the bit at its word is right in "
         f"{right / DEVICES:.0%} of {DEVICES:,} reports; a coin is right in 50 %. About the "
         f"items: {many['accuracy']:.0%} are put into the right one of two clusters by "
         f"{MANY_PEOPLE:,} people, and {few['accuracy']:.0%} by {FEW_PEOPLE:,}.",

@@ -97,7 +97,7 @@ def evaluate_hiding(
         edges: Public edges of the attribute, if it is a number.
         seed: Seed of folds, draws and attackers.
         workers: Processes; 0: one for each core.
-        progress: Called with the number of steps that are done, of `steps(folds)`.
+        progress: Called with the number of steps that are done, of `count_steps(folds)`.
 
     Raises:
         ConfigError: A name or a number of folds that there is not.
@@ -108,7 +108,8 @@ def evaluate_hiding(
     if ratings.timestamps is None:
         schedules = [schedule for schedule in schedules if schedule != WEEKLY]
     if folds < 3:
-        # A retrained attacker learns from releases of tables without its people and the attacked.
+        # A retrained attacker learns from releases by tables that neither its own people nor the
+        # attacked ones were in: that takes three folds.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
     check_names(variant=variant, profiles=profiles)
     for name in releases:
@@ -225,7 +226,7 @@ class _PooledScores:
         )
 
     def strongest_row(self, release: str) -> WorstRow:
-        """Over what a release shows, once and over time."""
+        """Find the strongest attacker of a release, sent once or watched over time."""
         family = {
             key: scores
             for key, scores in self._scores.items()
@@ -264,12 +265,12 @@ class _PooledScores:
             rows.append(AttackRow(*names, area, low, high, float(np.mean(of_folds))))
         return rows
 
-    def mean_of_folds(self, scores: Floats, guessed: NDArray[np.bool_]) -> float:
-        """Mean over folds of the AUC among the people of one fold."""
+    def mean_of_folds(self, scores: Floats, has_value: NDArray[np.bool_]) -> float:
+        """Average the AUC within each fold. has_value: who truly has the attacked value."""
         areas = []
         for fold in range(self._experiment.folds):
             inside = self._fold_of == fold
-            areas.append(auc(guessed[inside].astype(np.int64), scores[inside]))
+            areas.append(auc(has_value[inside].astype(np.int64), scores[inside]))
         return float(np.mean(areas))
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
