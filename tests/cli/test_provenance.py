@@ -37,7 +37,7 @@ ANSWERS = {
     "to_domain": "films",
     "attribute": "gender",
     "service_sees_items": "no",
-    "voters": "12",
+    "voters": "60",
     "rated": "10",
 }
 """Values of options that commands need, by name."""
@@ -82,10 +82,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         items.append(f"item-{item},catalogue title {item},genre-{item % 3},{domain}")
     votes = ["round,voter,candidate,note"]
     for number in range(3):
-        for voter in range(12):
+        for voter in range(60):
             candidate = f"candidate-{generator.randrange(4)}"
             votes.append(f"{number},canary-voter-{voter},{candidate},canary-note-{voter}")
-    files = {"ratings.csv": ratings, "users.csv": users, "items.csv": items, "votes.csv": votes}
+    likes = ["client,round,candidate,note"]
+    likes += [f"ann,{number},candidate-1,canary-note" for number in range(3)]
+    log = ["age,article,click,note"]
+    for visit in range(80):
+        clicked = generator.randrange(2)
+        log.append(f"0.{visit},article-{generator.randrange(3)},{clicked},canary-note-{visit}")
+    files = {
+        "ratings.csv": ratings,
+        "users.csv": users,
+        "items.csv": items,
+        "votes.csv": votes,
+        "likes.csv": likes,
+        "log.csv": log,
+    }
     for name, lines in files.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     monkeypatch.chdir(tmp_path)
@@ -103,6 +116,10 @@ def words_of(name: str, part: str) -> list[str]:
         flag = flag or "--" + option.replace("_", "-")
         if option == "votes":
             words.append("votes.csv")
+        elif option == "log":
+            words += ["log.csv", "--contexts", "age"]
+        elif option == "likes":
+            words += ["--likes", "likes.csv"]
         elif option == "catalogue":
             words += ["--catalogue", "items.csv"]
         elif option == "report":
@@ -154,6 +171,7 @@ def test_designs_with_files_are_seen() -> None:
     for name in ("private", "standard-scheme", "xmap"):
         assert (name, "fit") in found
     assert ("prec", "replay") in found
+    assert ("pdap", "replay") in found
 
 
 def quick_and_long() -> list[Any]:

@@ -176,7 +176,7 @@ def test_a_file_that_is_no_model_is_refused(folder):
 def test_texts_as_ids(tmp_path, ratings):
     """A model whose ids are texts has them as they are; its lists are the model's own."""
     renamed = generate(users=60, items=25, ratings=1500, seed=3)
-    ids = np.array([f"é {number}" for number in renamed.item_ids], dtype=object)
+    ids = np.array([f"é {number:02}" for number in renamed.item_ids], dtype=object)
     object.__setattr__(renamed, "item_ids", ids)
     model = ItemKNN(k=5).fit(renamed)
     model.save(tmp_path / "m.tacit")
@@ -184,7 +184,7 @@ def test_texts_as_ids(tmp_path, ratings):
         section(tmp_path, file="m.tacit", without_guarantee=True, scale="1:5:1")
     )
     assert [item.item_id for item in served.items] == ids.tolist()
-    history = {"é 3": 5.0, "é 7": 1.0}
+    history = {"é 03": 5.0, "é 07": 1.0}
     wanted = [(r.item_id, r.score) for r in model.recommend(history=history, n=5)]
     assert [(r.item_id, r.score) for r in served.recommend(history, 5)] == wanted
 

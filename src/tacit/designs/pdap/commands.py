@@ -72,11 +72,12 @@ class ReplaySettings:
 
 
 def replay(settings: ReplaySettings, run: Run) -> Result:
-    """Learn from the first part of a log, and estimate on the rest what would be clicked.
+    """Learn from a log of visits, and estimate what would be clicked.
 
-    Beside the policy that made the log, by inverse propensities (IPS), normalised (SNIPS), and with
-    the learner's own model (DR). Noise is the system's: another call learns something else. The
-    estimates are computed from the log as it is, and protect nobody in it.
+    It learns the first part, and estimates on the rest, beside the policy that made the log: by
+    inverse propensities (IPS), normalised (SNIPS), and with the learner's own model (DR). Noise is
+    the system's: another call learns something else. The estimates are computed from the log as it
+    is, and protect nobody in it.
     """
     visits = read_visits(settings.log, settings.columns)
     learned = int(len(visits) * settings.train)
