@@ -1,4 +1,4 @@
-"""Types of values in a model file's header, held against the fields of a dataclass.
+"""Types of values in a model file's header, held against the fields or arguments of a class.
 
 JSON holds any type in any place; code that computes with a text where a number belongs fails far
 from the file. Values are checked here, before an object is made of them.
@@ -10,6 +10,7 @@ import math
 import types
 import typing
 from collections.abc import Collection, Mapping
+from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
 MadeT = TypeVar("MadeT")
@@ -33,6 +34,8 @@ def check_types(cls: type, values: Any) -> None:
     if not isinstance(values, Mapping):
         raise ValueError(f"its {cls.__name__} are no names with values")
     hints = typing.get_type_hints(cls)
+    if not is_dataclass(cls):
+        hints |= typing.get_type_hints(cls.__init__)  # type: ignore[misc]  # read, not called
     for name, value in values.items():
         if name not in hints or not has_type(value, hints[name]):
             raise ValueError(f"its {cls.__name__} have no such {name!r}")
