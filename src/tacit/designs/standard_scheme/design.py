@@ -228,8 +228,8 @@ DESIGN = Design(
         "useful": "design:describe_usefulness",
     },
     "Works from about 600 people who agree to train it: lists beat popular items on "
-    "MovieLens with 631 and 943 people. Hiding needs more of them: the card's attacks say "
-    "how well it works.",
+    "MovieLens with 631 and 943 people. More of them make attackers stronger, too: "
+    "measure what they read with  tacit attack standard-scheme.",
     served=(
         ServedSection(
             "disclosures",
