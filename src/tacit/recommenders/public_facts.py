@@ -92,14 +92,21 @@ def describe_condition(names: Sequence[str]) -> str:
     sentences = ""
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     if read_off:
-        facts = " and ".join(PUBLIC_FACTS[name].fact for name in read_off)
-        remedies = " and ".join(dict.fromkeys(PUBLIC_FACTS[name].instead for name in read_off))
+        facts = _join_clauses([PUBLIC_FACTS[name].fact for name in read_off])
+        remedies = _join_clauses([*dict.fromkeys(PUBLIC_FACTS[name].instead for name in read_off)])
         verb = "is" if len(read_off) == 1 else "are"
         sentences += f" This is conditional: {facts} {verb} taken for public."
         sentences += f" To have it proved, {remedies}."
     if UNKNOWN_SPENDING in names:
         sentences += f" And {_SPENDING}. To have it counted, {_SPENDING_INSTEAD}."
     return sentences
+
+
+def _join_clauses(clauses: Sequence[str]) -> str:
+    """Join two clauses by "and", more of them by semicolons, since some have commas."""
+    if len(clauses) <= 2:
+        return " and ".join(clauses)
+    return "; ".join(clauses[:-1]) + "; and " + clauses[-1]
 
 
 def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
