@@ -408,7 +408,7 @@ def test_the_fit_says_what_it_takes_for_public(ratings, tacit, tmp_path):
     words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "-o", tmp_path / "m.tacit")
     code, out, _ = tacit(*words)
     assert code == 0
-    assert "conditional: which items were rated and the scale detected" in " ".join(out.split())
+    assert "which items were rated; the scale detected" in " ".join(out.split())
 
 
 def test_the_model_file_has_the_items_of_the_catalogue(ratings, listed, tacit, tmp_path):
