@@ -120,7 +120,7 @@ function ListByService({ visit, wish }: { visit: ModelVisit; wish: ListWish }) {
               setKey(field.current?.value.trim());
             }}
           >
-            <p>Lists of this model need a key, which whoever runs this service gives to you.</p>
+            <p>Lists of this model need a key, which you get from the operator of this service.</p>
             <label for="key">Your key</label>
             <div class="row">
               <input id="key" ref={field} autocomplete="off" spellcheck={false} required />
