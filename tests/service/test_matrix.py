@@ -51,6 +51,7 @@ ANYBODY = (
     "GET /api/models/{model}/items",
     "GET /api/guarantees",
     "GET /api/guarantees/{noun}/{name}",
+    "GET /api/guarantees/{noun}/{name}/officer",
     "POST /api/visitors",
     "GET /api/disclosures",
     "GET /api/disclosures/{name}",

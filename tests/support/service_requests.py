@@ -107,6 +107,7 @@ _PLAIN = {
     "GET /api/feedback": "subject",
     "GET /api/guarantees": "anonymous",
     "GET /api/guarantees/{noun}/{name}": "anonymous /api/guarantees/models/films",
+    "GET /api/guarantees/{noun}/{name}/officer": "anonymous /api/guarantees/models/films/officer",
     "GET /api/privacy/budget": "subject",
     "GET /api/privacy/budgets": "operator",
     "GET /api/privacy/ledger": "auditor",

@@ -138,7 +138,7 @@ def init(
         f"Every {every} a new fit: {folder / 'systemd'} has a timer and a cron line. The commands:",
         f"  tacit serve {shlex.quote(str(folder))}",
         f"  tacit refit {shlex.quote(str(folder))} {shlex.quote(str(source.path))}",
-        f"  tacit guarantee {shlex.quote(str(folder / MODEL))}",
+        f"  tacit guarantee {shlex.quote(str(folder / MODEL))} --for-officer",
     ]
     return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
 

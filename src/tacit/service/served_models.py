@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
@@ -24,8 +25,10 @@ import numpy as np
 
 from tacit import container
 from tacit.data.ratings import RatingScale
+from tacit.design import fit_count
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Basis, Guarantee
+from tacit.privacy.officer_card import FitCount
 from tacit.recommenders import Recommendation, load_model
 from tacit.recommenders.item_details import ItemDetails
 from tacit.service.served_things import Section, ServedThing
@@ -124,6 +127,8 @@ class ServedModel(ServedThing):
     words: ItemWords = ItemWords("item", "items")
     digest: str = ""
     """SHA-256 of the model file."""
+    made_on: date = date.min
+    """The day of the model file."""
     previous: ServedModel | None = field(default=None, repr=False)
     """The model that this one replaced while the service ran, without its own previous one."""
 
@@ -144,7 +149,8 @@ class ServedModel(ServedThing):
         scale = _read_scale(where, model, settings.scale)
         words = _read_words(where, settings.item_word)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        served = cls(section.name, kind, variant, scale, model, words, digest)
+        made_on = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+        served = cls(section.name, kind, variant, scale, model, words, digest, made_on)
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
 
@@ -162,6 +168,10 @@ class ServedModel(ServedThing):
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of the model."""
         return tuple(self.model.guarantees())
+
+    def fit_count(self) -> FitCount | None:
+        """Count the fits of the model's people."""
+        return fit_count(self.model)
 
     def describe_releases(self) -> str:
         """Say what keeps what the model learned, once a person has gone."""
