@@ -31,7 +31,7 @@ DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
 )
-_NOTHING = (
+MISSING_TEXTS = (
     "",
     "null",
     "NULL",
@@ -279,7 +279,7 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
         column = column.cast(pl.String).str.strip_chars()
     if (column.str.len_bytes() != column.str.len_chars()).any():  # two spellings are one id
         column = column.str.normalize("NFC")
-    column = column.set(column.is_in(_NOTHING).fill_null(value=False), None)
+    column = column.set(column.is_in(MISSING_TEXTS).fill_null(value=False), None)
     return column, column.is_null()
 
 

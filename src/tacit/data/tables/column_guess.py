@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import Table, choose, find, missing
+from tacit.data.tables import WIDE, Table, choose, find, missing
 from tacit.data.tables.cells import ANSWERS, Rules, to_numbers
+from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
     Role,
     Subject,
@@ -42,7 +43,6 @@ _MOST_STARS = 101
 _FEWEST_STARS = 3
 _FEW_ROWS = 50  # of a table whose columns cannot be distinguished by how often a number comes
 _LONGEST_ID = 40
-_WIDE = 8  # columns of numbers that are items rather than stars
 _MOST_KINDS = 20  # of events that are shown
 
 
@@ -332,13 +332,12 @@ class _Search:
                 unclear = numbers_left and not by_order
             if unclear:
                 doubtful.append(self.headers[at])
-        if len(doubtful) >= _WIDE:
-            raise DataError(
+        if len(doubtful) >= WIDE:
+            raise layout_error(
+                "wide",
                 "each item seems to have a column of its own",
                 path=self.table.path,
                 found=f"{len(doubtful)} columns of numbers",
-                expected="one row a rating: a person, an item, and so on",
-                fix="Write one row a rating first, such as with DataFrame.melt of pandas.",
             )
         if doubtful:
             name = doubtful[0]
@@ -362,12 +361,12 @@ class _Search:
         """Raise DataError where people or items are lacking and cells hold lists or objects."""
         nested = [at for at, look in enumerate(self.looks) if look.nested]
         if nested and (self.lacks("user") or self.lacks("item")):
-            raise DataError(
+            raise layout_error(
+                "baskets",
                 "a cell holds a list or nested values",
                 path=self.table.path,
                 column=self.headers[nested[0]],
                 expected="one row a rating or event, and one plain value a cell",
-                fix="Write one row for each of its entries.",
             )
 
     def warn_of_kinds_of_events(self) -> None:

@@ -25,8 +25,11 @@ import polars as pl
 
 from tacit.data.tables import Table, TextForm
 from tacit.data.tables.forms import (
+    ROW_PERSON,
+    Layout,
     has_blocks,
     is_comment,
+    layout_error,
     refuse_what_is_no_table,
     unfold_blocks,
 )
@@ -141,7 +144,13 @@ def _only_member(raw: bytes, path: Path) -> bytes:
 
 
 def text_table(
-    path: Path, raw: bytes, *, encoding: str | None, packed: bool = False, **given: Any
+    path: Path,
+    raw: bytes,
+    *,
+    encoding: str | None,
+    packed: bool = False,
+    layout: Layout | None = None,
+    **given: Any,
 ) -> Table:
     """Read a text table.
 
@@ -150,6 +159,7 @@ def text_table(
         raw: Its bytes, unpacked.
         packed: Whether the file is packed.
         encoding: Name of its encoding; None: looked for.
+        layout: Whether lines of different lengths are baskets.
         given: What `_dialect` takes.
     """
     refuse_what_is_no_table(raw, path)
@@ -163,6 +173,8 @@ def text_table(
         given["headers"] = _block_headers(data)
     data = _ESCAPED_QUOTE_BYTES.sub(b'""', data) if b'"' in data else data
     dialect = _dialect(path, data, **given)
+    if layout == "baskets" and not _has_one_width(data, dialect):
+        return _basket_lines(path, data, dialect)
 
     def lines() -> Iterator[int]:
         for at, cells in _records(data, dialect):
@@ -178,6 +190,8 @@ def text_table(
             raise each.with_place(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
+    if layout is None:
+        _refuse_lines_of_lists(path, data, dialect, len(torn), len(frame) + len(torn))
     has_names = dialect.has_names or block_lines is not None
     form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.header_line, packed)
     if encoding is None:
@@ -281,7 +295,6 @@ def _dialect(
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
-        _refuse_lists(path, widths, usual)
         return Dialect(chosen, tuple(numbers), above, quote)
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
@@ -300,11 +313,14 @@ def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bo
     """Tell whether the first row holds names of columns and no data.
 
     A row with a number, a date, or a cell that stands twice in it or again in its column is data,
-    unless two of its cells are known names: one known word in a row of data makes no header.
+    unless two of its cells are known names: one known word in a row of data makes no header. A row
+    without any known name is data if a cell is written as those below, such as u17 above u4.
     """
     known = {normalize_header(cell) for cell in first} & wanted
     if len(known) >= 2:
         return True
+    if not known and _is_written_as_below(first, below):
+        return False
     if any(LIKE_TIME.match(cell) for cell in first):
         return False
     filled = [cell for cell in first if cell]
@@ -316,16 +332,68 @@ def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bo
     return True
 
 
-def _refuse_lists(path: Path, widths: list[int], usual: int) -> None:
+def _is_written_as_below(first: list[str], below: list[list[str]]) -> bool:
+    """Tell whether a cell has letters and digits in the same order as all cells below it."""
+    for at, cell in enumerate(first):
+        form = _form_of(cell)
+        others = [row[at].strip() for row in below if len(row) > at]
+        if "9" in form and others and all(_form_of(other) == form for other in others):
+            return True
+    return False
+
+
+def _form_of(cell: str) -> str:
+    """Write a cell with 9 for digits and a for letters, one for several: u17 is a9."""
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", cell))
+
+
+def _widths(data: bytes, dialect: Dialect) -> list[int]:
+    """Count the cells of each row below the header."""
+    return [len(cells) for _, cells in _records(data, dialect) if not isinstance(cells, str)]
+
+
+def _has_one_width(data: bytes, dialect: Dialect) -> bool:
+    """Tell whether most rows have as many cells as the header, or as one another."""
+    widths = Counter(_widths(data, dialect))
+    usual = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
+    return widths[usual] >= _FEWEST_ALIKE * widths.total()
+
+
+def _refuse_lines_of_lists(path: Path, data: bytes, dialect: Dialect, torn: int, rows: int) -> None:
     """Raise DataError for lines of many lengths, each of which holds several items."""
-    if widths.count(usual) < _FEWEST_ALIKE * len(widths):
-        raise DataError(
+    if torn <= (1 - _FEWEST_ALIKE) * rows:
+        return
+    widths = _widths(data, dialect)
+    if widths and max(widths) > len(dialect.headers) and len(set(widths)) > 2:
+        raise layout_error(
+            "baskets",
             "the rows have different lengths",
             path=path,
             found=f"{min(widths)} to {max(widths)} cells",
-            expected="one row a rating: a person, an item, and so on",
-            fix="A line that holds several items has to be written as several rows.",
         )
+
+
+def _basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
+    """Read lines of a person and of many items as two columns, the second of lists.
+
+    The first cell is the person if all are different and no item is written like one; else each
+    line is a person. A first cell that counts the others of its line is left out.
+    """
+    records = [
+        (line, [cell for cell in cells if cell])
+        for line, cells in _records(data, dialect)
+        if not isinstance(cells, str)
+    ]
+    firsts = [cells[0] for _, cells in records]
+    others = {cell for _, cells in records for cell in cells[1:]}
+    counts = all(cells[0] == str(len(cells) - 1) for _, cells in records)
+    has_person = len({*firsts}) == len(firsts) and others.isdisjoint(firsts) and not counts
+    people = firsts if has_person else [str(number) for number in range(1, len(firsts) + 1)]
+    left_out = 1 if has_person or counts else 0
+    items = [cells[left_out:] for _, cells in records]
+    frame = pl.DataFrame({"user" if has_person else ROW_PERSON: people, "item": items})
+    lines = [line for line, _ in records]
+    return Table(path, frame, lambda: lines, text=True, guesses=("encoding", "delimiter", "rows"))
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
