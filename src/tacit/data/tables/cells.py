@@ -319,12 +319,13 @@ def _canonical_numbers(column: pl.Series) -> pl.Series | None:
 
 
 def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
-    """Empty the cells with ids that are too long or hold control characters.
+    """Empty the cells with ids that are too long, hold control characters, or are damaged.
 
-    Zero-width joiners stay: words of Persian and many emoji need them.
+    Zero-width joiners stay: words of Persian and many emoji need them. U+FFFD stands for bytes that
+    are no text.
     """
     is_long = column.str.len_chars() > LONGEST_ID
-    is_odd = column.str.contains(r"[\p{C}--[\x{200C}\x{200D}]]")
+    is_odd = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
     return column.set((is_long | is_odd).fill_null(value=False), None)
 
 

@@ -351,6 +351,26 @@ class _Search:
                 f"(from Python: rating=..., plays=..., events=True).{also}",
             )
 
+    def refuse_words_for_stars(self) -> None:
+        """Raise DataError where a column is named as stars, and a few words stand in it."""
+        settled = self.events or "rating" in self.places or "plays" in self.places
+        if settled or "rating" not in self.asked or not self.table.header:
+            return
+        for at in self.free_places:
+            column = self.table.frame[:, at].drop_nulls()
+            if not is_named("rating", self.headers[at]) or column.dtype != pl.String:
+                continue
+            filled = len(column) >= _MOST_OF_CELLS * len(self.table.frame)
+            if filled and column.n_unique() <= _MOST_KINDS:
+                name = self.headers[at]
+                raise DataError(
+                    "a column has the name of stars, but words stand in it",
+                    path=self.table.path,
+                    column=name,
+                    fix="Write them as numbers first, or say that every row is an event with "
+                    f"--events; --where '{name}=VALUE' keeps some rows.",
+                )
+
     def _says_otherwise(self, at: int) -> bool:
         """Tell whether the header of a column says that it holds something else."""
         header = self.headers[at]
@@ -429,6 +449,7 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
     if contents:
         search.take_by_content()
         search.refuse_nested()
+        search.refuse_words_for_stars()
         search.refuse_doubt_about_stars()
         search.refuse_doubt_about_people()
         search.warn_of_kinds_of_events()

@@ -33,7 +33,7 @@ from tacit.data.tables.forms import (
     refuse_what_is_no_table,
     unfold_blocks,
 )
-from tacit.data.tables.names import names_that_make_a_header, normalize_header
+from tacit.data.tables.names import known_names, names_that_make_a_header, normalize_header
 from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
@@ -53,6 +53,26 @@ _PACKED = {
 ESCAPED_QUOTE = re.compile(r'\\"(?![,;\t|\r\n]|$)')
 """A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
 _ESCAPED_QUOTE_BYTES = re.compile(rb'\\"(?![,;\t|\r\n])')
+_MULTIBYTE = re.compile(
+    rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
+)
+"""A letter of several bytes in UTF-8."""
+_BELOW_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n([^\n]+)")
+_NO_ROW = "a header again, or a line of totals"
+_TOTALS = {
+    "total",
+    "totals",
+    "grandtotal",
+    "sum",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+    "somme",
+    "suma",
+    "somma",
+    "totale",
+}
+_MIXED = "utf-8 and cp1252"
 _FEWEST_ALIKE = 0.6
 """Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
@@ -176,15 +196,25 @@ def text_table(
     if layout == "baskets" and not _has_one_width(data, dialect):
         return _basket_lines(path, data, dialect)
 
+    kept: pl.Series | None = None
+
     def lines() -> Iterator[int]:
-        for at, cells in _records(data, dialect):
-            if dialect.fits(cells):
-                yield at if block_lines is None else block_lines[at - 1]
+        fitting = (at for at, cells in _records(data, dialect) if dialect.fits(cells))
+        chosen = fitting if kept is None else itertools.compress(fitting, kept)
+        for at in chosen:
+            yield at if block_lines is None else block_lines[at - 1]
 
     frame = fast_pass(data, dialect)
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
+    _refuse_two_tables(path, data, dialect)
+    is_row = _is_row(frame, dialect)
+    if is_row is not None:
+        no_rows = itertools.compress(lines(), ~is_row)
+        torn += tuple(DataError(_NO_ROW, row=number) for number in no_rows)
+        frame = frame.filter(is_row)
+        kept = is_row
     for each in torn:
         if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
             raise each.with_place(path=path, expected="every quote closed")
@@ -196,7 +226,7 @@ def text_table(
     form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.header_line, packed)
     if encoding is None:
         guesses.insert(0, "encoding")
-    stands_alone = block_lines is None and b"\n" in raw
+    stands_alone = block_lines is None and b"\n" in raw and used_encoding != _MIXED
     return Table(
         path,
         frame,
@@ -220,8 +250,10 @@ def _block_headers(data: bytes) -> tuple[str, ...]:
 def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
     """Decode to UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252.
 
+    A file of lines in both is read line by line.
+
     Returns:
-        The text in UTF-8, and the encoding that it had.
+        The text in UTF-8, and the encoding that it had: _MIXED for lines in several.
     """
     if encoding is None and raw.isascii() and b"\0" not in raw[:65536]:
         return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
@@ -235,6 +267,8 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
             raw.decode(encoding)
         except UnicodeDecodeError:
             encoding = "cp1252"
+            if _MULTIBYTE.search(raw):
+                return _decode_each_line(raw).removeprefix(b"\xef\xbb\xbf"), _MIXED
     try:
         raw = raw.decode(encoding, "replace" if encoding == "cp1252" else "strict").encode()
     except (LookupError, UnicodeError):
@@ -248,6 +282,18 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")  # line ends of old Macs
     return raw, encoding
+
+
+def _decode_each_line(raw: bytes) -> bytes:
+    """Decode lines of which some are UTF-8 and some Windows-1252; what is in neither is U+FFFD."""
+    lines = []
+    for line in raw.split(b"\n"):
+        try:
+            lines.append(line.decode())
+        except UnicodeDecodeError:
+            encoding = "utf-8" if _MULTIBYTE.search(line) else "cp1252"
+            lines.append(line.decode(encoding, "replace"))
+    return "\n".join(lines).encode()
 
 
 def _dialect(
@@ -394,6 +440,41 @@ def _basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
     frame = pl.DataFrame({"user" if has_person else ROW_PERSON: people, "item": items})
     lines = [line for line, _ in records]
     return Table(path, frame, lambda: lines, text=True, guesses=("encoding", "delimiter", "rows"))
+
+
+def _is_row(frame: pl.DataFrame, dialect: Dialect) -> pl.Series | None:
+    """Tell which records are rows: no header that stands again, no total in the last line.
+
+    Returns:
+        None if all are.
+    """
+    if not dialect.has_names or not len(frame):
+        return None
+    same = [pl.col(name) == name for name in dialect.headers]
+    is_row = ~frame.select(pl.all_horizontal(same).fill_null(value=False)).to_series()
+    last = [cell for cell in frame.row(-1) if cell is not None]
+    if len(frame) > 1 and last and normalize_header(last[0]) in _TOTALS:
+        others = frame[:-1][:, 0]
+        is_row[len(frame) - 1] = bool((others == last[0]).any())
+    return None if bool(is_row.all()) else is_row
+
+
+def _refuse_two_tables(path: Path, data: bytes, dialect: Dialect) -> None:
+    """Raise DataError where a header of other names stands below a blank line."""
+    if not dialect.has_names:
+        return
+    known = names_that_make_a_header() | {*known_names("title")}
+    for match in _BELOW_BLANK_LINE.finditer(data):
+        line = match[1].decode()
+        cells = [cell.strip() for cell in _split(line, dialect.delimiter, dialect.quote)]
+        names = {normalize_header(cell) for cell in cells}
+        if tuple(cells) != dialect.headers and len(names & known) > 1:
+            raise DataError(
+                "the file holds two tables, one below the other",
+                path=path,
+                row=data.count(b"\n", 0, match.start(1)) + 1,
+                fix="Write each into a file of its own.",
+            )
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:

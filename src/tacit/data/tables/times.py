@@ -80,6 +80,7 @@ _ZONES = {
     "JST": "+0900",
 }
 _ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
+_MOST = 0.95  # of the numbers of a column decide what they are
 _FIRST_SERIAL, _LAST_SERIAL, _EPOCH_SERIAL = 20_000, 60_000, 25_569
 """Days of a spreadsheet from 1954 to 2064, and 1970-01-01 among them."""
 LIKE_TIME = re.compile(
@@ -142,11 +143,12 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     some = column.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     if len(some) == 0:
         return "usual"
-    if bool(some.is_between(19_000_101, 21_001_231).all()):
-        days = some.cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
-        if not days.null_count():
+    most = _MOST * len(some)  # so that one cell decides nothing for the others
+    if int(some.is_between(19_000_101, 21_001_231).sum()) >= most:
+        days = some.cast(pl.Int64, strict=False).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+        if len(some) - days.null_count() >= most:
             return "yyyymmdd"
-    if bool(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).all()):
+    if int(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum()) >= most:
         return "spreadsheet days"
     middle = float(some.abs().quantile(0.5, "lower") or 0.0)
     return next((unit for unit in UNITS if middle <= LAST_SECOND * UNITS[unit]), "nanoseconds")
