@@ -4,6 +4,7 @@
     python tools/mutants.py --sample 300 --seed 1  so many of all, drawn at random
     python tools/mutants.py --done verdicts.txt    goes on where the last run ended
     python tools/mutants.py --part designs         only experiments, planners, training and so on
+    python tools/mutants.py --done verdicts.txt --again   tries the survivors of that run again
 
 A mutant is one file with one number, comparison, operator or function replaced. Tests run on each
 mutant in a process forked from one in which all other packages are imported; the quickest test
@@ -12,8 +13,11 @@ the mutant is equivalent and stands in equivalent.toml with the reason.
 
 There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
 DESIGNS (steps, training, worlds, experiments, planners, judging) is held by all tests of its design
-and of the commands that name the design, slow ones included, as far as `--most` seconds of
-processor reach. In both, a test that never calls the changed function is left out.
+and of the commands that name the design, slow ones included: those of files that import the changed
+one first, then the others, the cheapest first in both, as far as `--most` seconds of processor
+reach. Files of FOR_SURVIVORS, which run all designs for minutes, are tried with `--again` alone.
+In both parts, a test that never calls the changed function is left out. What tests cost and call
+is found out once for each design; `--costs` keeps it in a file for the next run.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
@@ -40,7 +44,7 @@ import time
 import tomllib
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,6 +68,8 @@ LEFT_OUT = frozenset(
     | {"audit", "audit.py", "serve", "serve.py"}
 )
 """Files and folders of a design whose texts, declarations and bytes other tests compare whole."""
+FOR_SURVIVORS = frozenset({"test_reproduce.py", "test_demo.py", "test_compare.py"})
+"""Test files of commands that run every design: only mutants that survive all others reach them."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Mutants that change nothing a test could see, and why."""
 _SLOW = 2.0
@@ -71,9 +77,12 @@ _SLOW = 2.0
 MOST = 60.0
 """Seconds of processor for the tests of one mutant of the part `designs`, by default."""
 _WITHIN, _FAULT = 1800, 99
-_MORE, _START = 5, 20.0
+_MORE, _START = 3, 20.0
 """A mutant whose tests need so many times the processor's time of the unchanged file, and so many
 seconds more, is taken for one that does not end."""
+_PACKAGES = ["numpy", "scipy.stats", "scipy.sparse.linalg", "hypothesis", "polars", "pydantic"]
+_PACKAGES += ["numba", "opendp.prelude", "sklearn.linear_model", "fastapi", "sqlalchemy"]
+"""Imported once for all tests of the part `designs`; what is missing is imported by each."""
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
 _REPLACED = {
     ast.Add: ast.Sub,
@@ -203,10 +212,20 @@ def tests_of_formula(pattern: str, file: Path) -> list[str]:
 def tests_of_design(design: str) -> list[str]:
     """List the test files of a design, and those of commands that name it."""
     own = sorted((ROOT / "tests" / "designs" / design).rglob("test_*.py"))
+    commands = [test for test in _commands_naming(design) if test.name not in FOR_SURVIVORS]
+    return [str(test.relative_to(ROOT)) for test in (*own, *commands)]
+
+
+def tests_for_survivors(design: str) -> list[str]:
+    """List the files of FOR_SURVIVORS that name a design."""
+    commands = [test for test in _commands_naming(design) if test.name in FOR_SURVIVORS]
+    return [str(test.relative_to(ROOT)) for test in commands]
+
+
+def _commands_naming(design: str) -> list[Path]:
     name = f'"{design.replace("_", "-")}"'
     commands = sorted((ROOT / "tests" / "cli").glob("test_*.py"))
-    naming = [test for test in commands if name in test.read_text()]
-    return [str(test.relative_to(ROOT)) for test in (*own, *naming)]
+    return [test for test in commands if name in test.read_text()]
 
 
 def _holds(test: Path, file: Path) -> bool:
@@ -252,9 +271,9 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._one.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
 
 
-class _Quickest:
+class _InOrder:
     """Notes what each test costs, and which functions of the traced files it calls; where costs are
-    known, runs only the tests that have one, quick ones first."""
+    known, runs only the tests that have one, in that order."""
 
     def __init__(self, known: dict[str, float], traced: list[Path]) -> None:
         self._known = known
@@ -266,8 +285,9 @@ class _Quickest:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self._known:
-            chosen = [item for item in items if item.nodeid in self._known]
-            items[:] = sorted(chosen, key=lambda item: self._known[item.nodeid])
+            order = {name: place for place, name in enumerate(self._known)}
+            chosen = [item for item in items if item.nodeid in order]
+            items[:] = sorted(chosen, key=lambda item: order[item.nodeid])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -303,7 +323,7 @@ def _tested(
     os.dup2(silent, 2)
     if one is not None:
         sys.meta_path.insert(0, _Changed(one))
-    plugin = _Quickest(known, traced)
+    plugin = _InOrder(known, traced)
     asked = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0", *tests]
     asked.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
     code = int(pytest.main(["-x", *asked] if known else asked, plugins=[plugin]))
@@ -360,11 +380,14 @@ class Held(NamedTuple):
     seconds: dict[str, float]
     calls: dict[str, list[tuple[str, int]]]
 
-    def of(self, one: Mutant, most: float = math.inf) -> dict[str, float]:
-        """Choose the tests of a mutant, with their seconds: the cheapest, up to `most` in all.
+    def of(
+        self, one: Mutant, most: float = math.inf, near: Container[str] = ()
+    ) -> dict[str, float]:
+        """Choose the tests of a mutant, with their seconds, up to `most` in all.
 
         They call the changed function. Where no test is seen to call it (another process does, or
-        it is compiled), they call any function of the file; where none does, they are all.
+        it is compiled), they call any function of the file; where none does, they are all. Those of
+        the files in `near` come first, and the cheapest of them.
         """
         file = str(one.file)
         calling = [name for name, calls in self.calls.items() if (file, one.within) in calls]
@@ -372,7 +395,11 @@ class Held(NamedTuple):
             calling = [name for name, calls in self.calls.items() if file in {f for f, _ in calls}]
         chosen: dict[str, float] = {}
         left = most
-        for name in sorted(calling or self.seconds, key=lambda name: self.seconds[name]):
+
+        def far_and_dear(name: str) -> tuple[bool, float]:
+            return name.partition("::")[0] not in near, self.seconds[name]
+
+        for name in sorted(calling or self.seconds, key=far_and_dear):
             left -= self.seconds[name]
             if left < 0 and chosen:
                 break
@@ -391,15 +418,14 @@ def held(tests: list[str], file: Path) -> Held:
     return Held(seconds, _pairs(called.get("calls", {})))
 
 
-def held_by_design(design: str) -> Held:
-    """Run all tests of a design on the shipped files; those that fail unchanged are left out."""
+def held_by_design(design: str, tests: list[str]) -> Held:
+    """Run tests of a design on the shipped files; those that fail unchanged are left out."""
     traced = [file for file in files_of_designs() if design_of(file) == design]
-    found = forked(partial(_tested, tests_of_design(design), {}, None, traced), most=36_000)
+    found = forked(partial(_tested, tests, {}, None, traced), most=36_000)
     if found is None or found["code"] not in (0, 1):
         raise SystemExit(f"{design}: {(found or {}).get('failed', 'no end')} unchanged")
     for name in found["failed"]:
         print(f"fails unchanged and is left out: {name}", file=sys.stderr)
-    _import_packages(found["others"])
     passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
     calls = {name: called for name, called in found["calls"].items() if name in passed}
     return Held(passed, _pairs(calls))
@@ -428,14 +454,18 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=MOST, help="seconds of a mutant of a design")
     parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
     parser.add_argument("--done", type=Path, help="verdicts so far; more are written to it")
+    parser.add_argument("--again", action="store_true", help="run those that survived again")
+    parser.add_argument("--costs", type=Path, help="what tests of designs cost and call; is kept")
     given = parser.parse_args()
     os.chdir(ROOT)
     counts, began = Counter[str](), time.perf_counter()
-    done = _done(given.done)
-    runs = _Runs(given.most)
+    done = read_verdicts(given.done)
+    runs = _Runs(given.most, given.costs, given.again)
     for one, pattern in _chosen(given.part, given.sample, given.seed, given.only):
-        if one.place in done:
-            counts[done[one.place]] += 1
+        verdict = done.get(one.place)
+        wanted = verdict == "survived" if given.again else verdict is None
+        if not wanted:
+            counts[verdict or "not run"] += 1
             continue
         if time.perf_counter() - began > 60 * given.minutes:
             break
@@ -452,30 +482,56 @@ def main() -> int:
 class _Runs:
     """What tests cost and call on the shipped files, found out when first asked."""
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, most: float, costs: Path | None, again: bool) -> None:
         self._most = most
+        self._costs = costs
+        self._again = again
         self._formulas: dict[Path, Held] = {}
-        self._designs: dict[str, Held] = {}
+        self._designs: dict[str, Held] = read_costs(costs)
+        _import_packages(_PACKAGES)
 
     def tests_of(self, one: Mutant, pattern: str) -> tuple[list[str], dict[str, float]]:
         """Return test files, and the tests in them that run on this mutant with their seconds."""
         if pattern == DESIGNS:
             design = design_of(one.file)
-            if design not in self._designs:
-                self._designs[design] = held_by_design(design)
-            known = self._designs[design].of(one, self._most)
+            tests = tests_of_design(design)
+            near = [test for test in tests if _holds(ROOT / test, one.file)]
+            known = self._held(design, design, tests).of(one, self._most, near)
+            if self._again:
+                later = tests_for_survivors(design)
+                known |= self._held(f"{design}, for survivors", design, later).of(one)
             return sorted({name.partition("::")[0] for name in known}), known
         tests = tests_of_formula(pattern, one.file)
         if one.file not in self._formulas:
             self._formulas[one.file] = held(tests, one.file)
         return tests, self._formulas[one.file].of(one)
 
+    def _held(self, group: str, design: str, tests: list[str]) -> Held:
+        if group not in self._designs:
+            self._designs[group] = held_by_design(design, tests) if tests else Held({}, {})
+            if self._costs:
+                write_costs(self._costs, self._designs)
+        return self._designs[group]
 
-def _done(file: Path | None) -> dict[str, str]:
-    """Verdict of each place in the file. A mutant that survived is run again."""
+
+def read_costs(file: Path | None) -> dict[str, Held]:
+    """Read what `write_costs` wrote. Empty where there is no such file yet."""
+    if file is None or not file.exists():
+        return {}
+    groups = json.loads(file.read_text())
+    return {name: Held(one["seconds"], _pairs(one["calls"])) for name, one in groups.items()}
+
+
+def write_costs(file: Path, groups: dict[str, Held]) -> None:
+    """Keep what tests of each group cost and call."""
+    file.write_text(json.dumps({name: one._asdict() for name, one in groups.items()}))
+
+
+def read_verdicts(file: Path | None) -> dict[str, str]:
+    """Read the verdict of each place in the file: the last one written."""
     lines = file.read_text().splitlines() if file and file.exists() else []
     found = (line.split(maxsplit=1) for line in lines)
-    return {place: verdict for verdict, place in found if verdict != "survived"}
+    return {place: verdict for verdict, place in found}
 
 
 def _summary(counts: Counter[str]) -> dict[str, Any]:
@@ -483,7 +539,8 @@ def _summary(counts: Counter[str]) -> dict[str, Any]:
     from scipy import stats
 
     killed, survived = counts["killed"], counts["survived"]
-    found: dict[str, Any] = {name: counts[name] for name in ("killed", "equivalent", "survived")}
+    verdicts = ("killed", "equivalent", "survived", "not run")
+    found: dict[str, Any] = {name: counts[name] for name in verdicts if counts[name]}
     if killed + survived == 0:
         return found
     share = stats.binomtest(killed, killed + survived)

@@ -73,6 +73,81 @@ def test_tests_of_a_mutant_call_its_function():
     assert held.of(changed._replace(file=Path("src/tacit/designs/prec/new.py"))) == held.seconds
 
 
+def test_tests_of_files_that_import_the_changed_one_come_first():
+    """A dear test near the file is tried before a cheap one that only passes through it."""
+    file = Path("src/tacit/designs/prec/planner.py")
+    near = ["tests/near.py::one", "tests/near.py::two"]
+    seconds = {"tests/far.py::one": 0.1, near[0]: 4.0, near[1]: 3.0}
+    held = mutants.Held(seconds, {name: [(str(file), 7)] for name in seconds})
+    changed = mutants.Mutant(file, "", "", within=7)
+    assert [*held.of(changed, near=["tests/near.py"])] == [near[1], near[0], "tests/far.py::one"]
+    assert [*held.of(changed, most=3.5, near=["tests/near.py"])] == [near[1]]
+
+
+def test_commands_that_run_every_design_are_for_survivors():
+    """No test file is in both lists; the rows of the papers are of all their designs."""
+    for design in DESIGNS:
+        later = mutants.tests_for_survivors(design)
+        assert "tests/cli/test_reproduce.py" in later or design == "private"
+        assert set(later).isdisjoint(mutants.tests_of_design(design))
+
+
+def test_verdicts_are_read_where_a_run_ended(tmp_path: Path):
+    """The last verdict of a place counts: one that survived may have been run again."""
+    kept = tmp_path / "verdicts.txt"
+    assert mutants.read_verdicts(kept) == {}
+    kept.write_text("survived   a.py:1:2: 3 -> 4\nkilled     b.py:1:2: x + 1 -> x - 1\n")
+    with kept.open("a") as out:
+        print("killed     a.py:1:2: 3 -> 4", file=out)
+    assert mutants.read_verdicts(kept) == {
+        "a.py:1:2: 3 -> 4": "killed",
+        "b.py:1:2: x + 1 -> x - 1": "killed",
+    }
+
+
+def test_costs_are_kept_for_the_next_run(tmp_path: Path):
+    """What is written is read again, with the same types."""
+    kept = tmp_path / "costs.json"
+    assert mutants.read_costs(kept) == mutants.read_costs(None) == {}
+    groups = {"prec": mutants.Held({"a::b": 1.5}, {"a::b": [("src/c.py", 7)]})}
+    mutants.write_costs(kept, groups)
+    assert mutants.read_costs(kept) == groups
+
+
+_RUN = """
+import sys, mutants
+one = mutants.Mutant(mutants.Path("src/tacit/designs/prec/new.py"), "new.py:1:0: 1 -> 2", "", None)
+mutants._chosen = lambda *asked: iter([(one, mutants.DESIGNS)])
+mutants._Runs.tests_of = lambda self, one, pattern: ([], {})
+mutants._verdict = lambda one, tests, known: VERDICT
+sys.argv = ["mutants.py", "--done", DONE, *MORE]
+print(mutants.main())
+"""
+
+
+def test_a_run_goes_on_and_survivors_are_run_again_when_asked(tmp_path: Path):
+    """A verdict in the file is not made again; `--again` makes that of a survivor."""
+    kept = tmp_path / "verdicts.txt"
+
+    def run(verdict: str, *more: str) -> list[str]:
+        text = _RUN.replace("VERDICT", repr(verdict)).replace("DONE", repr(str(kept)))
+        done = subprocess.run(
+            [sys.executable, "-c", text.replace("*MORE", "*" + repr([*more]))],
+            cwd=mutants.ROOT,
+            env={**os.environ, "PYTHONPATH": str(mutants.ROOT / "tools")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    assert run("survived")[0] == "survived   new.py:1:0: 1 -> 2"
+    assert run("killed")[0].startswith('{"survived": 1')
+    assert run("killed", "--again")[0] == "killed     new.py:1:0: 1 -> 2"
+    assert run("survived", "--again")[-2].startswith('{"killed": 1')
+    assert run("survived")[-1] == "0"
+
+
 def test_places_are_named_and_each_equivalent_is_one_of_them():
     """No two mutants share a name, and no reason stands for a mutant that is gone."""
     made = [mutants.mutant(FILE, *place).place for place in mutants.places(FILE)]
