@@ -15,8 +15,8 @@ a change outside functions is imported with the tests.
 
 There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
 DESIGNS (steps, training, worlds, experiments, planners, judging) is held by the tests of its design
-that import it, slow ones included; where none does, it survives at first. Survivors are tried with
-`--again` on all tests of the design and of the commands that name it. In both cases test files are
+that import it, each up to FIRST_SECONDS; where none does, it survives at first. Survivors are tried
+with `--again` on all tests of the design and of the commands that name it, slow ones included. In both cases test files are
 gone through one by one: the one named after the changed file, those that import it, then the
 others; in each the cheapest test first, and of all together as far as `--most` seconds of processor
 reach. A test that never calls the changed function is left out. What the tests of a file cost and
@@ -79,6 +79,8 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Mutants that change nothing a test could see, and why."""
 _SLOW = 2.0
 """Seconds of processor: slower tests of formulas, on the unchanged file, are left out."""
+FIRST_SECONDS = 5.0
+"""Seconds of processor: a test of a design that takes more is for survivors."""
 MOST = 60.0
 """Seconds of processor for the tests of one mutant of the part `designs`, by default."""
 _WITHIN, _FAULT, _ELSEWHERE = 1800, 99, 98
@@ -289,12 +291,23 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._one.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
 
 
+class _TooSlow(Exception):
+    """A test takes longer than it may; it fails, and is left out."""
+
+
+def _stop(*_signal: object) -> None:
+    raise _TooSlow
+
+
 class _InOrder:
     """Notes what each test costs, and which functions of the traced files it calls; where costs are
     known, runs only the tests that have one, in that order."""
 
-    def __init__(self, known: dict[str, float], traced: list[Path]) -> None:
+    def __init__(
+        self, known: dict[str, float], traced: list[Path], slowest: float = math.inf
+    ) -> None:
         self._known = known
+        self._slowest = slowest
         self._traced = {str(ROOT / file): str(file) for file in traced}
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
@@ -319,7 +332,11 @@ class _InOrder:
         if self._traced:
             sys.settrace(trace)
             threading.settrace(trace)
+        if math.isfinite(self._slowest):
+            signal.signal(signal.SIGPROF, _stop)
+            signal.setitimer(signal.ITIMER_PROF, self._slowest, 0.5)
         found = yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
         sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - began
         self.calls[item.nodeid] = sorted(called)
@@ -466,7 +483,12 @@ class Workshop:
         self._lines = os.fdopen(self._answers, "r")
 
     def run(
-        self, tests: list[str], one: Mutant | None, traced: list[Path], most: float
+        self,
+        tests: list[str],
+        one: Mutant | None,
+        traced: list[Path],
+        most: float,
+        slowest: float = math.inf,
     ) -> dict[str, Any] | None:
         """Run tests on a mutant, up to the first failure; all of them on the shipped file.
 
@@ -474,7 +496,8 @@ class Workshop:
             tests: their names, or those of their files.
             one: the mutant; None for the shipped file.
             traced: files whose called functions are noted.
-            most: seconds of processor.
+            most: seconds of processor of all.
+            slowest: seconds of processor after which a test fails.
 
         Returns:
             What `_tested` returns; None where tests need more. The code is _ELSEWHERE where the
@@ -485,6 +508,7 @@ class Workshop:
             "one": one and [str(one.file), *one[1:]],
             "traced": [str(file) for file in traced],
             "most": most,
+            "slowest": slowest,
         }
         os.write(self._requests, (json.dumps(asked) + "\n").encode())
         answer = self._lines.readline()
@@ -521,7 +545,7 @@ def _run_items(session: pytest.Session, asked: dict[str, Any]) -> dict[str, Any]
     one = asked["one"] and Mutant(Path(asked["one"][0]), *asked["one"][1:])
     if one and not replace_functions(one):
         return {"code": _ELSEWHERE}
-    plugin = _InOrder({}, [Path(file) for file in asked["traced"]])
+    plugin = _InOrder({}, [Path(file) for file in asked["traced"]], asked["slowest"])
     session.config.pluginmanager.register(plugin)
     order = {name: place for place, name in enumerate(asked["tests"])}
     items = [item for item in session.items if item.nodeid in order]
@@ -706,13 +730,15 @@ class _Runs:
 
     def _held(self, design: str, test: str) -> Held:
         """Return what the tests of a file cost and call."""
-        if test not in self._costs:
+        key = f"{test}, slow ones too" if self._again else test
+        if key not in self._costs:
             traced = [file for file in files_of_designs() if design_of(file) == design]
-            found = self._workshop(design).run([test], None, traced, most=36_000)
-            self._costs[test] = _passed(test, found)
+            slowest = math.inf if self._again else FIRST_SECONDS
+            found = self._workshop(design).run([test], None, traced, 36_000, slowest)
+            self._costs[key] = _passed(test, found)
             if self._file_of_costs:
                 write_costs(self._file_of_costs, self._costs)
-        return self._costs[test]
+        return self._costs[key]
 
     def _workshop(self, design: str) -> Workshop:
         if design not in self._workshops:
@@ -722,11 +748,11 @@ class _Runs:
 
 
 def _passed(test: str, found: dict[str, Any] | None) -> Held:
-    """Leave out the tests of a file that fail on the shipped files."""
+    """Leave out the tests of a file that fail on the shipped files, or are too slow."""
     if found is None or "seconds" not in found:
         raise SystemExit(f"{test}: {(found or {}).get('failed', 'no end')} unchanged")
     for name in found["failed"]:
-        print(f"fails unchanged and is left out: {name}", file=sys.stderr)
+        print(f"fails unchanged or is slow, and is left out: {name}", file=sys.stderr)
     passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
     calls = {name: called for name, called in found["calls"].items() if name in passed}
     return Held(passed, _pairs(calls))
