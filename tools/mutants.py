@@ -16,11 +16,11 @@ a change outside functions is imported with the tests.
 There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
 DESIGNS (steps, training, worlds, experiments, planners, judging) is held by the tests of its design
 that import it, each up to FIRST_SECONDS; where none does, it survives at first. Survivors are tried
-with `--again` on all tests of the design and of the commands that name it, slow ones included. In both cases test files are
-gone through one by one: the one named after the changed file, those that import it, then the
-others; in each the cheapest test first, and of all together as far as `--most` seconds of processor
-reach. A test that never calls the changed function is left out. What the tests of a file cost and
-call is found out when they are first asked; `--costs` keeps it for the next run.
+with `--again` on all tests of the design and of the commands that name it, slow ones included. In
+both cases test files are gone through one by one: the one named after the changed file, those that
+import it, then the others; in each the cheapest test first, and of all together as far as `--most`
+seconds of processor reach. A test that never calls the changed function is left out. What the tests
+of a file cost and call is found out when they are first asked; `--costs` keeps it for the next run.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
