@@ -18,6 +18,7 @@ from tacit.engine.best_items import BestItems, best_of_scores, rank_best
 from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
+from tacit.recommenders.item_details import Details
 from tacit.views import table
 
 Floats = NDArray[np.float64]
@@ -215,11 +216,13 @@ class ItemRecommender(Parameters):
     Attributes:
         item_ids_: Ids that lists are made of.
         titles_: Title of an item by its id, where it is known.
+        details_: Categories, price and picture of an item by its id, where they are known.
         people_: Ratings of known people; None for a model from a file.
     """
 
     item_ids_: Column
     titles_: Mapping[Any, str] = MappingProxyType({})
+    details_: Details = MappingProxyType({})
     people_: Ratings | None = None
 
     @property
