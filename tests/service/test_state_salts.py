@@ -1,4 +1,4 @@
-"""Stored states of everything that is served: the log's hashes of them can be tried against nothing."""
+"""Stored states of all that is served: the log's hashes of them can be tried against nothing."""
 
 from __future__ import annotations
 

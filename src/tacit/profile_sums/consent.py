@@ -77,7 +77,7 @@ def checked_consenting(ids: Any) -> tuple[Any, ...]:
     if not is_collection or isinstance(ids, str | bytes | Mapping):
         raise ConfigError(
             "consented is a list of the ids of people who agreed not to be protected; got "
-            f"{type(ids).__name__}. Leave out whoever did not agree."
+            f"{type(ids).__name__}. Leave out those who did not agree."
         )
     people = tuple(dict.fromkeys(ids.tolist() if isinstance(ids, np.ndarray) else ids))
     if any(isinstance(person, bool | np.bool_) for person in people):

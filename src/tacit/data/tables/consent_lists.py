@@ -1,6 +1,6 @@
 """Lists of people who agreed not to be protected, from files.
 
-Whoever is read here by mistake loses all protection. So a file with anything that is not
+A person who is read here by mistake loses all protection. So a file with anything that is not
 understood is refused: a column that may hold an answer, an index, a person named twice.
 """
 
@@ -110,7 +110,7 @@ def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]
         names = ", ".join(repr(name) for name in header)
         raise DataError(
             "it is not certain which column names the consenting people, and whether another one "
-            "says that somebody did not agree",
+            "says that a person did not agree",
             path=str(path),
             found=f"columns {names}",
             expected=_EXPECTED,
