@@ -25,6 +25,7 @@ from tacit.profile_sums.catalogue import (
 )
 from tacit.profile_sums.consent import (
     LEAST_PEOPLE,
+    checked_consenting,
     consented_features,
     consented_lists,
     likes_of_consenting,
@@ -66,6 +67,7 @@ from tacit.profile_sums.settings import Settings
 from tacit.recommenders.base import History
 from tacit.recommenders.headers import Titles, titles_of
 from tacit.recommenders.inputs import as_ratings_source
+from tacit.recommenders.item_details import Details, read_details
 from tacit.recommenders.public_facts import facts_read_off
 
 
@@ -131,6 +133,8 @@ class FittedLists:
     scale: RatingScale
     feature_names: tuple[str, ...]
     titles: Titles
+    details: Details = field(default_factory=dict, repr=False)
+    """Categories, prices and pictures, for showing."""
     dense_columns: int = 0
     """How many of the features, the last ones, are dense."""
     consenting: int = 0
@@ -213,6 +217,7 @@ def prepare_fit(
     catalogue = checked_catalogue(ratings)
     sides = split_items(catalogue, choices)
     threshold = like_threshold(catalogue.scale, settings.like_at)
+    consented = checked_consenting(consented)
     likes = None
     if consented:
         likes = _consented_likes(ratings, sides, consented, threshold)
@@ -363,6 +368,7 @@ def _fitted_lists(
         scale=catalogue.scale,
         feature_names=prepared.feature_names,
         titles=titles_of(catalogue),
+        details=read_details(catalogue),
         dense_columns=prepared.dense_columns,
         consenting=prepared.count_consenting(),
         plan=plan,

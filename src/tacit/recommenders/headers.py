@@ -34,7 +34,7 @@ def items_to_header(ids: Column, titles: Titles) -> dict[str, Any]:
     return {"items": items, "titles": [titles.get(item) for item in items] if titles else None}
 
 
-def titles_from_header(header: Mapping[str, Any]) -> Titles:
+def titles_from_header(header: Mapping[str, Any]) -> dict[Any, str]:
     """Read the titles that `items_to_header` wrote; ValueError for others."""
     titles = header["titles"]
     if titles is None:
@@ -138,7 +138,24 @@ def read_floats(
     Raises:
         ValueError: it has another shape or type, or a number that is no number or too large.
     """
-    array = read_array(arrays, name, *shape)
-    if array.dtype != np.float64 or not (np.abs(array) <= most).all():
+    return _check_floats(read_array(arrays, name, *shape), name, np.float64, most)
+
+
+def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
+    """Read one array of finite float32 numbers, as `read_array` does, and widen it to float64.
+
+    Raises:
+        ValueError: it has another shape or type, or a number that is no number.
+    """
+    array = _check_floats(read_array(arrays, name, *shape), name, np.float32, math.inf)
+    return array.astype(np.float64)
+
+
+def _check_floats(
+    array: NDArray[Any], name: str, dtype: type[np.floating[Any]], most: float
+) -> NDArray[Any]:
+    """Return the array; ValueError for another type, or numbers not finite or above `most`."""
+    usable = np.isfinite(array) & (np.abs(array) <= most)
+    if array.dtype != dtype or not usable.all():
         raise ValueError(f"'{name}' does not hold finite numbers of a usable size alone")
     return array
