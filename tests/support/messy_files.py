@@ -296,9 +296,9 @@ def _write_line(cells: list[str], choices: dict[str, str]) -> str:
         return "::".join(cells)
     text = io.StringIO()
     quoting = csv.QUOTE_ALL if choices["quotes"] == "all" else csv.QUOTE_MINIMAL
-    csv.writer(
-        text, delimiter=choices["delimiter"], quoting=quoting, lineterminator=""
-    ).writerow(cells)
+    csv.writer(text, delimiter=choices["delimiter"], quoting=quoting, lineterminator="").writerow(
+        cells
+    )
     return text.getvalue()
 
 

@@ -95,7 +95,7 @@ def _join(people: Table, items: Table, key: str) -> Table:
     own = own.drop_nulls(key)
     if own[key].n_unique() < len(own):
         raise DataError(
-            "people and items are in two tables, and the rows of one cannot be told apart",
+            "people and items are in two tables, and the rows of one have the same key",
             path=people.path,
             column=key,
             expected=f"one row for each {key}",
