@@ -332,15 +332,22 @@ class _InOrder:
         if self._traced:
             sys.settrace(trace)
             threading.settrace(trace)
-        if math.isfinite(self._slowest):
-            signal.signal(signal.SIGPROF, _stop)
-            signal.setitimer(signal.ITIMER_PROF, self._slowest, 0.5)
         found = yield
-        signal.setitimer(signal.ITIMER_PROF, 0)
         sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - began
         self.calls[item.nodeid] = sorted(called)
         return found
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_pyfunc_call(self) -> Iterator[None]:
+        if math.isinf(self._slowest):
+            return (yield)
+        signal.signal(signal.SIGPROF, _stop)
+        signal.setitimer(signal.ITIMER_PROF, self._slowest)
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -750,7 +757,8 @@ class _Runs:
 def _passed(test: str, found: dict[str, Any] | None) -> Held:
     """Leave out the tests of a file that fail on the shipped files, or are too slow."""
     if found is None or "seconds" not in found:
-        raise SystemExit(f"{test}: {(found or {}).get('failed', 'no end')} unchanged")
+        print(f"left out: {test}: {(found or {}).get('failed', 'no end')}", file=sys.stderr)
+        return Held({}, {})
     for name in found["failed"]:
         print(f"fails unchanged or is slow, and is left out: {name}", file=sys.stderr)
     passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
