@@ -58,7 +58,11 @@ def test_init_prints_the_three_commands_that_follow(data, tmp_path, capsys):
     assert main(words) == 0
     shown = capsys.readouterr().out
     refit = f"tacit refit {folder} {data / 'shop.csv'}"
-    for line in (f"tacit serve {folder}", refit, f"tacit guarantee {folder / 'lists.tacit'} --for-officer"):
+    for line in (
+        f"tacit serve {folder}",
+        refit,
+        f"tacit guarantee {folder / 'lists.tacit'} --for-officer",
+    ):
         assert f"  {line}\n" in shown
     units = folder / "systemd"
     assert refit in (units / "crontab").read_text()
