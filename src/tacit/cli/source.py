@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -69,6 +69,14 @@ class RatingsOptions:
     )
     per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
+
+    def describe(self) -> dict[str, object]:
+        """Every option but the path, as JSON values; those left out are not there."""
+        described: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if name != "path" and value is not None:
+                described[name] = str(value.absolute()) if isinstance(value, Path) else value
+        return described
 
     @property
     def rating_scale(self) -> RatingScale | None:
