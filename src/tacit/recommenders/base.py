@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,9 @@ class Parameters:
     So they are read and set by name here, and nowhere else.
     """
 
+    people_parameters: ClassVar[frozenset[str]] = frozenset()
+    """Names of the arguments that hold ids of people: no repr shows them."""
+
     is_clone: bool = False
     """Whether scikit-learn's `clone` made this object: then nobody knows of fits before it."""
 
@@ -184,17 +187,26 @@ class Parameters:
         """Arguments that differ from the defaults; nothing that was learned."""
         defaults = self._defaults()
         arguments = []
-        for name, value in self.get_params().items():
-            if value != defaults[name]:
-                arguments.append(f"{name}={value!r}")
+        for name, shown in self._shown_parameters().items():
+            if shown != repr(defaults[name]):
+                arguments.append(f"{name}={shown}")
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
         """Parameters, and the cards of a fitted model; nothing that was learned of a person."""
-        rows: list[tuple[object, object]] = list(self.get_params().items())
+        rows: list[tuple[object, object]] = list(self._shown_parameters().items())
         if hasattr(self, "item_ids_"):
             rows += [(card.first_line, card.sentence) for card in self.guarantees()]
         return table(type(self).__name__, (), rows)
+
+    def _shown_parameters(self) -> dict[str, str]:
+        """Name and text of each argument; of ids of people only their number."""
+        shown = {}
+        for name, value in self.get_params().items():
+            shown[name] = repr(value)
+            if name in self.people_parameters and len(value):
+                shown[name] = f"<{len(value)} people>"
+        return shown
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """The cards of the fit; none where no privacy is promised."""
@@ -238,6 +250,7 @@ class ItemRecommender(Parameters):
         n: int = 10,
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
+        keep_seen: bool = False,
     ) -> Recommendations:
         """Recommend the n best items that are not in the history.
 
@@ -247,14 +260,16 @@ class ItemRecommender(Parameters):
             n: Length of the list.
             exclude: Ids to leave out, too.
             candidates: Ids to choose from; None: all.
+            keep_seen: Whether items of the history may be listed.
         """
         own = self._history(user, history)
+        seen = () if keep_seen else own
         best = top_n(
             self._score(own),
             self.item_ids_,
             n=n,
             user=user,
-            left_out={*own, *checked_ids(exclude, "exclude")},
+            left_out={*seen, *checked_ids(exclude, "exclude")},
             candidates=candidates,
         )
         return best.with_titles(self.titles_)
