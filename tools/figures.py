@@ -289,7 +289,7 @@ def draw_lines(
         )
         layers.append(flat.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=theme.muted))
         words = flat.mark_text(align="right", dy=-7, fontSize=12, color=theme.muted)
-        layers.append(words.encode(alt.XValue(WIDTH - 4), alt.Text("line:N")))
+        layers.append(words.encode(alt.Text("line:N"), x=alt.value(WIDTH - 4)))
     return to_svg(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT), theme)
 
 
@@ -312,7 +312,7 @@ def colour_of(field: str, names: list[str], theme: Theme) -> alt.Color:
     return alt.Color(f"{field}:N").legend(legend).scale(domain=names, range=colours)
 
 
-def to_svg(chart: alt.LayerChart, theme: Theme) -> str:
+def to_svg(chart: alt.LayerChart | alt.FacetChart, theme: Theme) -> str:
     """Dress a chart and write it as SVG."""
     axis = alt.AxisConfig(
         labelColor=theme.muted,
