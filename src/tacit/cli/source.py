@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,6 +17,7 @@ from tacit.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings, RatingScale
     from tacit.data.stored_ratings import StoredRatings
+    from tacit.data.tables.forms import Layout
     from tacit.data.tables.names import Role
 
 USER = option("Column of the person's id.")
@@ -52,6 +53,10 @@ class RatingsOptions:
         "folder: each row is read by itself, and nothing is guessed.",
         flag="--format",
     )
+    layout: str | None = option(
+        "Several ratings in a row: wide, with a column for each item, or baskets, with lists of "
+        "items in a cell or in a line."
+    )
     where: list[str] | None = option(
         "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
         "several conditions have to hold."
@@ -65,12 +70,27 @@ class RatingsOptions:
     per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
+    def describe(self) -> dict[str, object]:
+        """Every option but the path, as JSON values; those left out are not there."""
+        described: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if name != "path" and value is not None:
+                described[name] = str(value.absolute()) if isinstance(value, Path) else value
+        return described
+
     @property
     def rating_scale(self) -> RatingScale | None:
         """The scale that was typed; None where it is to be detected."""
         from tacit.data.ratings import RatingScale
 
         return None if self.scale is None else RatingScale.parse(self.scale)
+
+    @property
+    def row_layout(self) -> Layout | None:
+        """The layout that was typed."""
+        if self.layout in (None, "wide", "baskets"):
+            return self.layout  # type: ignore[return-value]
+        raise ConfigError(f"--layout is wide or baskets; got {self.layout!r}.")
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """Read the ratings into memory.
@@ -83,7 +103,7 @@ class RatingsOptions:
         Raises:
             DataError: A row cannot be read; with its file, row and column.
         """
-        self.name_items_beside()
+        self.name_items_beside(catalogue)
         if catalogue is None:
             ratings = self._load(domain=self.domain, items=self.items)
         else:
@@ -94,11 +114,18 @@ class RatingsOptions:
             return ratings.drop_rare(per_item=self.per_item, per_user=self.per_user)
         return ratings
 
-    def name_items_beside(self) -> None:
-        """Say it where a file of items is read that nobody named."""
+    def items_unnamed(self, catalogue: Path | None) -> Path | None:
+        """Find a file of items beside the ratings that nobody named, as the catalogue or else."""
         from tacit.data.tabular import items_beside
 
         beside = items_beside(self.path) if self.items is None else None
+        if beside is None or catalogue is None or not catalogue.exists():
+            return beside
+        return None if beside.samefile(catalogue) else beside
+
+    def name_items_beside(self, catalogue: Path | None) -> None:
+        """Say it where a file of items is read that nobody named."""
+        beside = self.items_unnamed(catalogue)
         if beside is not None:
             terminal.note(
                 f"Read without being named: {beside}, which says what is known of items. Name it "
@@ -122,6 +149,7 @@ class RatingsOptions:
             scale=self.rating_scale,
             written=self.written,
             where=self.where or None,
+            layout=self.row_layout,
             users=self.users,
             items=items,
             items_from_ratings=self.items_from_ratings,
@@ -130,7 +158,7 @@ class RatingsOptions:
     def _put_on_catalogue(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
         """Leave out items that the catalogue does not list, and add those that nobody rated."""
         from tacit.data.domains import DOMAIN, on_catalogue
-        from tacit.data.tabular import items_beside, read_catalogue, with_items
+        from tacit.data.tabular import read_catalogue, with_items
 
         columns = read_catalogue(path, item=self.item, domain=self.domain, domains=domains)
         try:
@@ -139,7 +167,7 @@ class RatingsOptions:
             raise error.with_place(path=error.path or path) from None
         if self.items is not None:
             return with_items(listed, self.items, item=self.item)
-        beside = items_beside(self.path)
+        beside = self.items_unnamed(path)
         if beside is None:
             return listed
         return with_items(listed, beside, item=self.item).with_guess("items")
@@ -157,6 +185,7 @@ class RatingsOptions:
             "--users": self.users is not None,
             "--format": self.written is not None,
             "--where": bool(self.where),
+            "--layout": self.layout is not None,
             "--items-from-ratings": bool(self.items_from_ratings),
             "--per-item": self.per_item > 1,
             "--per-user": self.per_user > 1,
@@ -196,12 +225,12 @@ def open_ratings(
     from tacit.data.tabular import items_beside
 
     source.require_stored()
-    source.name_items_beside()
+    source.name_items_beside(catalogue)
     public = PublicInputs(
         scale=source.rating_scale,
         catalogue=catalogue,
         items=source.items or items_beside(source.path),
-        items_named=source.items is not None,
+        items_named=source.items_unnamed(catalogue) is None,
         item=source.item,
         domain=source.domain,
         domains=domains,

@@ -31,7 +31,7 @@ DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
 )
-_NOTHING = (
+MISSING_TEXTS = (
     "",
     "null",
     "NULL",
@@ -279,7 +279,7 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
         column = column.cast(pl.String).str.strip_chars()
     if (column.str.len_bytes() != column.str.len_chars()).any():  # two spellings are one id
         column = column.str.normalize("NFC")
-    column = column.set(column.is_in(_NOTHING).fill_null(value=False), None)
+    column = column.set(column.is_in(MISSING_TEXTS).fill_null(value=False), None)
     return column, column.is_null()
 
 
@@ -314,17 +314,20 @@ def _canonical_numbers(column: pl.Series) -> pl.Series | None:
     numbers = column.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
         return None
-    odd = column.str.slice(0, 1).is_in(["+", "-", "0"]) & (column != "0")
-    return None if odd.any() else numbers
+    begins_with_zero = column.str.starts_with("0") & (column.str.len_bytes() > 1)
+    if begins_with_zero.any() or column.str.starts_with("+").any() or (numbers < 0).any():
+        return None
+    return None if (column == "-0").any() else numbers
 
 
 def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
-    """Empty the cells with ids that are too long or hold control characters.
+    """Empty the cells with ids that are too long, hold control characters, or are damaged.
 
-    Zero-width joiners stay: words of Persian and many emoji need them.
+    Zero-width joiners stay: words of Persian and many emoji need them. U+FFFD stands for bytes that
+    are no text.
     """
     is_long = column.str.len_chars() > LONGEST_ID
-    is_odd = column.str.contains(r"[\p{C}--[\x{200C}\x{200D}]]")
+    is_odd = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
     return column.set((is_long | is_odd).fill_null(value=False), None)
 
 
