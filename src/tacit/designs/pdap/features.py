@@ -81,7 +81,7 @@ class Features:
     def evaluate(self, contexts: Floats) -> Floats:
         """Compute phi of contexts, of each one as if it came alone: to the bit.
 
-        So what a visit adds to the sums is its own, whoever else is learned beside it.
+        So what a visit adds to the sums does not depend on the visits beside it.
 
         Args:
             contexts: (n, d) in [0, 1].
