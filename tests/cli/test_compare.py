@@ -12,7 +12,8 @@ import pytest
 from tacit import generate
 from tacit.cli import app as cli
 from tacit.data.ratings import Ratings
-from tacit.evaluation.compare import baselines, compare
+from tacit.evaluation.compare import compare_entries
+from tacit.evaluation.entries import baselines
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +152,10 @@ def test_kept_pieces_are_those_of_the_same_domains(tmp_path):
         known = {"domain": dict(zip(made.item_ids.tolist(), halves, strict=True))}
         ids = made.user_ids[made.users], made.item_ids[made.items]
         ratings = Ratings.from_arrays(*ids, made.values, item_metadata=known)
-        entries = [each for each in baselines(None, None) if each.design == "popularity"]
+        entries = [each for each in baselines(ratings, None, None) if each.design == "popularity"]
         given = {"seeds": [0], "attacks": False, **domains}
-        kept = compare(ratings, entries, resume=tmp_path / "kept.jsonl", **given).rows
-        assert kept == compare(ratings, entries, **given).rows
+        kept = compare_entries(ratings, entries, resume=tmp_path / "kept.jsonl", **given).rows
+        assert kept == compare_entries(ratings, entries, **given).rows
         return kept
 
     halves = ["a"] * 20 + ["b"] * 20

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_measures import RR, P, R, Success, nDCG
+from ir_measures import AP, RR, P, R, Success, nDCG
 from scipy import sparse
 
 from tacit.errors import DataError
-from tacit.evaluation.metrics import coverage, ranking_metrics
+from tacit.evaluation.metrics import coverage, diversity, gini, novelty, ranking_metrics
 
 
 def instance(seed, n):
@@ -39,7 +39,7 @@ def by_trec_eval(lists, relevant, n):
         for rank, item in enumerate(row)
         if item >= 0
     ]
-    wanted = [nDCG @ n, R @ n, P @ n, RR @ n, Success @ n]
+    wanted = [nDCG @ n, R @ n, P @ n, RR @ n, Success @ n, AP @ n]
     per_person = {}
     for found in ir_measures.iter_calc(wanted, qrels, run):
         per_person.setdefault(str(found.measure), {})[found.query_id] = found.value
@@ -50,12 +50,14 @@ def by_trec_eval(lists, relevant, n):
     ]
 
 
+@settings(max_examples=1000)
 @given(st.integers(0, 2**32), st.sampled_from([1, 3, 10]))
 def test_agrees_with_trec_eval(seed, n):
     """Every mean is that of an independent implementation, also for short and empty lists."""
     lists, relevant = instance(seed, n)
     ours = ranking_metrics(lists, relevant)
     means = [ours.ndcg, ours.recall, ours.precision, ours.mrr, ours.hit_rate]
+    means.append(ours.mean_average_precision)
     assert means == pytest.approx(by_trec_eval(lists, relevant, n), abs=1e-9)
 
 
@@ -159,3 +161,38 @@ def test_nobody_relevant_is_refused():
     """There is no mean over nobody."""
     with pytest.raises(DataError, match="nobody has a relevant"):
         ranking_metrics(np.array([[0]]), sparse.csr_array((1, 3)))
+
+
+@given(st.integers(0, 2**32))
+def test_gini_is_that_of_all_pairs(seed):
+    """Half the mean absolute difference of two items' counts, divided by the mean count."""
+    lists, _ = instance(seed, 5)
+    n_items = 25
+    if (lists < 0).all():
+        return
+    counts = np.bincount(lists[lists >= 0], minlength=n_items)
+    differences = np.abs(counts[:, None] - counts[None, :]).mean()
+    assert gini(lists, n_items) == pytest.approx(differences / (2 * counts.mean()))
+
+
+@given(st.integers(0, 2**32))
+def test_diversity_is_that_of_each_pair(seed):
+    """One less the cosine, pair by pair; an item without raters is like no other."""
+    lists, relevant = instance(seed, 4)
+    dense = (relevant.toarray() > 0).astype(float)
+    means = []
+    for row in lists:
+        items = row[row >= 0].tolist()
+        pairs = [(one, other) for one in items for other in items if one < other]
+        distances = []
+        for one, other in pairs:
+            norm = np.linalg.norm(dense[:, one]) * np.linalg.norm(dense[:, other])
+            distances.append(1 - (dense[:, one] @ dense[:, other] / norm if norm else 0.0))
+        if distances:
+            means.append(np.mean(distances))
+    assert diversity(lists, relevant) == pytest.approx(np.mean(means) if means else 0.0)
+
+
+def test_novelty_is_counted_in_bits():
+    """Of seven people, one rated the listed item: two bits."""
+    assert novelty(np.array([[0, -1]]), np.array([1, 7]), people=7) == pytest.approx(2.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tacit.auditing.attacks.any_model.membership import (
 )
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
+from tacit.privacy import Guarantee
 
 ATTACKS = ("membership", "audit", "reconstruction", "attribute")
 REFITTING = ("membership", "audit", "reconstruction")
@@ -131,10 +132,12 @@ def attack(
     if "membership" in refitting or "audit" in refitting:
         answers = adapted.fit(ratings)
         if claim is None:
-            claim, stated_delta = _claim_of_card(answers)
-            delta = _delta_to_judge_at(delta, stated_delta)
+            card = claim_of_card(answers)
+            if card is not None:
+                claim = card.epsilon
+                delta = _delta_to_judge_at(delta, card.delta)
         if sees_scores is None:
-            sees_scores = _predicts_stars(answers, ratings)
+            sees_scores = predicts_stars(answers, ratings)
     delta = DELTA if delta is None else delta
     views = (LISTS, SCORES) if sees_scores else (LISTS,)
     bounds = 2 * len(views) * ("membership" in refitting) + 2 * ("audit" in refitting)
@@ -186,18 +189,18 @@ def _delta_to_judge_at(given: float | None, stated: float | None) -> float | Non
     return stated if given is None else given
 
 
-def _claim_of_card(answers: Answers) -> tuple[float | None, float | None]:
-    """Return epsilon and delta that the recommender's card states for whole profiles, if any."""
+def claim_of_card(answers: Answers) -> Guarantee | None:
+    """Return the card that states an epsilon for whole profiles, if the model has one."""
     guarantees = getattr(getattr(answers, "model", None), "guarantees", None)
     if guarantees is None:
-        return None, None
+        return None
     for card in guarantees():
         if card.epsilon is not None and str(card.adjacency) == "add or remove one user":
-            return card.epsilon, card.delta
-    return None, None
+            return cast("Guarantee", card)
+    return None
 
 
-def _predicts_stars(answers: Answers, ratings: Ratings) -> bool:
+def predicts_stars(answers: Answers, ratings: Ratings) -> bool:
     """Say whether the predictions are stars, judged by those for the first people."""
     scale = ratings.scale
     if scale.maximum <= 1:  # scores between 0 and 1 need not be stars
