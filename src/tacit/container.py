@@ -28,7 +28,7 @@ MAGIC = b"tacit\x00\x01\n"
 """The first bytes of every model file."""
 FORMAT = 1
 """Number of the layout."""
-_DTYPES = ("<f8", "<i8", "<i4", "<i2", "|u1")
+_DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1")
 _MOST_HEADER_BYTES = 1 << 26
 _MOST_HEADER_VALUES = 1 << 22
 """Commas and colons of a header; a million items with titles have two million."""
@@ -54,7 +54,7 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
     Args:
         path: Where.
         header: Values that JSON knows.
-        arrays: By name, arrays of float64, int64, int32, int16 or uint8.
+        arrays: By name, arrays of float64, float32, int64, int32, int16 or uint8.
 
     Raises:
         OutputError: The file cannot be written.

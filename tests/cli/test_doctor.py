@@ -40,6 +40,19 @@ def test_missing_package(monkeypatch, capsys):
     assert main(["doctor"]) == 1
 
 
+def test_a_missing_extra_is_named(monkeypatch):
+    """An optional part that lacks a package is no failure; the package and the line are shown."""
+    present = doctor.version_of
+    monkeypatch.setattr(
+        doctor, "version_of", lambda name: None if name == "altair" else present(name)
+    )
+    found = by_name()["extras"]
+    assert found.state == "ok"
+    assert "plots (missing: altair)" in found.advice
+    assert "pip install 'tacit-rec[" in found.advice
+    assert "plots" not in found.found.split(", ")
+
+
 def test_repeating_randomness(monkeypatch):
     """A generator that repeats itself fails."""
 

@@ -39,7 +39,7 @@ def test_card_for_a_person(capsys):
     ("arguments", "said"),
     [
         (["laplace", "--epsilon", "1"], "Proved"),
-        (["standard-scheme"], "Neither proved nor measured"),
+        (["standard-scheme"], "Not proved, nor measured on this model"),
         (["standard-scheme", "--variant", "published"], "Refuted"),
         (["pdap", "--variant", "published", "--epsilon", "1"], "Refuted"),
     ],

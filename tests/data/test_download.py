@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 
 from tacit.data import movielens
 from tacit.data.movielens import ARCHIVES, get
-from tacit.errors import ConfigError, DownloadError
+from tacit.errors import ConfigError, DownloadError, MissingExtra
 
 FILES = {"ml-tiny/u.data": b"1\t1\t3\t5\n", "ml-tiny/more/README": b"terms"}
 
@@ -85,6 +86,17 @@ def test_a_second_time_nothing_is_fetched(host: Host, tmp_path: Path) -> None:
     host.offer(zipped(FILES))
     first = get("ml-tiny", tmp_path / "to", base=host.base)
     assert get("ml-tiny", tmp_path / "to", base="http://127.0.0.1:9/") == first
+
+
+def test_without_the_package_that_fetches(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message has the line that installs it; nothing is left behind."""
+    host.offer(zipped(FILES))
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'tacit-rec\[datasets\]'"):
+        get("ml-tiny", tmp_path / "data", base=host.base)
+    assert left_in(tmp_path / "data" / "ml-tiny") == []
 
 
 def test_an_archive_fetched_by_hand_is_used(host: Host, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from fractions import Fraction
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, MissingExtra
 from tacit.mechanisms import blocks, samplers
 from tacit.mechanisms.blocks import BlockTable, Kind
 
@@ -542,3 +543,14 @@ def test_the_reference_has_the_same_law(kind, scale):
     edges = np.quantile(theirs, np.linspace(0, 1, 21)[1:-1])
     table = [np.bincount(np.searchsorted(edges, each), minlength=20) for each in (ours, theirs)]
     assert stats.chi2_contingency(np.array(table) + 1).pvalue > 1e-7
+
+
+@pytest.mark.parametrize("draw", [samplers.discrete_laplace, samplers.discrete_gaussian])
+def test_only_scales_above_the_blocks_need_opendp(draw, monkeypatch):
+    """Without it, noise up to 2^48 steps is drawn, and above the message has the line to type."""
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    samplers.load_opendp.cache_clear()
+    zeros = np.zeros(3, dtype=np.int64)
+    assert draw(zeros, 2.0**48).shape == (3,)
+    with pytest.raises(MissingExtra, match=r"tacit-rec\[opendp\]"):
+        draw(zeros, 1.001 * 2.0**48)

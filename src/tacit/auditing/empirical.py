@@ -183,10 +183,8 @@ def assured_bound(
 
     K and J are independent binomials with these chances, and neither function falls.
     """
-    (low_k, high_k), (low_j, high_j) = (
-        (int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL)))
-        for law in (stats.binom(samples, chance) for chance in chances)
-    )
+    low_k, high_k = _likely_counts(samples, chances[0], alpha)
+    low_j, high_j = _likely_counts(samples, chances[1], alpha)
     gains, costs = gain(np.arange(low_k, high_k + 1)), cost(np.arange(low_j, high_j + 1))
     # Fewer than the least are taken for the least, more than the most for a failure.
     below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
@@ -202,6 +200,17 @@ def assured_bound(
         middle = (x + top) / 2
         x, top = (middle, top) if fails(middle) <= alpha else (x, middle)
     return x
+
+
+def _chances_of(values: list[Any], law: Mapping[Any, Any]) -> list[float]:
+    """Return the chance of each value, 0 of one that the law does not have."""
+    return [float(law.get(value, 0)) for value in values]
+
+
+def _likely_counts(samples: int, chance: float, alpha: float) -> tuple[int, int]:
+    """Return the least and the most successes that are likelier than a small part of alpha."""
+    law = stats.binom(samples, chance)
+    return int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL))
 
 
 def best_known(
@@ -220,7 +229,7 @@ def best_known(
     value or a larger one, and candidates are these.
     """
     values = np.array(list(dict.fromkeys([*chances[0], *chances[1]])))
-    sides = np.array([[float(side.get(value, 0)) for value in values.tolist()] for side in chances])
+    sides = np.array([_chances_of(values.tolist(), side) for side in chances])
     best, most = None, 0.0
     for first, (p, q) in ((True, sides), (False, sides[::-1])):
         order = np.argsort(-p / np.maximum(q, 1e-300), kind="stable")

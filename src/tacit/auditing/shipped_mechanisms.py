@@ -138,6 +138,11 @@ def selection(epsilon: float) -> AuditedMechanism:
     return AuditedMechanism("selection", *_IN_SCORES, epsilon, pairs)
 
 
+def _numbered(lists: Mapping[Any, Any], places: NDArray[np.int64]) -> dict[int, Any]:
+    """Return the chance of each list, the list written as one number."""
+    return {int(np.array(chosen) @ places): chance for chosen, chance in lists.items()}
+
+
 def top_selection(epsilon: float) -> AuditedMechanism:
     """Put peeling under audit."""
 
@@ -150,10 +155,8 @@ def top_selection(epsilon: float) -> AuditedMechanism:
             for scores in (a, b)
         ]
         places = len(a) ** np.arange(k)  # a list as one number
-        first, second = (
-            {int(np.array(chosen) @ places): chance for chosen, chance in part.items()}
-            for part in lists
-        )
+        first = _numbered(lists[0], places)
+        second = _numbered(lists[1], places)
         return Pair(
             name,
             TopSelection(k, one),
@@ -271,20 +274,20 @@ def gate_pair(
     call: Callable[[NDArray[Any]], int] = first_stop(gate) if stream else gate
     scales = gate_scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
-    first, second = (
-        exact_losses.gate_distribution(
-            [sign * count for count in counts], sign * gate.threshold, *scales
-        )
-        if all(scales)
-        else {}
-        for counts in (a, b)
-    )
+    first: dict[int, float] = {}
+    second: dict[int, float] = {}
+    loss = math.inf
+    if all(scales):
+        threshold = sign * gate.threshold
+        first = exact_losses.gate_distribution([sign * count for count in a], threshold, *scales)
+        second = exact_losses.gate_distribution([sign * count for count in b], threshold, *scales)
+        loss = exact_losses.exact_loss(first, second)
     return Pair(
         name,
         lambda counts, _: call(counts),
         np.array(a),
         np.array(b),
-        exact_losses.exact_loss(first, second) if all(scales) else math.inf,
+        loss,
         (first, second),
         share=share,
         rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),

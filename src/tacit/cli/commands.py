@@ -175,6 +175,10 @@ def with_typer_signature(
         for name, field in options.items():
             if field.metadata["writes"] and arguments[name] is not None:
                 check_writable(arguments[name])  # before the hours of work, not after
+        if arguments.get("report") is not None:
+            from tacit.evaluation.figures import check_plots
+
+            check_plots()
         if reads:
             names = list(options_of(RatingsOptions))
             own_options = {name: arguments.pop(name) for name in names}

@@ -118,13 +118,19 @@ def kernel() -> Check:
 
 
 def extras() -> Check:
-    """Count the installed packages of optional parts; commands need none of them."""
-    parts = []
+    """Name the optional parts that are installed, and those that lack packages."""
+    complete, lacking = [], []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
-        names = _declared_packages(extra=extra)
-        installed = sum(version_of(name) is not None for name in names)
-        parts.append(f"{extra}: {installed} of {len(names)} packages")
-    return Check("extras", "ok", "; ".join(parts))
+        missing = [name for name in _declared_packages(extra=extra) if version_of(name) is None]
+        if missing:
+            lacking.append(f"{extra} (missing: {', '.join(missing)})")
+        else:
+            complete.append(extra)
+    found = f"installed: {', '.join(complete) or 'none'}"
+    if not lacking:
+        return Check("extras", "ok", found)
+    advice = f"Optional: {'; '.join(lacking)}. To add one:  pip install '{DISTRIBUTION}[plots]'"
+    return Check("extras", "ok", found, advice)
 
 
 def _declared_packages(*, extra: str | None) -> list[str]:

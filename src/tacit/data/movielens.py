@@ -28,7 +28,7 @@ from tacit.data.tables.names import Role, normalize_header
 from tacit.data.tables.ratings_tables import TableReading, read_written, table_of
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import WrittenFormat
-from tacit.errors import ConfigError, DataError, DownloadError
+from tacit.errors import ConfigError, DataError, DownloadError, MissingExtra
 
 PAGE = "https://grouplens.org/datasets/movielens/"
 BASE = "https://files.grouplens.org/datasets/movielens/"
@@ -196,7 +196,10 @@ def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
 
 
 def _fetch(name: str, folder: Path, base: str) -> Path:
-    import pooch
+    try:
+        import pooch
+    except ImportError:
+        raise MissingExtra("pooch", "datasets") from None
 
     pooch.get_logger().setLevel(logging.ERROR)  # what is done is the command line's to say
     by_hand = (

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 
+from tacit.errors import MissingExtra
 from tacit.evaluation.lines import Line
 from tacit.evaluation.page import Cell, Figure, interval_cell
 from tacit.evaluation.result import Table
+
+
+def check_plots() -> None:
+    """Check that plots can be drawn, before the hours of work that a report takes.
+
+    Raises:
+        MissingExtra: A package of the extra `plots` is not installed.
+    """
+    for package in ("altair", "vl_convert"):
+        if find_spec(package) is None:
+            raise MissingExtra(package, "plots")
 
 
 def figure_over_setting(

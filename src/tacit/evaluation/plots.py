@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
-import vl_convert
-
+from tacit.errors import MissingExtra
 from tacit.evaluation.lines import Line
+
+try:
+    import altair as alt
+    import vl_convert
+except ImportError:
+    raise MissingExtra("altair", "plots") from None
 
 
 def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = True) -> str:

@@ -1,6 +1,7 @@
 """Exact discrete noise on integers, from the operating system's generator; no seed.
 
-Up to a scale of 2^48 by `blocks`, beyond it by OpenDP, which is also the reference of the tests.
+Up to a scale of 2^48 by `blocks`, beyond it by OpenDP (the extra `opendp`), which is also the
+reference of the tests.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import MissingExtra
 from tacit.mechanisms import blocks
 from tacit.mechanisms.blocks import LARGEST_SCALE
 
@@ -60,13 +62,13 @@ def reference_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.in
 # A measurement holds its scale and no random state, so keeping it repeats no draw.
 @lru_cache(maxsize=64)
 def _laplace_measurement(scale: float) -> Any:
-    vectors, measurements, metrics = _opendp()
+    vectors, measurements, metrics = load_opendp()
     return measurements.make_laplace(vectors, metrics.l1_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussian_measurement(sigma: float) -> Any:
-    vectors, measurements, metrics = _opendp()
+    vectors, measurements, metrics = load_opendp()
     return measurements.make_gaussian(vectors, metrics.l2_distance(T="f64"), scale=sigma)
 
 
@@ -76,12 +78,15 @@ def _add_by_opendp(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.in
 
 
 @cache
-def _opendp() -> tuple[Any, Any, Any]:
+def load_opendp() -> tuple[Any, Any, Any]:
     """Load the domain of integer vectors and two modules of OpenDP.
 
     Its prelude would load scikit-learn as well, where that is installed.
     """
-    from opendp import domains, measurements, metrics, mod
+    try:
+        from opendp import domains, measurements, metrics, mod
+    except ImportError:
+        raise MissingExtra("opendp", "opendp") from None
 
     # Constructors whose proofs OpenDP's committee has not yet vetted are behind this switch: of
     # them only `make_laplace` and `make_gaussian` are used, both above (docs/decisions/0007).

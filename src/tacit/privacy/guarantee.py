@@ -40,6 +40,7 @@ class Trust(StrEnum):
     """The party that sees raw data."""
 
     NOBODY = "nobody but one's own device"
+    READERS_GUESS = "one's own device; readers of what it sends can still guess"
     PLATFORM = "the platform, with everybody's ratings"
     OWN_VENDOR = "one's own vendor, not the others"
 
@@ -67,7 +68,7 @@ _FIRST_LINES = {
     Basis.CONDITIONAL: "Proved only if a condition holds that is not checked here.",
     Basis.REFUTED: "Refuted: the claim for this method is false. Do not rely on it.",
     Basis.MEASURED: "Measured, not proved: other attacks may succeed more often.",
-    Basis.UNMEASURED: "Neither proved nor measured: how well this protects is not known.",
+    Basis.UNMEASURED: "Not proved, nor measured on this model: how well it protects is not known.",
     Basis.NONE: "No protection is claimed.",
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.domains import Values, item_features
@@ -170,8 +171,21 @@ def _matrix_of_columns(cells: Values, columns: Sequence[str]) -> sparse.csr_arra
     for cell in cells:
         row = sorted(column_of[value] for value in cell if value in column_of)
         rows.append(row or unknown)
-    lengths = np.array([len(row) for row in rows])
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
     entries = np.array([column for row in rows for column in row], dtype=np.int32)
+    return unit_feature_rows(lengths, entries, len(columns))
+
+
+def unit_feature_rows(
+    lengths: NDArray[np.int64], columns: NDArray[np.int32], width: int
+) -> sparse.csr_array:
+    """Make (items, width) rows of L2 norm 1 whose entries are equal.
+
+    Args:
+        lengths: (items,) number of features of each item.
+        columns: (entries,) columns of the features, item after item.
+        width: Number of columns.
+    """
     values = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    return sparse.csr_array((values, entries, offsets), shape=(len(rows), len(columns)))
+    return sparse.csr_array((values, columns, offsets), shape=(len(lengths), width))

@@ -14,6 +14,7 @@ from scipy import sparse
 from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.events import noise_multipliers
+from tacit.profile_sums.features import unit_feature_rows
 from tacit.profile_sums.fits import Fit, fits_from_header, fits_to_header
 from tacit.profile_sums.fitted_lists import FittedLists
 from tacit.profile_sums.own_likes import OwnLikesMap
@@ -25,6 +26,7 @@ from tacit.profile_sums.sums.top_items import TopItemsModel
 from tacit.profile_sums.usefulness import Usefulness
 from tacit.recommenders.header_types import check_types, make_from_header
 from tacit.recommenders.headers import (
+    count_from_header,
     ids_from_header,
     items_to_header,
     names_from_header,
@@ -32,6 +34,7 @@ from tacit.recommenders.headers import (
     read_array,
     read_floats,
     read_places,
+    read_single_floats,
     scale_from_header,
     titles_from_header,
 )
@@ -64,7 +67,7 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
         "consenting": fitted.consenting,
         **items_to_header(fitted.item_ids, fitted.titles),
     }
-    arrays = _released_to_arrays(released)
+    arrays = _released_to_arrays(released, fitted.dense_columns)
     if fitted.stars is not None:
         arrays |= _stars_to_arrays(fitted.stars)
     header["plan"] = None
@@ -113,7 +116,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         scale=scale_from_header(header["scale"]),
         feature_names=names_from_header(header["feature_names"]),
         titles=titles_from_header(header),
-        dense_columns=int(header["dense_columns"]),
+        dense_columns=count_from_header(header["dense_columns"]),
         consenting=int(header["consenting"]),
         plan=plan,
     )
@@ -162,7 +165,7 @@ def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
     return names if names is None or isinstance(names, str) else list(names)
 
 
-def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
+def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"means": released.means}
     if released.consented is not None:
         weights = released.consented
@@ -178,17 +181,41 @@ def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
         arrays["damping"] = model.centre.damping
         arrays["mean"] = model.centre.mean
         arrays["directions"] = model.directions
-        arrays["items"] = model.items
+        arrays["items"] = model.items.astype(np.float32)
         arrays["deviation"] = np.array([model.deviation])
         arrays["head"] = np.array([model.head])
         arrays["count_weight"] = np.array([model.count_weight])
         if model.own_likes is not None:
             arrays["own_likes"] = model.own_likes.matrix
             arrays["own_likes_mean"] = model.own_likes.mean
-        arrays["feature_offsets"] = model.features.indptr.astype(np.int64)
-        arrays["feature_columns"] = model.features.indices.astype(np.int32)
-        arrays["feature_values"] = model.features.data
+        arrays |= _features_to_arrays(model.features, dense_columns)
     return arrays
+
+
+def _features_to_arrays(rows: sparse.csr_array, dense_columns: int) -> dict[str, NDArray[Any]]:
+    """Write which columns each item has; values only beside dense columns, else they follow."""
+    arrays: dict[str, NDArray[Any]] = {
+        "feature_lengths": np.diff(rows.indptr).astype(np.uint8),
+        "feature_columns": rows.indices.astype(np.uint8),
+    }
+    if dense_columns:
+        arrays["feature_values"] = rows.data
+    return arrays
+
+
+def _features_from_arrays(
+    arrays: Arrays, items: int, width: int, dense_columns: int
+) -> sparse.csr_array:
+    """Read what `_features_to_arrays` wrote, of so many items and columns."""
+    lengths = read_array(arrays, "feature_lengths", items)
+    columns = read_array(arrays, "feature_columns", None)
+    is_whole = lengths.dtype == columns.dtype == np.uint8
+    if not is_whole or lengths.sum() != len(columns) or columns.max(initial=0) >= max(width, 1):
+        raise ValueError("the features do not fit the list of items")
+    rows = unit_feature_rows(lengths.astype(np.int64), columns.astype(np.int32), width)
+    if dense_columns:
+        rows.data = read_floats(arrays, "feature_values", len(columns))
+    return rows
 
 
 def _released_from_parts(
@@ -207,7 +234,8 @@ def _released_from_parts(
         return ReleasedLists(means, deviation, top_items, usefulness)
     if mode == "taste":
         one_domain = header["context"] is None
-        tastes = _tastes_from_arrays(arrays, context, targets, one_domain=one_domain)
+        dense_columns = count_from_header(header["dense_columns"])
+        tastes = _tastes_from_arrays(arrays, context, targets, dense_columns, one_domain=one_domain)
         consented = _consented_from_arrays(arrays, targets) if one_domain else None
         return ReleasedLists(means, deviation, tastes, usefulness, consented)
     raise ValueError(f"it has no mode '{mode}'")
@@ -220,17 +248,12 @@ def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopIte
 
 
 def _tastes_from_arrays(
-    arrays: Arrays, context: int, targets: int, *, one_domain: bool
+    arrays: Arrays, context: int, targets: int, dense_columns: int, *, one_domain: bool
 ) -> TasteModel:
     mean = read_floats(arrays, "mean", None)
     directions = read_floats(arrays, "directions", len(mean), None)
-    items = read_floats(arrays, "items", targets, directions.shape[1])
-    offsets = read_array(arrays, "feature_offsets", context + 1).astype(np.int64)
-    columns = read_places(arrays, "feature_columns", len(mean)).astype(np.int32)
-    values = read_floats(arrays, "feature_values", len(columns))
-    if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
-        raise ValueError("the features do not fit the list of items")
-    features = sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
+    items = read_single_floats(arrays, "items", targets, directions.shape[1])
+    features = _features_from_arrays(arrays, context, len(mean), dense_columns)
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
     own_likes = None
     if one_domain:

@@ -74,7 +74,7 @@ class TasteModel:
     directions: Floats
     """(f, k) V, from features to tastes."""
     items: Floats
-    """(target items, k) B, the tastes of each item's likers."""
+    """(target items, k) B, the tastes of each item's likers; numbers of 32 bits, as files hold."""
     deviation: float
     """Standard deviation of the noise in an entry of B before shrinking."""
     own_likes: OwnLikesMap | None
@@ -290,12 +290,14 @@ def _make_tastes(
     """Make (target items,) shares for serving, and what personal lists are scored with."""
     query = sums.table.query
     items = make_item_tastes(sums.table, counts, features.targets, settings)
-    own_likes = fit_own_likes(items.shares, items.tastes) if one_domain else None
+    # Files hold half as many bytes, and a saved model gives the same lists as this one.
+    tastes: Floats = items.tastes.astype(np.float32).astype(np.float64)
+    own_likes = fit_own_likes(items.shares, tastes) if one_domain else None
     model = TasteModel(
         features=features.context,
         centre=sums.centre,
         directions=sums.directions,
-        items=items.tastes,
+        items=tastes,
         deviation=items.deviation,
         own_likes=own_likes,
         head=len(query.items),

@@ -138,7 +138,24 @@ def read_floats(
     Raises:
         ValueError: it has another shape or type, or a number that is no number or too large.
     """
-    array = read_array(arrays, name, *shape)
-    if array.dtype != np.float64 or not (np.abs(array) <= most).all():
+    return _check_floats(read_array(arrays, name, *shape), name, np.float64, most)
+
+
+def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
+    """Read one array of finite float32 numbers, as `read_array` does, and widen it to float64.
+
+    Raises:
+        ValueError: it has another shape or type, or a number that is no number.
+    """
+    array = _check_floats(read_array(arrays, name, *shape), name, np.float32, math.inf)
+    return array.astype(np.float64)
+
+
+def _check_floats(
+    array: NDArray[Any], name: str, dtype: type[np.floating[Any]], most: float
+) -> NDArray[Any]:
+    """Return the array; ValueError for another type, or numbers not finite or above `most`."""
+    usable = np.isfinite(array) & (np.abs(array) <= most)
+    if array.dtype != dtype or not usable.all():
         raise ValueError(f"'{name}' does not hold finite numbers of a usable size alone")
     return array

@@ -221,8 +221,11 @@ def _make_ratings(seed: int) -> Ratings:
 
 
 def _same_lists(first: Recommendations, second: Recommendations) -> None:
-    rows = [[(row.item_id, row.score, row.rank) for row in made] for made in (first, second)]
-    assert rows[0] == rows[1], f"two lists differ:\n{first}\n{second}"
+    assert _rows(first) == _rows(second), f"two lists differ:\n{first}\n{second}"
+
+
+def _rows(made: Recommendations) -> list[tuple[int | str, float, int]]:
+    return [(row.item_id, row.score, row.rank) for row in made]
 
 
 @contextmanager

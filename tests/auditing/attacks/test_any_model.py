@@ -196,9 +196,14 @@ def test_rows_have_the_names_of_the_machine_output(ratings):
     """As documented."""
     found = tacit.attack(Popularity(), ratings, attacks=("audit",), canaries=8)
     assert list(found.to_dict()["rows"][0]) == [
-        "attack", "auc", "low", "high", "tpr_at_fpr_0.001", "tpr_at_fpr_0.01",
+        "attack",
+        "auc",
+        "low",
+        "high",
+        "tpr_at_fpr_0.001",
+        "tpr_at_fpr_0.01",
         "epsilon_lower_bound",
-    ]  # fmt: skip
+    ]
     assert math.isfinite(found.epsilon_lower_bound)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from tacit import Private, Ratings, load_model
-from tacit.errors import ConfigError, DataError, NotFittedError
+from tacit import Private, Ratings, container, load_model
+from tacit.data import generate
+from tacit.errors import ConfigError, DataError, ModelFileError, NotFittedError
 from tacit.privacy import Basis
 from tacit.recommenders.fits_in_process import comparison
 from tacit.testing import RecommenderConformance
@@ -110,6 +112,51 @@ def test_a_file_gives_the_same_lists(tmp_path, two_domains, mode, across):
         assert loaded.recommend(history=history) == fitted.recommend(history=history)
     assert loaded.guarantees() == fitted.guarantees()
     assert loaded.get_params() == fitted.get_params()
+
+
+def test_a_model_of_3700_items_with_titles_is_below_400_kilobytes(tmp_path):
+    """Tastes take 32 bits a number, and the values of features follow from their columns."""
+    made = generate(users=300, items=3700, ratings=18_000, labels=18, seed=1)
+    titles = [f"A film of twenty letters {n}" for n in range(3700)]
+    metadata = {**made.item_metadata, "title": np.array(titles, dtype=object)}
+    fitted = Private(math.inf).fit(replace(made, item_metadata=metadata))
+    assert fitted.released_.personal.items.shape == (3700, 12)
+    fitted.save(tmp_path / "m.tacit")
+    assert (tmp_path / "m.tacit").stat().st_size < 400_000
+    loaded = load_model(tmp_path / "m.tacit")
+    assert (loaded.released_.personal.features != fitted.released_.personal.features).nnz == 0
+    np.testing.assert_array_equal(loaded.released_.personal.items, fitted.released_.personal.items)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"items": np.float64},
+        {"feature_lengths": np.int64},
+        {"feature_columns": np.int64},
+    ],
+    ids=str,
+)
+def test_arrays_of_another_type_are_refused(tmp_path, world, change):
+    """A reader takes the types alone that a writer gives."""
+    Private(math.inf, mode="taste").fit(world).save(tmp_path / "m.tacit")
+    header, arrays = container.read(tmp_path / "m.tacit")
+    changed = {name: arrays[name].astype(dtype) for name, dtype in change.items()}
+    container.write(tmp_path / "m.tacit", header, arrays | changed)
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "m.tacit")
+
+
+@pytest.mark.parametrize("name", ["feature_lengths", "feature_columns"])
+def test_features_that_do_not_fit_the_items_are_refused(tmp_path, world, name):
+    """More features than columns are listed, or a column that there is none of."""
+    Private(math.inf, mode="taste").fit(world).save(tmp_path / "m.tacit")
+    header, arrays = container.read(tmp_path / "m.tacit")
+    forged = arrays[name].copy()
+    forged[0] += 200
+    container.write(tmp_path / "m.tacit", header, arrays | {name: forged})
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "m.tacit")
 
 
 def test_across_domains_lists_hold_the_target_alone(two_domains):

@@ -297,6 +297,8 @@ def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     assert bool(person.claims) == (variant == "published")
     assert others.epsilon == (None if epsilon == math.inf else 16.0)
     assert "differential" not in json.dumps(person.to_dict())
+    assert "harder to guess, not hidden" in person.protects
+    assert "still guess" in person.trust
 
 
 def test_a_card_without_measurements_speaks_of_none(ratings):

@@ -9,7 +9,7 @@ export function MeasurementText({ card, hidden }: { card: Card | undefined; hidd
   if (strongest === undefined) {
     return (
       <p class="measured">
-        <strong>Not measured:</strong> nobody tried how well your {hidden} is hidden by these
+        <strong>Not measured:</strong> nobody tried how hard your {hidden} is to guess with these
         tables.
       </p>
     );

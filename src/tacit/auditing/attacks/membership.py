@@ -195,14 +195,14 @@ def play(
 
 def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
-    middle, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
+    mean_auc, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
     found = [guesses(inside, given, _SURE) for inside, given in pairs]
-    right, made = (sum(each[place] for each in found) for place in (0, 1))
-    people, delta = sum(len(inside) for inside, _ in pairs), game.delta or 0.0
-    bound, most = (
-        least_epsilon(number, made, people=people, delta=delta, level=ALPHA)
-        for number in (right, made)
-    )
+    right = sum(right_in_round for right_in_round, _ in found)
+    made = sum(made_in_round for _, made_in_round in found)
+    people = sum(len(inside) for inside, _ in pairs)
+    delta = game.delta or 0.0
+    bound = least_epsilon(right, made, people=people, delta=delta, level=ALPHA)
+    most = least_epsilon(made, made, people=people, delta=delta, level=ALPHA)
     verdict: Verdict = "no violation found"
     if game.epsilon is None:
         verdict = "no claim"
@@ -211,9 +211,21 @@ def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     elif most <= game.epsilon:  # a verdict that nothing could change is none
         verdict = "weak audit"
     return GameResult(
-        game.method, attack, game.epsilon, game.delta, middle, low, high, bound,
-        right, made, people, len(pairs), ALPHA, verdict,
-    )  # fmt: skip
+        game.method,
+        attack,
+        game.epsilon,
+        game.delta,
+        mean_auc,
+        low,
+        high,
+        bound,
+        right,
+        made,
+        people,
+        len(pairs),
+        ALPHA,
+        verdict,
+    )
 
 
 def control_works(rows: Sequence[GameResult]) -> bool:

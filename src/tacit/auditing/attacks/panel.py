@@ -242,9 +242,8 @@ class Panel:
 def readers_of_epochs(names: Sequence[str]) -> tuple[str, ...]:
     """Return those of the attackers whose scores epoch labels can change."""
     known = attackers()
-    return tuple(
-        name for name in names if any(known[each]().reads_epochs for each in _members(name))
-    )
+    reading = {name for name, attacker in known.items() if attacker().reads_epochs}
+    return tuple(name for name in names if not reading.isdisjoint(_members(name)))
 
 
 def _members(name: str) -> tuple[str, ...]:

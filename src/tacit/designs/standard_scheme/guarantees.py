@@ -146,10 +146,10 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
             f"{describe_attacks(hidden, measurements)} "
             "No epsilon."
         ),
-        protects=f"your {hidden}, from everybody who reads what your device sends",
+        protects=describe_protection(hidden),
         adjacency=Adjacency("attribute value", "replace"),
         against=_AGAINST,
-        trust=Trust.NOBODY,
+        trust=Trust.READERS_GUESS,
         basis=basis,
         epsilon=None,
         delta=None,
@@ -177,10 +177,10 @@ def card_of_published_release(
             f"{ONLY_FOR}{OUTSIDE_KNOWLEDGE_PUBLISHED} {describe_attacks(hidden, measurements)} "
             "No epsilon."
         ),
-        protects=f"your {hidden}, from everybody who reads what your device sends",
+        protects=describe_protection(hidden),
         adjacency=Adjacency("attribute value", "replace"),
         against=_AGAINST,
-        trust=Trust.NOBODY,
+        trust=Trust.READERS_GUESS,
         basis=Basis.REFUTED,
         epsilon=None,
         delta=None,
@@ -190,6 +190,14 @@ def card_of_published_release(
         sources=_SOURCES,
         claims=_PUBLISHED_CLAIMS,
         measurements=measurements,
+    )
+
+
+def describe_protection(hidden: str) -> str:
+    """Say what a release does for the attribute, and what it does not."""
+    return (
+        f"your {hidden}: harder to guess, not hidden, for everybody who reads what your device "
+        "sends"
     )
 
 

@@ -192,7 +192,8 @@ def largest_share_used(world: World, moves: Sequence[float]) -> float:
     """
     draws = draws_per_sum(world)
     ends = np.cumsum((0, *draws))
-    mu_squared = [sum(move**2 for move in moves[a:b]) for a, b in pairwise(ends)]
+    squares = np.square(moves)
+    mu_squared = [squares[start:end].sum() for start, end in pairwise(ends)]
     noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
     return max(float(mu2 * noise**2) for mu2, noise in zip(mu_squared, noises, strict=True))
 

@@ -94,8 +94,13 @@ def test_the_page_stands_alone(tmp_path):
     assert not re.search(r"https?://", page)
     assert "P-DAP, ε = 0.01" in page
     assert page.count("<svg") >= 6
-    for title in ("Average regret", "Tests after the training", "What the paper says of regret",
-                  "The paper’s bounds", "over its bound"):  # fmt: skip
+    for title in (
+        "Average regret",
+        "Tests after the training",
+        "What the paper says of regret",
+        "The paper’s bounds",
+        "over its bound",
+    ):
         assert title in page
 
 

@@ -77,8 +77,11 @@ def test_summaries_have_a_row_for_each_protocol_and_size():
     """The end of the training, not its checkpoints, and each test; means and intervals."""
     rows = [row("dap", 0.1, arrivals=2500, seed=s) for s in range(2)]
     rows += [row("dap", 0.5 + 0.2 * s, seed=s, first_forwarded=30 + s) for s in range(2)]
-    rows += [row("dap", 0.3, seed=s, protocol="train-then-test", test=n)
-             for s in range(2) for n in (10, 20)]  # fmt: skip
+    rows += [
+        row("dap", 0.3, seed=s, protocol="train-then-test", test=n)
+        for s in range(2)
+        for n in (10, 20)
+    ]
     found = summaries(rows)
     assert [(one.protocol, one.test) for one in found] == [
         ("cumulative", 0),

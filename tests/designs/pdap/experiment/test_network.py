@@ -70,9 +70,13 @@ def test_gamma_is_lemma_5s_unless_given():
 
 @pytest.mark.parametrize(
     ("reading", "scale"),
-    [("tree", 7.0), ("text", 2 * math.log2(120)), ("lemma-5", 2 * math.log2(120)),
-     ("theorem-5", 2 * 7.0)],
-)  # fmt: skip
+    [
+        ("tree", 7.0),
+        ("text", 2 * math.log2(120)),
+        ("lemma-5", 2 * math.log2(120)),
+        ("theorem-5", 2 * 7.0),
+    ],
+)
 def test_the_reading_of_the_noise_reaches_the_vendors(reading, scale):
     """--noise-reading: the scale of a node at T = 120, K = 2, three vendors and epsilon 1."""
     world = replace(WORLD, noise_reading=reading)

@@ -43,9 +43,14 @@ def train(levels, *, kind="latent", published=False, features=None, n_levels=5, 
     labels = np.arange(levels.shape[0])[:, None] % 2
     settings = ProfileSettings(kind, FACTORS, published=published, seed=3)
     return train_profiles(
-        levels, labels, [tables or no_gaps()], n_levels, lowest=1.0, settings=settings,
+        levels,
+        labels,
+        [tables or no_gaps()],
+        n_levels,
+        lowest=1.0,
+        settings=settings,
         features=features,
-    )  # fmt: skip
+    )
 
 
 def naive_profiles(centred, mask, features, penalty, sweeps, *, per_rating):

@@ -308,9 +308,15 @@ def test_the_interval_covers_the_true_difference():
 def test_the_sound_variant_has_errors_only_with_stars(ratings, stars):
     """Without its fifth sum it predicts no stars, and no difference of errors is made up."""
     found = evaluate_cross_domain(
-        ratings, "books", "films", methods=("x-map-ib", "item-average"), variants=("sound",),
-        seeds=1, workers=1, options={"stars": stars},
-    )  # fmt: skip
+        ratings,
+        "books",
+        "films",
+        methods=("x-map-ib", "item-average"),
+        variants=("sound",),
+        seeds=1,
+        workers=1,
+        options={"stars": stars},
+    )
     (row,) = [each for each in found.rows if each["variant"] == "sound"]
     assert (row["mae"] is not None) == stars
     assert row["ndcg_at_10"] > 0
@@ -355,9 +361,15 @@ def test_alpha_is_in_the_figure(ratings):
     moments = np.random.default_rng(2).permutation(len(ratings)).astype(np.int64)
     timed = replace(ratings, timestamps=moments)
     table = evaluate_cross_domain(
-        timed, "books", "films", methods=("nx-map-ib",), ks=(5,), alphas=(0.0, 0.5), seeds=1,
+        timed,
+        "books",
+        "films",
+        methods=("nx-map-ib",),
+        ks=(5,),
+        alphas=(0.0, 0.5),
+        seeds=1,
         workers=1,
-    )  # fmt: skip
+    )
     split = split_of(timed)
     for row in table.rows:
         settings = {"variant": "published", "epsilon": math.inf, "k": 5, "alpha": row["alpha"]}
@@ -371,9 +383,16 @@ def test_readings_of_pnsa_are_judged_beside_each_other(ratings):
     """Each under its name, at the paper's budgets, and each compared with the baseline."""
     readings = ("printed", "counted", "positive")
     table = evaluate_cross_domain(
-        ratings, "books", "films", methods=("x-map-ib", "item-average"), variants=("published",),
-        readings=readings, ks=(5,), seeds=1, workers=1,
-    )  # fmt: skip
+        ratings,
+        "books",
+        "films",
+        methods=("x-map-ib", "item-average"),
+        variants=("published",),
+        readings=readings,
+        ks=(5,),
+        seeds=1,
+        workers=1,
+    )
     rows = {row["pnsa"]: row for row in table.rows}
     assert set(rows) == {*readings, None}
     assert all(rows[name]["epsilon_prime"] == 0.8 for name in readings)

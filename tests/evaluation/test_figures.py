@@ -1,0 +1,38 @@
+"""Plots need packages that a plain install does not have: it is said before the work begins."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.errors import MissingExtra
+from tacit.evaluation.figures import check_plots
+
+
+@pytest.mark.parametrize("package", ["altair", "vl_convert"])
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
+    """Each of the two that draw; with both there is nothing to say."""
+    check_plots()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"'{package}'.*tacit-rec\[plots\]"):
+        check_plots()
+
+
+def test_a_report_is_refused_before_anything_is_computed(monkeypatch, tmp_path, capsys):
+    """The command ends with the line that installs it, writes nothing, and never reads the file."""
+    ratings = tmp_path / "never-read.csv"
+    report = tmp_path / "report.html"
+    monkeypatch.setitem(sys.modules, "altair", None)
+    code = main(["compare", str(ratings), "--report", str(report)])
+    assert code == MissingExtra.exit_code
+    assert "tacit-rec[plots]" in "".join(capsys.readouterr().err.split())
+    assert not report.exists()
+
+
+def test_without_a_report_the_packages_are_not_asked_for(monkeypatch, tmp_path, capsys):
+    """The same command goes on to the file, which is not there."""
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert main(["compare", str(tmp_path / "missing.csv")]) != MissingExtra.exit_code
+    assert "missing.csv" in capsys.readouterr().err
