@@ -9,7 +9,7 @@ from scipy import stats
 from tacit.evaluation.inference import PeopleBootstrap, correct_by_holm, name_outcome
 
 
-def draw_splits(generator, *, shift, people=300, splits=6, judged=200, noise=0.01):
+def draw_splits(generator, *, shift, people=120, splits=6, judged=80, noise=0.01):
     """Draw two recommenders: effects of people, splits and both together, and a shift.
 
     Effects of a split are those of its noise, such as a private fit's.
@@ -48,9 +48,9 @@ def test_two_equal_recommenders_tie(splits, noise):
 
 
 def test_a_worse_recommender_is_called_worse():
-    """A shift of five standard errors is found in every run, and never with the wrong sign."""
-    assert set(outcomes(-0.05, 50)) == {"worse"}
-    assert set(outcomes(0.05, 50)) == {"better"}
+    """A shift of eight standard errors is found in every run, and never with the wrong sign."""
+    assert set(outcomes(-0.1, 50)) == {"worse"}
+    assert set(outcomes(0.1, 50)) == {"better"}
 
 
 def test_the_interval_holds_the_truth():

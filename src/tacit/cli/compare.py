@@ -58,7 +58,9 @@ def compare(
     ),
     report: Path | None = option("Write one self-contained page.", writes=True),
     csv: Path | None = option("Write the rows.", writes=True),
-    latex: Path | None = option("Write the rows as a LaTeX table.", writes=True),
+    latex: Path | None = option("Write a LaTeX table with booktabs.", writes=True),
+    metrics: str = option("Metrics of the LaTeX table, with commas.", default="ndcg@10"),
+    figures: Path | None = option("Write each figure here, as SVG and PNG.", writes=True),
     resume: Path | None = option("Add finished parts here, and go on from them.", writes=True),
     seed: int = option(SEED, default=0, least=0),
     workers: int = option(WORKERS, default=0, least=0),
@@ -77,6 +79,7 @@ def compare(
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
+    printed = [metric.strip() for metric in metrics.split(",") if metric.strip()]
     protocol = Protocol(split, share, folds, sampled)
     epsilons = terminal.numbers(epsilon, "--epsilon", float)
     chosen = [design_of(name) for name in (design or names())]
@@ -117,9 +120,12 @@ def compare(
         protocol=result.data["protocol"],
         models=model or [],
     )
-    for path, write in ((csv, result.to_csv), (latex, result.to_latex)):
-        if path is not None:
-            write_whole(path, write().encode())
+    if csv is not None:
+        write_whole(csv, result.to_csv().encode())
+    if latex is not None:
+        write_whole(latex, result.to_latex(printed).encode())
+    if figures is not None:
+        result.write_figures(figures)
     if report is not None:
         result.page(made_with).write(report)
     rows = [row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.rows]

@@ -3,20 +3,22 @@
 A figure is a mean over splits of means over test people. It varies because other people could have
 been judged, and because other splits and other noise could have been drawn:
 
-  V = V_people + V_splits
   V_people  variance of the figure under resampling of people, each with all their splits
   V_splits  variance of the splits' means / their number
 
-V_splits holds a part of V_people, so V is rather too large than too small. The interval is
-Student's with the degrees of freedom of Welch and Satterthwaite. The difference of two recommenders
-is paired: person by person and split by split. Where several differences are tested, p values are
-corrected by Holm (1979), so that the chance of any false one is at most 5 %.
+The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits), with Student's quantile of P - 1 and
+S - 1 degrees of freedom for P people and S splits: exact where either part is alone, too wide
+between, since V_splits holds a part of V_people. (One t with Welch and Satterthwaite's degrees of
+freedom called 12 % of equal recommenders different at two splits with strong noise.) The difference
+of two recommenders is paired: person by person and split by split. Its p value is the level at
+which the interval touches 0. Where several differences are tested, p values are corrected by Holm
+(1979), so that the chance of any false one is at most 5 %.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +31,6 @@ RESAMPLINGS = 1000
 _SEED = 2024
 
 Floats = NDArray[np.float64]
-ByPerson = Sequence[Mapping[int, float]]
-"""For each split, a figure by the number of each test person."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class PeopleBootstrap:
             splits: For each split, the figure of each of its test people; NaN for nobody's.
             bounds: Least and largest figure that there can be.
         """
-        mean, error, freedom = self._estimate(splits)
-        half = _student_quantile(freedom) * error
+        estimate = self._estimate(splits)
+        mean, half = estimate.mean, estimate.half_width(0.05)
         return Interval(mean, max(bounds[0], mean - half), min(bounds[1], mean + half))
 
     def difference(self, own: Sequence[Floats], reference: Sequence[Floats]) -> PairedDifference:
@@ -76,18 +76,12 @@ class PeopleBootstrap:
             own: For each split, the figure of each of its test people.
             reference: The same of the reference.
         """
-        from scipy.stats import t as student
-
         paired = [mine - theirs for mine, theirs in zip(own, reference, strict=True)]
-        mean, error, freedom = self._estimate(paired)
-        half = _student_quantile(freedom) * error
-        p_value = float(mean == 0)
-        if error > 0:
-            p_value = float(2 * student.sf(abs(mean) / error, freedom))
-        return PairedDifference(Interval(mean, mean - half, mean + half), p_value)
+        estimate = self._estimate(paired)
+        mean, half = estimate.mean, estimate.half_width(0.05)
+        return PairedDifference(Interval(mean, mean - half, mean + half), estimate.p_value())
 
-    def _estimate(self, splits: Sequence[Floats]) -> tuple[float, float, float]:
-        """Return the figure, its standard error, and the degrees of freedom."""
+    def _estimate(self, splits: Sequence[Floats]) -> _Estimate:
         totals = np.zeros((len(splits), len(self._people)))
         counted = np.zeros_like(totals)
         for number, (rows, values) in enumerate(zip(self._rows, splits, strict=True)):
@@ -95,21 +89,48 @@ class PeopleBootstrap:
             totals[number, rows[known]] = values[known]
             counted[number, rows[known]] = 1.0
         means = totals.sum(axis=1) / counted.sum(axis=1)
+        sums = self._weights @ totals.T
         counts = self._weights @ counted.T
-        resampled = np.divide(
-            self._weights @ totals.T, counts, out=np.full(counts.shape, np.nan), where=counts > 0
-        )
-        people_variance = float(np.nanvar(np.nanmean(resampled, axis=1), ddof=1))
+        drawn = (counts > 0).all(axis=1)  # a sample of few people may hold nobody of a split
+        resampled = (sums[drawn] / counts[drawn]).mean(axis=1)
+        people_variance = float(resampled.var(ddof=1)) if len(resampled) > 1 else 0.0
         splits_variance = 0.0
         if len(splits) > 1:
             splits_variance = float(means.var(ddof=1)) / len(splits)
-        variance = people_variance + splits_variance
-        freedom = math.inf
-        if variance > 0:
-            by_people = people_variance**2 / max(len(self._people) - 1, 1)
-            by_splits = splits_variance**2 / max(len(splits) - 1, 1)
-            freedom = max(1.0, variance**2 / (by_people + by_splits))
-        return float(means.mean()), math.sqrt(variance), freedom
+        n_people = int((counted.sum(axis=0) > 0).sum())
+        return _Estimate(
+            float(means.mean()), people_variance, splits_variance, n_people, len(splits)
+        )
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A figure and the two parts of its variance."""
+
+    mean: float
+    people_variance: float
+    splits_variance: float
+    people: int
+    splits: int
+
+    def half_width(self, level: float) -> float:
+        """Half of the width of an interval that misses with this chance."""
+        from scipy.stats import t as student
+
+        of_people = student.isf(level / 2, max(self.people - 1, 1)) ** 2 * self.people_variance
+        of_splits = student.isf(level / 2, max(self.splits - 1, 1)) ** 2 * self.splits_variance
+        return math.sqrt(of_people + of_splits)
+
+    def p_value(self) -> float:
+        """Level at which the interval touches 0."""
+        from scipy.optimize import brentq
+
+        least = 1e-12
+        if self.mean == 0:
+            return 1.0
+        if self.half_width(least) <= abs(self.mean):
+            return least
+        return float(brentq(lambda level: self.half_width(level) - abs(self.mean), least, 1.0))
 
 
 def correct_by_holm(p_values: Sequence[float]) -> list[float]:
@@ -128,9 +149,3 @@ def name_outcome(mean: float, corrected_p: float) -> str:
     if corrected_p >= 0.05 or mean == 0:
         return "tie"
     return "better" if mean > 0 else "worse"
-
-
-def _student_quantile(freedom: float) -> float:
-    from scipy.stats import t as student
-
-    return float(student.ppf(0.975, freedom))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from tacit.auditing.attacks.any_model.membership import (
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
+from tacit.views import table
 
 ATTACKS = ("membership", "audit", "reconstruction", "attribute")
 REFITTING = ("membership", "audit", "reconstruction")
@@ -55,6 +57,22 @@ class AttackResult:
         if self.claim is None:
             return "no claim"
         return "violation" if self.epsilon_lower_bound > self.claim else "no violation found"
+
+    def _repr_html_(self) -> str:
+        """Return the findings as a notebook shows them: rows, then the verdict."""
+        columns = ("attack", "AUC", "95 % interval", "epsilon at least")
+        rows = []
+        for row in self.rows:
+            ends = f"{row.low:.3f} to {row.high:.3f}"
+            rows.append((row.attack, row.auc, ends, row.epsilon_lower_bound))
+        claim = "nothing is claimed"
+        if self.claim is not None:
+            claim = f"claimed {self.claim:.3g}: {self.verdict}"
+        bound = f"epsilon at least {self.epsilon_lower_bound:.3f} (all bounds: 95 %)"
+        notes = [f"{bound}, delta {self.delta:g}; {claim}."]
+        notes += [f"Not made: {line}." for line in self.left_out]
+        sentences = "".join(f"<p>{escape(note)}</p>" for note in notes)
+        return table(f"Attacks on {self.model}", columns, rows) + sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
