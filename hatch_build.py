@@ -1,7 +1,8 @@
 """The wheel holds the page: it is built before, where it can be.
 
-Without Node the wheel is made without the page; the service then says how to get one. An editable
-install builds nothing: `make page` does.
+Without Node, and without a page that was built before, the build stops with a sentence: a wheel
+without the page would be found out by the people it serves. An editable install builds nothing:
+`make page` does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 WITHOUT = "TACIT_WITHOUT_PAGE"
-"""In the environment: 1 builds nothing, for a machine that has npm and no way to a registry."""
+"""In the environment: 1 builds no page; the service then says that it has none."""
 
 
 class PageHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -30,7 +31,5 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
 
         try:
             build_page.build()
-        except build_page.NoNode as error:
-            self.app.display_warning(str(error))
         except build_page.Unbuilt as error:
             raise SystemExit(f"{error}\nWithout the page:  {WITHOUT}=1 pip install .") from None

@@ -105,6 +105,24 @@ def ranking(file: bytes, history: dict[Any, float]) -> dict[str, Any]:
     return vector | {"ranked": [[tagged(item), score] for item, score in rows]}
 
 
+def reasons(file: bytes, history: dict[Any, float]) -> dict[str, Any]:
+    """Own items that speak for the first four of the list, with their falls to the last bit."""
+    lists = DeviceLists.decode(file)
+    items = [item for item, _ in lists.rank(history, n=4)]
+    vector = {
+        "model": file.hex(),
+        "history": [[tagged(item), stars] for item, stars in history.items()],
+        "items": [tagged(item) for item in items],
+    }
+    found = lists.reasons(history, items, n=2)
+    return vector | {"reasons": [list(map(_tag_pair, falls)) for falls in found]}
+
+
+def _tag_pair(pair: tuple[Any, float]) -> list[Any]:
+    item, score = pair
+    return [tagged(item), score]
+
+
 def _forged(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     """The same file with another header, and a digest that fits it."""
     size = int.from_bytes(data[8:16], "little")
@@ -165,5 +183,6 @@ def content() -> dict[str, list[Any]]:
         "rankings": [
             ranking(file, each) for file in MODELS.values() for each in (*_HISTORIES, *_ODD)
         ],
+        "reasons": [reasons(file, each) for file in MODELS.values() for each in _HISTORIES],
         "refused": [_none(data) for data in _refused()],
     }

@@ -4,16 +4,23 @@
     python tools/mutants.py --sample 300 --seed 1  so many of all, drawn at random
     python tools/mutants.py --done verdicts.txt    goes on where the last run ended
     python tools/mutants.py --part designs         only experiments, planners, training and so on
+    python tools/mutants.py --done verdicts.txt --again   tries the survivors of that run again
 
 A mutant is one file with one number, comparison, operator or function replaced. Tests run on each
 mutant in a process forked from one in which all other packages are imported; the quickest test
 first, up to the first failure. A mutant that no test fails on has survived: a test is missing, or
-the mutant is equivalent and stands in equivalent.toml with the reason.
+the mutant is equivalent and stands in equivalent.toml with the reason. In the part `designs` the
+tests are imported before the fork as well, and the mutant's functions get their changed code there;
+a change outside functions is imported with the tests.
 
 There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
-DESIGNS (steps, training, worlds, experiments, planners, judging) is held by all tests of its design
-and of the commands that name the design, slow ones included, as far as `--most` seconds of
-processor reach. In both, a test that never calls the changed function is left out.
+DESIGNS (steps, training, worlds, experiments, planners, judging) is held by the tests of its design
+that import it, each up to FIRST_SECONDS; where none does, it survives at first. Survivors are tried
+with `--again` on all tests of the design and of the commands that name it, slow ones included. In
+both cases test files are gone through one by one: the one named after the changed file, those that
+import it, then the others; in each the cheapest test first, and of all together as far as `--most`
+seconds of processor reach. A test that never calls the changed function is left out. What the tests
+of a file cost and call is found out when they are first asked; `--costs` keeps it for the next run.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
@@ -23,10 +30,12 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import gc
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import math
 import os
@@ -64,16 +73,25 @@ LEFT_OUT = frozenset(
     | {"audit", "audit.py", "serve", "serve.py"}
 )
 """Files and folders of a design whose texts, declarations and bytes other tests compare whole."""
+LAST = ("test_reproduce.py", "test_demo.py", "test_compare.py")
+"""Test files of commands that run every design for minutes: a survivor is tried on them at last."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Mutants that change nothing a test could see, and why."""
 _SLOW = 2.0
 """Seconds of processor: slower tests of formulas, on the unchanged file, are left out."""
+FIRST_SECONDS = 5.0
+"""Seconds of processor: a test of a design that takes more is for survivors."""
 MOST = 60.0
 """Seconds of processor for the tests of one mutant of the part `designs`, by default."""
-_WITHIN, _FAULT = 1800, 99
-_MORE, _START = 5, 20.0
+_WITHIN, _FAULT, _ELSEWHERE = 1800, 99, 98
+_MORE, _START = 3, 20.0
 """A mutant whose tests need so many times the processor's time of the unchanged file, and so many
 seconds more, is taken for one that does not end."""
+_PACKAGES = ["numpy", "scipy.stats", "scipy.sparse.linalg", "hypothesis", "polars", "pydantic"]
+_PACKAGES += ["numba", "opendp.prelude", "sklearn.linear_model", "fastapi", "sqlalchemy"]
+"""Imported once for all tests of the part `designs`; what is missing is imported by each."""
+_PYTEST = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0"]
+_PYTEST.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
 _REPLACED = {
     ast.Add: ast.Sub,
@@ -200,13 +218,34 @@ def tests_of_formula(pattern: str, file: Path) -> list[str]:
     return [str(test.relative_to(ROOT)) for test in near.rglob("test_*.py") if _holds(test, file)]
 
 
-def tests_of_design(design: str) -> list[str]:
-    """List the test files of a design, and those of commands that name it."""
+def own_tests(design: str) -> list[str]:
+    """List the test files of a design."""
     own = sorted((ROOT / "tests" / "designs" / design).rglob("test_*.py"))
+    return [str(test.relative_to(ROOT)) for test in own]
+
+
+def tests_of_design(design: str) -> list[str]:
+    """List the test files of a design, then those of commands that name it, LAST at the end."""
     name = f'"{design.replace("_", "-")}"'
     commands = sorted((ROOT / "tests" / "cli").glob("test_*.py"))
     naming = [test for test in commands if name in test.read_text()]
-    return [str(test.relative_to(ROOT)) for test in (*own, *naming)]
+    naming.sort(key=lambda test: test.name in LAST)
+    return own_tests(design) + [str(test.relative_to(ROOT)) for test in naming]
+
+
+def by_nearness(file: Path, *, again: bool) -> list[str]:
+    """List the test files of a mutant of a design, in the order in which they are tried.
+
+    Args:
+        file: the changed file.
+        again: whether those that do not import it are among them, and those of commands.
+    """
+    design = design_of(file)
+    tests = tests_of_design(design) if again else own_tests(design)
+    near = [test for test in tests if _holds(ROOT / test, file)]
+    near.sort(key=lambda test: file.stem not in Path(test).stem)
+    others = [test for test in tests if test not in near]
+    return near + others if again else near
 
 
 def _holds(test: Path, file: Path) -> bool:
@@ -252,12 +291,23 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._one.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
 
 
-class _Quickest:
-    """Notes what each test costs, and which functions of the traced files it calls; where costs are
-    known, runs only the tests that have one, quick ones first."""
+class _TooSlow(Exception):
+    """A test takes longer than it may; it fails, and is left out."""
 
-    def __init__(self, known: dict[str, float], traced: list[Path]) -> None:
+
+def _stop(*_signal: object) -> None:
+    raise _TooSlow
+
+
+class _InOrder:
+    """Notes what each test costs, and which functions of the traced files it calls; where costs are
+    known, runs only the tests that have one, in that order."""
+
+    def __init__(
+        self, known: dict[str, float], traced: list[Path], slowest: float = math.inf
+    ) -> None:
         self._known = known
+        self._slowest = slowest
         self._traced = {str(ROOT / file): str(file) for file in traced}
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
@@ -266,8 +316,9 @@ class _Quickest:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self._known:
-            chosen = [item for item in items if item.nodeid in self._known]
-            items[:] = sorted(chosen, key=lambda item: self._known[item.nodeid])
+            order = {name: place for place, name in enumerate(self._known)}
+            chosen = [item for item in items if item.nodeid in order]
+            items[:] = sorted(chosen, key=lambda item: order[item.nodeid])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -281,7 +332,11 @@ class _Quickest:
         if self._traced:
             sys.settrace(trace)
             threading.settrace(trace)
+        if math.isfinite(self._slowest):
+            signal.signal(signal.SIGPROF, _stop)
+            signal.setitimer(signal.ITIMER_PROF, self._slowest, 0.5)
         found = yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
         sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - began
         self.calls[item.nodeid] = sorted(called)
@@ -298,14 +353,11 @@ def _tested(
     """Runs in a process of its own: what pytest says, what tests cost, what was imported, which
     functions of the `traced` files each test calls."""
     sys.path.insert(0, str(ROOT / "src"))
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
+    _be_silent()
     if one is not None:
         sys.meta_path.insert(0, _Changed(one))
-    plugin = _Quickest(known, traced)
-    asked = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0", *tests]
-    asked.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
+    plugin = _InOrder(known, traced)
+    asked = [*_PYTEST, *tests]
     code = int(pytest.main(["-x", *asked] if known else asked, plugins=[plugin]))
     others = [
         name
@@ -353,6 +405,12 @@ def _or_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"code": _FAULT, "failed": repr(error)}
 
 
+def _be_silent() -> None:
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+
+
 class Held(NamedTuple):
     """Of each test on the shipped files: seconds of processor, and the functions that it calls, by
     file and first line."""
@@ -366,18 +424,30 @@ class Held(NamedTuple):
         They call the changed function. Where no test is seen to call it (another process does, or
         it is compiled), they call any function of the file; where none does, they are all.
         """
+        called = self.calling(one, most) or self.calling(one._replace(within=None), most)
+        return called or _cheapest(self.seconds, most)
+
+    def calling(self, one: Mutant, most: float = math.inf) -> dict[str, float]:
+        """Choose as `of` does, but none where no test is seen to call the changed function.
+
+        Of what runs when the module is imported, any test is that calls a function of the file.
+        """
         file = str(one.file)
         calling = [name for name, calls in self.calls.items() if (file, one.within) in calls]
-        if not calling:
+        if one.within is None:
             calling = [name for name, calls in self.calls.items() if file in {f for f, _ in calls}]
-        chosen: dict[str, float] = {}
-        left = most
-        for name in sorted(calling or self.seconds, key=lambda name: self.seconds[name]):
-            left -= self.seconds[name]
-            if left < 0 and chosen:
-                break
-            chosen[name] = self.seconds[name]
-        return chosen
+        return _cheapest({name: self.seconds[name] for name in calling}, most)
+
+
+def _cheapest(seconds: dict[str, float], most: float) -> dict[str, float]:
+    chosen: dict[str, float] = {}
+    left = most
+    for name in sorted(seconds, key=lambda name: seconds[name]):
+        left -= seconds[name]
+        if left < 0 and chosen:
+            break
+        chosen[name] = seconds[name]
+    return chosen
 
 
 def held(tests: list[str], file: Path) -> Held:
@@ -391,18 +461,172 @@ def held(tests: list[str], file: Path) -> Held:
     return Held(seconds, _pairs(called.get("calls", {})))
 
 
-def held_by_design(design: str) -> Held:
-    """Run all tests of a design on the shipped files; those that fail unchanged are left out."""
-    traced = [file for file in files_of_designs() if design_of(file) == design]
-    found = forked(partial(_tested, tests_of_design(design), {}, None, traced), most=36_000)
-    if found is None or found["code"] not in (0, 1):
-        raise SystemExit(f"{design}: {(found or {}).get('failed', 'no end')} unchanged")
-    for name in found["failed"]:
-        print(f"fails unchanged and is left out: {name}", file=sys.stderr)
-    _import_packages(found["others"])
-    passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
-    calls = {name: called for name, called in found["calls"].items() if name in passed}
-    return Held(passed, _pairs(calls))
+class Workshop:
+    """A process that has imported test files, and forks itself to run some of their tests."""
+
+    def __init__(self, tests: list[str]) -> None:
+        reading, self._requests = os.pipe()
+        self._answers, writing = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            # Also those of workshops before it, which would else wait for requests for ever.
+            low, high = sorted((reading, writing))
+            os.closerange(3, low)
+            os.closerange(low + 1, high)
+            os.closerange(high + 1, 4096)
+            try:
+                _work(tests, reading, writing)
+            finally:
+                os._exit(0)
+        os.close(reading)
+        os.close(writing)
+        self._lines = os.fdopen(self._answers, "r")
+
+    def run(
+        self,
+        tests: list[str],
+        one: Mutant | None,
+        traced: list[Path],
+        most: float,
+        slowest: float = math.inf,
+    ) -> dict[str, Any] | None:
+        """Run tests on a mutant, up to the first failure; all of them on the shipped file.
+
+        Args:
+            tests: their names, or those of their files.
+            one: the mutant; None for the shipped file.
+            traced: files whose called functions are noted.
+            most: seconds of processor of all.
+            slowest: seconds of processor after which a test fails.
+
+        Returns:
+            What `_tested` returns; None where tests need more. The code is _ELSEWHERE where the
+            mutant changes more than functions that are imported already.
+        """
+        asked = {
+            "tests": tests,
+            "one": one and [str(one.file), *one[1:]],
+            "traced": [str(file) for file in traced],
+            "most": most,
+            "slowest": slowest,
+        }
+        os.write(self._requests, (json.dumps(asked) + "\n").encode())
+        answer = self._lines.readline()
+        if not answer:
+            raise SystemExit(f"tests cannot be imported: {' '.join(tests)[:200]}")
+        found: dict[str, Any] | None = json.loads(answer)
+        return found
+
+    def end(self) -> None:
+        """End the process."""
+        os.close(self._requests)
+        os.waitpid(self._process, 0)
+
+
+def _work(tests: list[str], reading: int, writing: int) -> None:
+    """Import the tests, then answer each line of requests by a line."""
+    sys.path.insert(0, str(ROOT / "src"))
+    _be_silent()
+    requests, answers = os.fdopen(reading, "r"), os.fdopen(writing, "w")
+
+    class _Loop:
+        def pytest_runtestloop(self, session: pytest.Session) -> bool:
+            for line in requests:
+                asked = json.loads(line)
+                found = forked(partial(_run_items, session, asked), asked["most"])
+                print(json.dumps(found), file=answers, flush=True)
+            return True
+
+    pytest.main([*_PYTEST, *tests], plugins=[_Loop()])
+
+
+def _run_items(session: pytest.Session, asked: dict[str, Any]) -> dict[str, Any]:
+    """Run the tests of one request, in a process of its own."""
+    one = asked["one"] and Mutant(Path(asked["one"][0]), *asked["one"][1:])
+    if one and not replace_functions(one):
+        return {"code": _ELSEWHERE}
+    plugin = _InOrder({}, [Path(file) for file in asked["traced"]], asked["slowest"])
+    session.config.pluginmanager.register(plugin)
+    order = {name: place for place, name in enumerate(asked["tests"])}
+    items = [item for item in session.items if item.nodeid in order]
+    items = items or [one for one in session.items if one.nodeid.partition("::")[0] in order]
+    items.sort(key=lambda item: order.get(item.nodeid, 0))
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if one and plugin.failed:
+            break
+    found = {"seconds": plugin.seconds, "failed": plugin.failed, "calls": plugin.calls}
+    return found | {"code": 1 if plugin.failed else 0}
+
+
+def replace_functions(one: Mutant) -> bool:
+    """Give functions that are imported already the mutant's code.
+
+    Returns:
+        False where the mutant changes more than them: what runs when the module is imported.
+    """
+    path = str(ROOT / one.file)
+    source = Path(path).read_text()
+    texts = (source, ast.unparse(ast.parse(source)), one.text)
+    changed = _changed_functions(*[compile(text, path, "exec") for text in texts])
+    if not changed:
+        return False
+    replaced = set()
+    for found in gc.get_objects():
+        if isinstance(found, types.FunctionType) and found.__code__.co_filename == path:
+            key = _key(found.__code__)
+            if key in changed:
+                found.__code__ = changed[key]
+                replaced.add(key)
+    return replaced == set(changed)
+
+
+def _changed_functions(
+    shipped: types.CodeType, plain: types.CodeType, changed: types.CodeType
+) -> dict[tuple[str, int], types.CodeType] | None:
+    """Find the outermost functions that differ, with their changed code.
+
+    Args:
+        shipped: of the file; its functions have the names and lines of those that are imported.
+        plain: of the same, written as `changed` is.
+        changed: of the mutant.
+
+    Returns:
+        None where the body of the module or of a class differs.
+    """
+    if shipped.co_flags & inspect.CO_OPTIMIZED:
+        return {} if _steps(plain) == _steps(changed) else {_key(shipped): changed}
+    if _own_steps(plain) != _own_steps(changed):
+        return None
+    found: dict[tuple[str, int], types.CodeType] = {}
+    inner = zip(_inner(shipped), _inner(plain), _inner(changed), strict=True)
+    for three in inner:
+        functions = _changed_functions(*three)
+        if functions is None:
+            return None
+        found |= functions
+    return found
+
+
+def _key(code: types.CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def _inner(code: types.CodeType) -> list[types.CodeType]:
+    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def _own_steps(code: types.CodeType) -> tuple[Any, ...]:
+    values = [repr(one) for one in code.co_consts if not isinstance(one, types.CodeType)]
+    return code.co_code, code.co_names, values
+
+
+def _steps(code: types.CodeType) -> list[tuple[Any, ...]]:
+    """What code does, without the lines that it stands on."""
+    steps = [_own_steps(code)]
+    for inner in _inner(code):
+        steps += _steps(inner)
+    return steps
 
 
 def _pairs(calls: dict[str, list[list[Any]]]) -> dict[str, list[tuple[str, int]]]:
@@ -428,54 +652,130 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=MOST, help="seconds of a mutant of a design")
     parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
     parser.add_argument("--done", type=Path, help="verdicts so far; more are written to it")
+    parser.add_argument("--again", action="store_true", help="run those that survived again")
+    parser.add_argument("--costs", type=Path, help="what tests of designs cost and call; is kept")
     given = parser.parse_args()
     os.chdir(ROOT)
     counts, began = Counter[str](), time.perf_counter()
-    done = _done(given.done)
-    runs = _Runs(given.most)
+    done = read_verdicts(given.done)
+    runs = _Runs(given.most, given.costs, given.again)
     for one, pattern in _chosen(given.part, given.sample, given.seed, given.only):
-        if one.place in done:
-            counts[done[one.place]] += 1
+        verdict = done.get(one.place)
+        wanted = verdict == "survived" if given.again else verdict is None
+        if not wanted:
+            counts[verdict or "not run"] += 1
             continue
         if time.perf_counter() - began > 60 * given.minutes:
             break
-        verdict = _verdict(one, *runs.tests_of(one, pattern))
+        verdict = runs.verdict_of(one, pattern)
         counts[verdict] += 1
         print(line := f"{verdict:10} {one.place}", flush=True)
         if given.done:
             with given.done.open("a") as out:
                 print(line, file=out)
+    runs.end()
     print(json.dumps(_summary(counts) | {"seconds": round(time.perf_counter() - began)}))
     return 1 if counts["survived"] else 0
 
 
 class _Runs:
-    """What tests cost and call on the shipped files, found out when first asked."""
+    """Runs tests on mutants; what tests cost and call on the shipped files is found out once."""
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, most: float, costs: Path | None, again: bool) -> None:
         self._most = most
+        self._file_of_costs = costs
+        self._again = again
         self._formulas: dict[Path, Held] = {}
-        self._designs: dict[str, Held] = {}
+        self._costs = read_costs(costs)
+        self._workshops: dict[str, Workshop] = {}
+        _import_packages(_PACKAGES)
 
-    def tests_of(self, one: Mutant, pattern: str) -> tuple[list[str], dict[str, float]]:
-        """Return test files, and the tests in them that run on this mutant with their seconds."""
+    def verdict_of(self, one: Mutant, pattern: str) -> str:
+        """Say whether a test kills the mutant."""
         if pattern == DESIGNS:
-            design = design_of(one.file)
-            if design not in self._designs:
-                self._designs[design] = held_by_design(design)
-            known = self._designs[design].of(one, self._most)
-            return sorted({name.partition("::")[0] for name in known}), known
-        tests = tests_of_formula(pattern, one.file)
-        if one.file not in self._formulas:
-            self._formulas[one.file] = held(tests, one.file)
-        return tests, self._formulas[one.file].of(one)
+            killed = self._is_killed_by_design(one)
+        else:
+            tests = tests_of_formula(pattern, one.file)
+            if one.file not in self._formulas:
+                self._formulas[one.file] = held(tests, one.file)
+            killed = _is_killed(one, tests, self._formulas[one.file].of(one))
+        if killed:
+            return "killed"
+        return "equivalent" if one.place in equivalent() else "survived"
+
+    def end(self) -> None:
+        """End the processes that hold tests."""
+        for workshop in self._workshops.values():
+            workshop.end()
+
+    def _is_killed_by_design(self, one: Mutant) -> bool:
+        """File by file. With `--again` tests import the mutant: it is the surer way, and dear."""
+        design, left = design_of(one.file), self._most
+        for test in by_nearness(one.file, again=self._again):
+            if left <= 0:
+                break
+            known = self._held(design, test).calling(one, left)
+            if not known:
+                continue
+            left -= sum(known.values())
+            found: dict[str, Any] | None = {"code": _ELSEWHERE}
+            if not self._again:
+                found = self._workshop(design).run([*known], one, [], _limit(known))
+            if found is not None and found["code"] == _ELSEWHERE:
+                if _is_killed(one, [test], known):
+                    return True
+            elif found is None or found["code"] != 0:
+                return True
+        return False
+
+    def _held(self, design: str, test: str) -> Held:
+        """Return what the tests of a file cost and call."""
+        key = f"{test}, slow ones too" if self._again else test
+        if key not in self._costs:
+            traced = [file for file in files_of_designs() if design_of(file) == design]
+            slowest = math.inf if self._again else FIRST_SECONDS
+            found = self._workshop(design).run([test], None, traced, 36_000, slowest)
+            self._costs[key] = _passed(test, found)
+            if self._file_of_costs:
+                write_costs(self._file_of_costs, self._costs)
+        return self._costs[key]
+
+    def _workshop(self, design: str) -> Workshop:
+        if design not in self._workshops:
+            tests = tests_of_design(design) if self._again else own_tests(design)
+            self._workshops[design] = Workshop(tests)
+        return self._workshops[design]
 
 
-def _done(file: Path | None) -> dict[str, str]:
-    """Verdict of each place in the file. A mutant that survived is run again."""
+def _passed(test: str, found: dict[str, Any] | None) -> Held:
+    """Leave out the tests of a file that fail on the shipped files, or are too slow."""
+    if found is None or "seconds" not in found:
+        raise SystemExit(f"{test}: {(found or {}).get('failed', 'no end')} unchanged")
+    for name in found["failed"]:
+        print(f"fails unchanged or is slow, and is left out: {name}", file=sys.stderr)
+    passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
+    calls = {name: called for name, called in found["calls"].items() if name in passed}
+    return Held(passed, _pairs(calls))
+
+
+def read_costs(file: Path | None) -> dict[str, Held]:
+    """Read what `write_costs` wrote. Empty where there is no such file yet."""
+    if file is None or not file.exists():
+        return {}
+    costs = json.loads(file.read_text())
+    return {name: Held(one["seconds"], _pairs(one["calls"])) for name, one in costs.items()}
+
+
+def write_costs(file: Path, costs: dict[str, Held]) -> None:
+    """Keep what the tests of each file cost and call."""
+    file.write_text(json.dumps({name: one._asdict() for name, one in costs.items()}))
+
+
+def read_verdicts(file: Path | None) -> dict[str, str]:
+    """Read the verdict of each place in the file: the last one written."""
     lines = file.read_text().splitlines() if file and file.exists() else []
     found = (line.split(maxsplit=1) for line in lines)
-    return {place: verdict for verdict, place in found if verdict != "survived"}
+    return {place: verdict for verdict, place in found}
 
 
 def _summary(counts: Counter[str]) -> dict[str, Any]:
@@ -483,7 +783,8 @@ def _summary(counts: Counter[str]) -> dict[str, Any]:
     from scipy import stats
 
     killed, survived = counts["killed"], counts["survived"]
-    found: dict[str, Any] = {name: counts[name] for name in ("killed", "equivalent", "survived")}
+    verdicts = ("killed", "equivalent", "survived", "not run")
+    found: dict[str, Any] = {name: counts[name] for name in verdicts if counts[name]}
     if killed + survived == 0:
         return found
     share = stats.binomtest(killed, killed + survived)
@@ -510,14 +811,16 @@ def _chosen(part: str, sample: int | None, seed: int, only: str) -> Iterator[tup
         yield mutant(file, *place), pattern
 
 
-def _verdict(one: Mutant, tests: list[str], known: dict[str, float]) -> str:
-    work = partial(_tested, tests, known, one, [])
-    found = forked(work, _MORE * sum(known.values()) + _START)
+def _is_killed(one: Mutant, tests: list[str], known: dict[str, float]) -> bool:
+    """Let tests import the mutant, in a process of their own."""
+    found = forked(partial(_tested, tests, known, one, []), _limit(known))
     if found is not None and found["code"] not in (0, 1, 2):
         raise SystemExit(f"{one.place}: {found}")
-    if found is None or found["code"] != 0:
-        return "killed"
-    return "equivalent" if one.place in equivalent() else "survived"
+    return found is None or found["code"] != 0
+
+
+def _limit(known: dict[str, float]) -> float:
+    return _MORE * sum(known.values()) + _START
 
 
 if __name__ == "__main__":

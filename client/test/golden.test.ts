@@ -97,6 +97,10 @@ test.each(each("privateLists", "rankings"))(
   },
 );
 
+test.each(each("privateLists", "reasons"))("reasons %i are the same", async (_, vector) => {
+  expect(await made.privateReasons(vector)).toEqual(outcome(vector, "reasons"));
+});
+
 test.each(each("privateLists", "refused"))("private model %i is none", async (_, vector) => {
   expect(await made.privateRanking(vector)).toEqual(outcome(vector, "ranked"));
 });

@@ -172,6 +172,16 @@ export async function privateRanking(vector: Vector): Promise<Vector> {
   });
 }
 
+/** Own items that speak for items of a list made at home, and how much. */
+export async function privateReasons(vector: Vector): Promise<Vector> {
+  return outcome("reasons", async () => {
+    const lists = await privateLists.DeviceLists.decode(fromHex(vector["model"] as string));
+    const items = (vector["items"] as string[]).map(untagged);
+    const found = lists.reasons(historyOf(vector["history"] ?? []), items, { n: 2 });
+    return found.map((falls) => falls.map(([item, fall]) => [tagged(item), fall]));
+  });
+}
+
 const KINDS = {
   Campaign: sketches.Campaign,
   Report: sketches.Report,

@@ -58,6 +58,7 @@ def test_it_says_what_is_served(shared_shop):
         "recommends": ["films"],
         "learns_from": ["books", "films"],
         "scale": {"minimum": 1.0, "maximum": 5.0, "step": 1.0},
+        "item_words": {"one": "film", "many": "films"},
         "device": films["device"],
     }
     assert len(films["device"]) == 64
@@ -95,7 +96,7 @@ def test_pages_are_the_catalogue(shared_shop, limit):
         ("/api/models/Films/items", 422),
         ("/api/models/films/items?after=0", 422),
         ("/api/models/films/items?limit=0", 422),
-        ("/api/models/films/items?limit=501", 422),
+        ("/api/models/films/items?limit=5001", 422),
         ("/api/models/films/items?after=" + "9" * 201, 422),
     ],
 )

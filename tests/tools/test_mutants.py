@@ -73,6 +73,96 @@ def test_tests_of_a_mutant_call_its_function():
     assert held.of(changed._replace(file=Path("src/tacit/designs/prec/new.py"))) == held.seconds
 
 
+def test_only_tests_that_call_the_function_are_run_file_by_file():
+    """Of a changed constant, which no function holds, any test of the file may see it."""
+    file = Path("src/tacit/designs/prec/planner.py")
+    calls = {"a::b": [(str(file), 7)], "a::c": [(str(file), 30)], "a::d": []}
+    held = mutants.Held({"a::b": 2.0, "a::c": 1.0, "a::d": 0.1}, calls)
+    changed = mutants.Mutant(file, "", "", within=7)
+    assert held.calling(changed) == {"a::b": 2.0}
+    assert held.calling(changed._replace(within=8)) == {}
+    assert [*held.calling(changed._replace(within=None))] == ["a::c", "a::b"]
+
+
+def test_test_files_are_tried_by_nearness():
+    """The one that is named after the changed file, then others that import it; a survivor's are
+    all others, too, and those of commands that run every design come last."""
+    file = Path("src/tacit/designs/prec/planner.py")
+    near = mutants.by_nearness(file, again=False)
+    own = mutants.own_tests("prec")
+    assert near[0] == "tests/designs/prec/test_planner.py"
+    assert 1 < len(near) < len(own)
+    assert set(near) == {test for test in own if mutants._holds(mutants.ROOT / test, file)}
+    again = mutants.by_nearness(file, again=True)
+    assert again[: len(near)] == near
+    assert sorted(again) == sorted(mutants.tests_of_design("prec"))
+    last = {Path(test).name for test in again[-len(mutants.LAST) :]}
+    assert last == set(mutants.LAST)
+
+
+def test_a_file_that_no_test_imports_survives_at_first():
+    """All tests of its design, which reach it through others, are for survivors."""
+    file = Path("src/tacit/designs/pdap/experiment/commands.py")
+    assert not [test for test in mutants.own_tests("pdap") if mutants._holds(Path(test), file)]
+    assert mutants.by_nearness(file, again=False) == []
+    assert len(mutants.by_nearness(file, again=True)) > 20
+
+
+def test_verdicts_are_read_where_a_run_ended(tmp_path: Path):
+    """The last verdict of a place counts: one that survived may have been run again."""
+    kept = tmp_path / "verdicts.txt"
+    assert mutants.read_verdicts(kept) == {}
+    kept.write_text("survived   a.py:1:2: 3 -> 4\nkilled     b.py:1:2: x + 1 -> x - 1\n")
+    with kept.open("a") as out:
+        print("killed     a.py:1:2: 3 -> 4", file=out)
+    assert mutants.read_verdicts(kept) == {
+        "a.py:1:2: 3 -> 4": "killed",
+        "b.py:1:2: x + 1 -> x - 1": "killed",
+    }
+
+
+def test_costs_are_kept_for_the_next_run(tmp_path: Path):
+    """What is written is read again, with the same types."""
+    kept = tmp_path / "costs.json"
+    assert mutants.read_costs(kept) == mutants.read_costs(None) == {}
+    costs = {"a": mutants.Held({"a::b": 1.5}, {"a::b": [("src/c.py", 7)]})}
+    mutants.write_costs(kept, costs)
+    assert mutants.read_costs(kept) == costs
+
+
+_RUN = """
+import sys, mutants
+one = mutants.Mutant(mutants.Path("src/tacit/designs/prec/new.py"), "new.py:1:0: 1 -> 2", "", None)
+mutants._chosen = lambda *asked: iter([(one, mutants.DESIGNS)])
+mutants._Runs.verdict_of = lambda self, one, pattern: VERDICT
+sys.argv = ["mutants.py", "--done", DONE, *MORE]
+print(mutants.main())
+"""
+
+
+def test_a_run_goes_on_and_survivors_are_run_again_when_asked(tmp_path: Path):
+    """A verdict in the file is not made again; `--again` makes that of a survivor."""
+    kept = tmp_path / "verdicts.txt"
+
+    def run(verdict: str, *more: str) -> list[str]:
+        text = _RUN.replace("VERDICT", repr(verdict)).replace("DONE", repr(str(kept)))
+        done = subprocess.run(
+            [sys.executable, "-c", text.replace("*MORE", "*" + repr([*more]))],
+            cwd=mutants.ROOT,
+            env={**os.environ, "PYTHONPATH": str(mutants.ROOT / "tools")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    assert run("survived")[0] == "survived   new.py:1:0: 1 -> 2"
+    assert run("killed")[0].startswith('{"survived": 1')
+    assert run("killed", "--again")[0] == "killed     new.py:1:0: 1 -> 2"
+    assert run("survived", "--again")[-2].startswith('{"killed": 1')
+    assert run("survived")[-1] == "0"
+
+
 def test_places_are_named_and_each_equivalent_is_one_of_them():
     """No two mutants share a name, and no reason stands for a mutant that is gone."""
     made = [mutants.mutant(FILE, *place).place for place in mutants.places(FILE)]
@@ -102,7 +192,7 @@ file, called = next(filter(None, known.calls.values()))[0]
 print(len(known.of(one._replace(within=called))) < len(known.seconds))
 known = known.of(one)
 for text in ("raise RuntimeError", one.file.read_text()):
-    print(mutants._verdict(one._replace(text=text), tests, known))
+    print(mutants._is_killed(one._replace(text=text), tests, known))
 """
 
 
@@ -118,7 +208,7 @@ def test_a_test_that_holds_a_line_kills_its_mutant():
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["True", "killed", "survived"]
+    assert done.stdout.split() == ["True", "True", "False"]
     assert (mutants.ROOT / FILE).read_text() == shipped
 
 
@@ -140,3 +230,42 @@ def test_a_mutant_that_does_not_end_is_stopped():
         check=True,
     )
     assert done.stdout.splitlines() == ["None", "{'code': 0}"]
+
+
+_WORKSHOP = """
+import ast, mutants, pathlib
+file = pathlib.Path("src/tacit/accounting/rounding.py")
+test = "tests/accounting/test_rounding.py"
+workshop = mutants.Workshop([test])
+other = mutants.Workshop(["tests/accounting/test_gdp.py"])
+whole = workshop.run([test], None, [file], 60)
+name = test + "::test_nearest_sums_would_be_below"
+print(whole["code"], len(whole["seconds"]) > 5, len(whole["calls"][name]) > 0)
+made = [mutants.mutant(file, *place) for place in mutants.places(file)]
+constant = next(one for one in made if "120 -> 121" in one.place)
+first = "numbers = list(parts)"
+failing = constant._replace(text=file.read_text().replace(first, "raise RuntimeError"))
+endless = constant._replace(text=file.read_text().replace(first, "while True: pass"))
+for one in (constant, failing, endless):
+    found = workshop.run([name], one, [], 2)
+    print(found and found["code"])
+print(workshop.run([name], None, [], 60)["code"])
+workshop.end()
+other.end()
+"""
+
+
+def test_imported_functions_get_the_code_of_a_mutant():
+    """Tests that call them fail, and pass again on the shipped file; a changed constant is left to
+    tests that import the mutant; what does not end is stopped. Two such processes end."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WORKSHOP],
+        cwd=mutants.ROOT,
+        env={**os.environ, "PYTHONPATH": str(mutants.ROOT / "tools")},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    lines = done.stdout.splitlines()
+    assert lines == ["0 True True", str(mutants._ELSEWHERE), "1", "None", "0"]

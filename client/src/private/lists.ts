@@ -103,6 +103,34 @@ export class DeviceLists {
     return rows.slice(0, n);
   }
 
+  /**
+   * For each item, the n own items without which its score would fall most, and by how much. Own
+   * items that raise no score are left out; ties in the order of the items. RangeError for stars
+   * off the scale.
+   */
+  reasons(
+    history: ReadonlyMap<ItemId, number>,
+    items: readonly ItemId[],
+    options: { readonly n?: number } = {},
+  ): ScoredItem[][] {
+    const places = new Map(this.items.map((item, place) => [item, place]));
+    const scores = this.scores(history);
+    const falls = items.map((): ScoredItem[] => []);
+    for (const own of this.context.filter((item) => history.has(item))) {
+      const rest = new Map(history);
+      rest.delete(own);
+      const without = this.scores(rest);
+      for (const [number, item] of items.entries()) {
+        const place = places.get(item);
+        if (place === undefined) continue;
+        const fall = (scores[place] as number) - (without[place] as number);
+        if (fall > 0) (falls[number] as ScoredItem[]).push([own, fall]);
+      }
+    }
+    for (const fall of falls) fall.sort(([, one], [, other]) => other - one);
+    return falls.map((fall) => fall.slice(0, options.n ?? 3));
+  }
+
   /** Of every item, for a person with this history. */
   scores(history: ReadonlyMap<ItemId, number>): number[] {
     const [least, most] = this.header["scale"] as [number, number];

@@ -38,6 +38,7 @@ from tacit.recommenders.headers import (
     scale_from_header,
     titles_from_header,
 )
+from tacit.recommenders.item_details import details_from_header, details_to_header
 from tacit.recommenders.public_facts import CONDITIONS
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -66,6 +67,8 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
         "dense_columns": fitted.dense_columns,
         "consenting": fitted.consenting,
         **items_to_header(fitted.item_ids, fitted.titles),
+        "context_titles": _context_titles(fitted),
+        "details": details_to_header(fitted.history_ids, fitted.details),
     }
     arrays = _released_to_arrays(released, fitted.dense_columns)
     if fitted.stars is not None:
@@ -99,6 +102,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
     context = header["context"]
     one_domain = context is None
     context_ids = item_ids if one_domain else ids_from_header(context)
+    history_ids = item_ids if one_domain else np.union1d(context_ids, item_ids)
     stars = None
     if settings.stars:
         further_items = 0 if one_domain else len(context_ids)
@@ -115,7 +119,8 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         one_domain=one_domain,
         scale=scale_from_header(header["scale"]),
         feature_names=names_from_header(header["feature_names"]),
-        titles=titles_from_header(header),
+        titles=titles_from_header(header) | _titles_of_context(header),
+        details=details_from_header(history_ids, header["details"]),
         dense_columns=count_from_header(header["dense_columns"]),
         consenting=int(header["consenting"]),
         plan=plan,
@@ -125,6 +130,20 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
     if tuple(header["taken"]) != fitted.assumed_public:
         raise ValueError("what it takes for public is not what its fits do")
     return fitted
+
+
+def _context_titles(fitted: FittedLists) -> list[str | None] | None:
+    """Titles of the items that a history is read for, where they are others than those of lists."""
+    if fitted.one_domain or not fitted.titles:
+        return None
+    return [fitted.titles.get(item) for item in fitted.context_ids.tolist()]
+
+
+def _titles_of_context(header: Mapping[str, Any]) -> dict[Any, str]:
+    """Read what `_context_titles` wrote."""
+    if header["context_titles"] is None:
+        return {}
+    return titles_from_header({"items": header["context"], "titles": header["context_titles"]})
 
 
 def settings_to_header(settings: Settings) -> dict[str, Any]:

@@ -66,6 +66,7 @@ from tacit.profile_sums.settings import Settings
 from tacit.recommenders.base import History
 from tacit.recommenders.headers import Titles, titles_of
 from tacit.recommenders.inputs import as_ratings_source
+from tacit.recommenders.item_details import Details, read_details
 from tacit.recommenders.public_facts import facts_read_off
 
 
@@ -131,6 +132,8 @@ class FittedLists:
     scale: RatingScale
     feature_names: tuple[str, ...]
     titles: Titles
+    details: Details = field(default_factory=dict, repr=False)
+    """Categories, prices and pictures, for showing."""
     dense_columns: int = 0
     """How many of the features, the last ones, are dense."""
     consenting: int = 0
@@ -363,6 +366,7 @@ def _fitted_lists(
         scale=catalogue.scale,
         feature_names=prepared.feature_names,
         titles=titles_of(catalogue),
+        details=read_details(catalogue),
         dense_columns=prepared.dense_columns,
         consenting=prepared.count_consenting(),
         plan=plan,

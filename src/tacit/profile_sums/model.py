@@ -158,6 +158,7 @@ class PrivateLists(base.ItemRecommender):
         self.settings_ = fitted.settings
         self.scale_ = fitted.scale
         self.titles_ = fitted.titles
+        self.details_ = fitted.details
         self.people_ = people
 
     @property

@@ -16,6 +16,7 @@ from tacit.data.ratings import Column, Ratings
 from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
+from tacit.recommenders.item_details import Details
 from tacit.views import table
 
 Floats = NDArray[np.float64]
@@ -212,11 +213,13 @@ class ItemRecommender(Parameters):
     Attributes:
         item_ids_: Ids that lists are made of.
         titles_: Title of an item by its id, where it is known.
+        details_: Categories, price and picture of an item by its id, where they are known.
         people_: Ratings of known people; None for a model from a file.
     """
 
     item_ids_: Column
     titles_: Mapping[Any, str] = MappingProxyType({})
+    details_: Details = MappingProxyType({})
     people_: Ratings | None = None
 
     @property

@@ -34,7 +34,7 @@ def items_to_header(ids: Column, titles: Titles) -> dict[str, Any]:
     return {"items": items, "titles": [titles.get(item) for item in items] if titles else None}
 
 
-def titles_from_header(header: Mapping[str, Any]) -> Titles:
+def titles_from_header(header: Mapping[str, Any]) -> dict[Any, str]:
     """Read the titles that `items_to_header` wrote; ValueError for others."""
     titles = header["titles"]
     if titles is None:

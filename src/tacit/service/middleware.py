@@ -25,24 +25,11 @@ from tacit.service.limits import RateLimits
 from tacit.service.metrics import Metrics
 from tacit.service.operations import Operation, find_operation
 from tacit.service.problems import InvalidRequest, Problem
+from tacit.service.security_headers import HEADERS
 from tacit.service.service import Service
 
 LIVENESS_PATH = "/healthz"
 """Answered however many requests wait: a monitor must not take a busy process for a dead one."""
-HEADERS = {
-    "cache-control": "no-store",
-    "content-security-policy": (
-        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
-        "form-action 'self'"
-    ),
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-"""Headers of every answer that does not set them itself."""
 _RAW_HEADERS = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 

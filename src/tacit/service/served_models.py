@@ -11,10 +11,12 @@ or sends with their question. No model learns from them, so they cost no budget.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from tacit.data.ratings import RatingScale
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
+from tacit.recommenders.item_details import ItemDetails
 from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import setting
 
@@ -47,6 +50,11 @@ class ModelSettings:
         False,
         refused="`false` for such a model",
     )
+    item_word: str = setting(
+        "what one item is called on the page, such as `film`, `product` or `article`",
+        "item",
+        refused="other than 1 to 40 letters, blanks and hyphens",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,19 @@ class CatalogueItem:
     domain: str | None
     recommended: bool
     """Whether it may be in a list."""
+    categories: tuple[str, ...] = ()
+    price: str | None = None
+    """As the catalogue writes it."""
+    image: str | None = None
+    """Address of a picture, over HTTPS or written out as `data:`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemWords:
+    """What items are called in sentences."""
+
+    one: str
+    many: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +96,7 @@ class ServedModel(ServedThing):
     variant: str | None
     scale: RatingScale
     model: Any
+    words: ItemWords = ItemWords("item", "items")
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -91,7 +113,8 @@ class ServedModel(ServedThing):
         model = load_model(path)
         _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
         scale = _read_scale(where, model, settings.scale)
-        served = cls(section.name, kind, variant, scale, model)
+        words = _read_words(where, settings.item_word)
+        served = cls(section.name, kind, variant, scale, model, words)
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
 
@@ -118,12 +141,30 @@ class ServedModel(ServedThing):
         recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
         domains = self._domains()
         titles = self.model.titles_
+        details = getattr(self.model, "details_", {})
         items = []
         for text, item in self.ids.items():
-            is_recommended = item in recommended
-            row = CatalogueItem(text, titles.get(item), domains.get(item), is_recommended)
+            facts = details.get(item, ItemDetails())
+            row = CatalogueItem(
+                item_id=text,
+                title=titles.get(item),
+                domain=domains.get(item),
+                recommended=item in recommended,
+                categories=facts.categories,
+                price=facts.price,
+                image=_safe_image(facts.image),
+            )
             items.append(row)
         return tuple(items)
+
+    @cached_property
+    def image_hosts(self) -> frozenset[str]:
+        """Origins that pictures of the catalogue come from, such as `https://img.example`."""
+        origins = set()
+        for item in self.items:
+            if item.image is not None and item.image.startswith("https://"):
+                origins.add("https://" + urlsplit(item.image).netloc)
+        return frozenset(origins)
 
     def _domains(self) -> Mapping[Any, str]:
         """The domain of each item, where the model has domains."""
@@ -194,6 +235,31 @@ _REFUSED_KINDS = {
     "devices; a model here gets true ones. Serve it as [disclosures.NAME].",
 }
 """Variants and recommenders that are not served as models, each with the reason."""
+
+
+_WORD = re.compile(r"[^\W\d_]([^\W\d_]|[ -]){0,39}")
+_IMAGE = re.compile(r"https://[a-z0-9.-]{1,253}(:[0-9]{1,5})?/[\x21-\x7e]{0,2000}", re.IGNORECASE)
+_IMAGE_DATA = re.compile(r"data:image/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]{1,200000}")
+
+
+def _safe_image(address: str | None) -> str | None:
+    """The address of a picture that a page may show; None for any other."""
+    if address is None or _IMAGE.fullmatch(address) or _IMAGE_DATA.fullmatch(address):
+        return address
+    return None
+
+
+def _read_words(where: str, word: str) -> ItemWords:
+    """What items are called, from the word for one of them, by the rules of English plurals."""
+    if not _WORD.fullmatch(word):
+        raise ConfigError(
+            f'{where}.item_word is 1 to 40 letters, blanks and hyphens, such as "product".'
+        )
+    if word.endswith(("s", "x", "ch", "sh")):
+        return ItemWords(word, word + "es")
+    if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        return ItemWords(word, word[:-1] + "ies")
+    return ItemWords(word, word + "s")
 
 
 def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: bool) -> None:

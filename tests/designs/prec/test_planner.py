@@ -188,3 +188,54 @@ def test_machine_output_has_no_infinities():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert "peers_needed" not in found
     assert "peers_needed" in plan(**USUAL, epsilon=1.0)
+
+
+CREDITED = {"objects": 3, "rounds": 200, "peers": 40, "voters": 150, "diversity": 5, "radius": 3}
+"""No two sizes are equal, and each of them changes every number below."""
+
+
+def test_every_planned_number_is_of_the_asked_sizes():
+    """Diversity and radius, too: each number is the formula's at all of the sizes."""
+    found = plan(**CREDITED)
+    m, T, D, R, n, P = 3, 200, 5, 3, 150, 40  # noqa: N806
+    expected = {
+        "gamma": theory.gamma(m, T, R),
+        "lambda": theory.lam(m, T, R),
+        "loss_bound": theory.loss_bound(m, T, R, n, P),
+        "likely_loss_bound": theory.likely_loss_bound(m, T, R, n, P, planner.UNLIKELY),
+        "loss_lower_bound": theory.loss_lower_bound(m, T, R, n, P),
+        "epsilon_tight": theory.eps_tight(m, T, D, R, P),
+        "epsilon_paper": theory.eps_paper(m, T, D, R, P),
+        "epsilon_lower_bound": theory.eps_lower_bound(m, T, D, R, n, P),
+    }
+    assert {name: found[name] for name in expected} == expected
+    assert found["epsilon_proven"] == {
+        "promise": promise_epsilon(**CREDITED)[0],
+        "floor": floor_epsilon(**CREDITED)[0],
+    }
+    assert {name: found[name] for name in CREDITED} == CREDITED
+
+
+@pytest.mark.parametrize("mode", [None, "promise", "floor"])
+def test_the_curve_is_of_the_asked_sizes_and_mode(mode):
+    """Each point is the plan of its loss, with the same diversity, radius and mode."""
+    curve = loss_curve(**CREDITED, mode=mode, points=4)
+    assert curve == [plan_loss(point.loss, **CREDITED, mode=mode) for point in curve]
+    bound = theory.loss_bound(3, 200, 3, 150, 40)
+    assert bound in [point.loss for point in curve]
+    if mode:
+        assert {point.mode for point in curve} == {None, mode}
+
+
+def test_voters_are_counted_for_the_asked_exceptions():
+    """With a diversity and a radius more are needed, and one fewer is too few under the gate."""
+    sizes = {"objects": 2, "rounds": 50, "voters": 4000, "diversity": 1, "radius": 1}
+    found = plan(**sizes, peers=50, epsilon=2.0)["peers_needed"]
+    needed = found["floor"]
+    assert (
+        floor_epsilon(**sizes, peers=needed)[0] <= 2 < floor_epsilon(**sizes, peers=needed - 1)[0]
+    )
+    assert found["theorem"] == math.ceil(theory.eps_tight(2, 50, 1, 1, 1) / 2)
+    exact = plan(objects=2, rounds=50, voters=4000, peers=50, epsilon=2.0)["peers_needed"]
+    assert exact["floor"] < needed
+    assert exact["theorem"] < found["theorem"]

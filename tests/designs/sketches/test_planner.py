@@ -285,3 +285,21 @@ def test_what_is_planned_can_be_asked(sizes, epsilon, unit):
 def test_the_smallest_epsilon_can_be_planned_for():
     """A millionth, which campaigns can state, takes many people and no division by 0."""
     assert math.isfinite(plan(items=100, rated=10, epsilon=1e-6).best.users_clt)
+
+
+def test_the_chance_of_failure_reaches_every_number():
+    """At eta .02 bounds, pairs and sensed sets are those of the theory at .02, not at .1."""
+    found = plan(items=100, rated=1, epsilon=1.0, eta=0.02)
+    assert found.lower_bounds == {
+        "ldp": theory.ldp_bound(100, 1.0, 0.02),
+        "scarce": theory.scarce_bound(100, 1, 1.0, 0.02),
+        "adaptive": theory.adaptive_bound(100, 1, 1.0, 0.02),
+        "one_bit": theory.one_bit_bound(100, 0.02),
+    }
+    usual = plan(items=100, rated=20, epsilon=1.0)
+    surer = plan(items=100, rated=20, epsilon=1.0, eta=0.02)
+    for name in ("pairwise-preference", "pairwise-rated"):
+        more = method(surer, name).users_clt / method(usual, name).users_clt
+        assert more == pytest.approx(math.log(100 / 0.02) / math.log(100 / 0.1))
+    assert method(surer, "maxsense").users_clt > method(usual, "maxsense").users_clt
+    assert method(surer, "maxsense").users_theorem > method(usual, "maxsense").users_theorem

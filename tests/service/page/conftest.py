@@ -60,10 +60,17 @@ def served(
 ) -> Iterator[Served]:
     """One service for all tests: visitors do not mind each other."""
     folder = Path(shutil.copytree(demo.folder, tmp_path_factory.mktemp("page") / "shop"))
+    with run_service(folder, "--visitors") as (address, _):
+        yield Served(address, demo.keys["operator"])
+
+
+@contextmanager
+def run_service(what: Path, *options: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Run `tacit serve WHAT`; yield its address and the keys that it made."""
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "tacit.cli.app", "serve", str(folder)),
-            *("--port", "0", "--json", "--visitors"),
+            *(sys.executable, "-m", "tacit.cli.app", "serve", str(what)),
+            *("--port", "0", "--json", *options),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -72,8 +79,8 @@ def served(
     )
     assert process.stdout is not None
     try:
-        address = json.loads(process.stdout.readline())["address"]
-        yield Served(address.rstrip("/"), demo.keys["operator"])
+        started = json.loads(process.stdout.readline())
+        yield started["address"].rstrip("/"), started["keys"]
     finally:
         process.terminate()
         process.wait()

@@ -121,7 +121,7 @@ def test_the_skip_button_leads_past_the_head_of_the_page(visit):
     person.page.keyboard.press("Tab")
     assert focused(person) == "Skip to the content"
     person.page.keyboard.press("Enter")
-    assert headed(person) == "What have you watched?"
+    assert headed(person) == "Which films do you know?"
 
 
 def everywhere(person: Any, operator: str) -> Any:

@@ -91,10 +91,9 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere(built_page):
         assert addresses <= {"http://www.w3.org"}, file.name  # the names of SVG and the like
 
 
-def wheel_of(checkout: Path, to: Path, path: str | None = None) -> tuple[list[str], str]:
+def wheel_of(checkout: Path, to: Path, env: dict[str, str] | None = None) -> tuple[list[str], str]:
     """Names in the wheel that is built from a checkout, and what the build said."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(to)]
-    env = None if path is None else {"PATH": path}
     done = subprocess.run(
         command, cwd=checkout, env=env, capture_output=True, text=True, check=True
     )
@@ -112,8 +111,9 @@ def test_the_wheel_holds_the_page(built_page, tmp_path):
     } <= set(names)
 
 
-def test_without_node_the_wheel_is_built_and_the_build_says_what_it_lacks(tmp_path):
-    """A checkout that never built the page, on a machine without npm."""
+def test_without_node_and_page_the_build_stops(tmp_path):
+    """A checkout that never built the page, on a machine without npm: no wheel, and the way out.
+    With the way out taken, the wheel is built without the page."""
     checkout = tmp_path / "checkout"
     leave = shutil.ignore_patterns("node_modules", "__pycache__", "page", "*.nbi", "*.nbc")
     shutil.copytree(ROOT / "src", checkout / "src", ignore=leave)
@@ -121,7 +121,17 @@ def test_without_node_the_wheel_is_built_and_the_build_says_what_it_lacks(tmp_pa
     (checkout / "client" / "page").mkdir(parents=True)
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
         shutil.copy(ROOT / name, checkout / name)
-    names, said = wheel_of(checkout, tmp_path / "built", path=str(tmp_path))
+    built = tmp_path / "built"
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
+    bare = {"PATH": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=checkout, env=bare, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "needs Node 20" in said
+    assert "TACIT_WITHOUT_PAGE=1 pip install ." in said
+    assert list(built.glob("*.whl")) == []
+    names, _ = wheel_of(checkout, built, {**bare, "TACIT_WITHOUT_PAGE": "1"})
     assert "tacit/service/resources/health.py" in names
     assert not any(name.startswith("tacit/service/page/") for name in names)
-    assert "needs Node 20" in said

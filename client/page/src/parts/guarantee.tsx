@@ -13,6 +13,34 @@ export function GuaranteeOf({ thing }: { thing: string }) {
   );
 }
 
+/** The promise as one sentence; the rest of it and the cards are behind a fold. */
+export function PromiseInShort({ thing }: { thing: string }) {
+  const draft = usePending(() => fetchGuarantee(thing), [thing]);
+  return (
+    <div class="guarantee">
+      <ShowPending draft={draft}>
+        {({ sentence, cards }) => {
+          const first = /^.*?[.](?=\s|$)/s.exec(sentence)?.[0] ?? sentence;
+          const rest = sentence.slice(first.length).trim();
+          return (
+            <>
+              {cards[0] && <FirstLine card={cards[0]} />}
+              <p class="promise">{first}</p>
+              <details>
+                <summary>On what conditions, and the full card</summary>
+                {rest !== "" && <p>{rest}</p>}
+                {cards.map((card) => (
+                  <CardShown key={card.name} card={card} />
+                ))}
+              </details>
+            </>
+          );
+        }}
+      </ShowPending>
+    </div>
+  );
+}
+
 export function GuaranteeShown({ guarantee: { sentence, cards } }: { guarantee: Guarantee }) {
   return (
     <>

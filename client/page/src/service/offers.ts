@@ -7,6 +7,7 @@ import { printableId } from "../../../src/sketches/formatting.js";
 import type { Published } from "../../../src/standard-scheme/account.js";
 import { ItemTable } from "../../../src/standard-scheme/item-table.js";
 import { Disclosure } from "../../../src/standard-scheme/messages.js";
+import { Catalogue, fetchCatalogue, WORDS, type Words } from "./catalogue";
 import { fetchJson, fetchOctets } from "./requests";
 
 export type Titles = (item: ItemId) => string;
@@ -22,6 +23,7 @@ export interface Offer extends Published {
   readonly table: ItemTable | undefined;
   readonly popular: readonly ItemId[];
   readonly titles: Titles;
+  readonly words: Words;
 }
 
 /** A campaign that devices may answer with a few randomised bits. */
@@ -30,6 +32,7 @@ export interface Question {
   readonly campaign: Campaign;
   readonly catalogue: readonly ItemId[];
   readonly titles: Titles;
+  readonly words: Words;
   /** Whether it takes no more reports, and whether its clusters are there. */
   readonly isClosed: boolean;
   readonly hasClusters: boolean;
@@ -40,10 +43,19 @@ export interface ReleasedModel {
   readonly name: string;
   readonly lists: DeviceLists;
   readonly titles: Titles;
+  readonly catalogue: Catalogue;
+}
+
+/** A model that is served, whether or not devices can make lists of it. */
+export interface ServedModel {
+  readonly name: string;
+  readonly scale: { readonly minimum: number; readonly maximum: number };
+  readonly catalogue: Catalogue;
 }
 
 /** released: the first model that this page can make lists of. */
 export interface Offers {
+  readonly models: readonly ServedModel[];
   readonly released: ReleasedModel | undefined;
   readonly offers: readonly Offer[];
   readonly questions: readonly Question[];
@@ -51,6 +63,8 @@ export interface Offers {
 
 interface Model extends Named {
   readonly device: string | null;
+  readonly item_words: Words;
+  readonly scale: { readonly minimum: number; readonly maximum: number };
 }
 
 interface Named {
@@ -71,22 +85,22 @@ interface CampaignEntry extends Named {
   readonly clusters: boolean;
 }
 
-interface ItemPage {
-  readonly items: readonly { readonly item_id: string; readonly title: string | null }[];
-  readonly next: string | null;
-}
-
-type Catalogue = ReadonlyMap<string, string | null>;
-
 export async function fetchOffers(): Promise<Offers> {
   const { models } = await fetchJson<{ models: readonly Model[] }>("/api/models");
-  const catalogues = await fetchCatalogues(models);
+  const catalogues = await Promise.all(
+    models.map(({ name, item_words }) => fetchCatalogue(name, item_words)),
+  );
   const [released, offers, questions] = await Promise.all([
     fetchReleasedModel(models, catalogues),
     fetchDisclosures(catalogues),
     fetchCampaigns(catalogues),
   ]);
-  return { released, offers, questions };
+  const served = models.map(({ name, scale }, place) => ({
+    name,
+    scale,
+    catalogue: catalogues[place] as Catalogue,
+  }));
+  return { models: served, released, offers, questions };
 }
 
 /** Without one that can be read, the other ways to a list are there all the same. */
@@ -94,12 +108,12 @@ async function fetchReleasedModel(
   models: readonly Model[],
   catalogues: readonly Catalogue[],
 ): Promise<ReleasedModel | undefined> {
-  for (const { name, device } of models) {
+  for (const [place, { name, device }] of models.entries()) {
     if (device === null) continue;
+    const catalogue = catalogues[place] as Catalogue;
     try {
       const lists = await DeviceLists.decode(await fetchOctets(`/api/models/${name}/device`));
-      if (lists.digest === device)
-        return { name, lists, titles: titlesOf(lists.items, catalogues) };
+      if (lists.digest === device) return { name, lists, titles: catalogue.title, catalogue };
     } catch {
       continue;
     }
@@ -136,7 +150,8 @@ async function fetchOffer(
   const { disclosure, log } = await fetchPublished(name);
   const table = item_table ? await fetchTable(name, disclosure) : undefined;
   const popular = table === undefined ? await fetchPopular(name) : [];
-  return { name, disclosure, log, table, popular, titles: titlesOf(disclosure.items, catalogues) };
+  const { titles, words } = namesOf(disclosure.items, catalogues);
+  return { name, disclosure, log, table, popular, titles, words };
 }
 
 async function fetchTable(name: string, disclosure: Disclosure): Promise<ItemTable | undefined> {
@@ -157,31 +172,19 @@ async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Questio
         fetchOctets(`/api/campaigns/${name}`),
         fetchJson<{ items: ItemId[] }>(`/api/campaigns/${name}/catalogue`),
       ]);
-      const titles = titlesOf(items, catalogues);
+      const { titles, words } = namesOf(items, catalogues);
       const campaign = Campaign.decode(bytes);
-      return { name, campaign, catalogue: items, titles, isClosed, hasClusters };
+      return { name, campaign, catalogue: items, titles, words, isClosed, hasClusters };
     }),
   );
 }
 
-/** Titles by the first catalogue that has all these items; by their ids where there is none. */
-function titlesOf(items: readonly ItemId[], catalogues: readonly Catalogue[]): Titles {
-  const found = catalogues.find((one) => items.every((item) => one.has(String(item))));
-  return (item) => printableId(found?.get(String(item)) ?? `Film ${item}`);
-}
-
-/** Whole catalogues, and not the titles of some items: which are asked for would tell something. */
-async function fetchCatalogues(models: readonly Named[]): Promise<Catalogue[]> {
-  return Promise.all(
-    models.map(async ({ name }) => {
-      const catalogue = new Map<string, string | null>();
-      for (let after: string | null = ""; after !== null;) {
-        const place: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
-        const page: ItemPage = await fetchJson(`/api/models/${name}/items?limit=500${place}`);
-        for (const { item_id, title } of page.items) catalogue.set(item_id, title);
-        after = page.next;
-      }
-      return catalogue;
-    }),
-  );
+/** Titles and words by the first catalogue that has all these items; ids where there is none. */
+function namesOf(
+  items: readonly ItemId[],
+  catalogues: readonly Catalogue[],
+): { readonly titles: Titles; readonly words: Words } {
+  const found = catalogues.find((one) => items.every((item) => one.has(item)));
+  if (found !== undefined) return { titles: found.title, words: found.words };
+  return { titles: (item) => printableId(`Item ${item}`), words: WORDS };
 }

@@ -11,7 +11,7 @@ import { releasePath } from "./letters";
 import type { Visit } from "./visit";
 
 export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending<Guarantee> }) {
-  const { name } = visit.offer;
+  const { name, words } = visit.offer;
   const on = visit.letters.allowedDisclosure === name;
   const [before] = useState(on);
   return (
@@ -27,8 +27,8 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending
             <ul>
               <li>AUC is how well guessing goes: 0.5 is as by chance, 1 is certainty.</li>
               <li>
-                Clicks on films of a list, looking films up, saying how many you rated, or a film
-                that someone knows you saw: each reveals what was held back.
+                Clicks in a list, looking {words.many} up, saying how many you rated, or one that
+                someone knows you had: each reveals what was held back.
               </li>
               <li>The service sees when this page is open, at the time of each letter.</li>
             </ul>

@@ -11,6 +11,7 @@ import { hasAllValues, type Visit } from "./visit";
 export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const { offer, offers, values, setValues, choose } = visit;
   const { attributes } = offer.disclosure;
+  const { words } = offer;
   return (
     <section aria-labelledby="hide">
       <div class="lead">
@@ -20,7 +21,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         <p>
           {offer.table !== undefined &&
             "Only for letters to the service: your list does not need this. "}
-          What people watch, and how they rate it, reveals a lot about them. Here it can be made
+          What people choose, and how they rate it, reveals a lot about them. Here it can be made
           harder to read your{" "}
           {offers.offers.map(({ disclosure }) => hiddenAttributes(disclosure)).join(" or your ")}{" "}
           from your stars.
@@ -57,14 +58,14 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
             nothing here can hide it: send no letters. Your list does not need them.
           </p>
           <p class="stays">
-            <Lock /> This answer never leaves your device. It is needed here, to choose which films
-            are held back and which stars are moved.
+            <Lock /> This answer never leaves your device. It is needed here, to choose which{" "}
+            {words.many} are held back and which stars are moved.
           </p>
           {visit.sent[releasePath(offer.name)] !== undefined && (
             <p class="stays">
               Your letters were disguised under one answer. Under another one your device decides
-              nothing new and repeats the latest letter: new films could reveal which answer is
-              true.
+              nothing new and repeats the latest letter: new {words.many} could reveal which
+              answer is true.
             </p>
           )}
         </fieldset>
@@ -92,7 +93,7 @@ function Choice(given: { group: string; label: string; checked: boolean; onChoos
   );
 }
 
-/** The rated films in whose stars the answer would show most, by the public tables. */
+/** The rated items in whose stars the answer would show most, by the public tables. */
 function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
   const { offer, stars, values } = visit;
   const { itemNumber, step } = offer.disclosure;
@@ -107,8 +108,8 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
     <div class="traces">
       <h2>Where it would show</h2>
       <p>
-        On average, people who answer as you do rate these films otherwise than people as a whole.
-        Your device evens that out, and holds some films back for good.
+        On average, people who answer as you do rate these {offer.words.many} otherwise than people as a
+        whole. Your device evens that out, and holds some back for good.
       </p>
       <ul>
         {loudest.map((item) => (

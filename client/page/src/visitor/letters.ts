@@ -36,7 +36,7 @@ export interface ReportDraft extends Letter {
 
 /** A letter with disguised stars, with what each part of it means. */
 export function explainLetter(
-  { name, disclosure, titles }: Offer,
+  { name, disclosure, titles, words }: Offer,
   release: Release,
   stars: Stars,
 ): Letter {
@@ -45,7 +45,7 @@ export function explainLetter(
     return staysHereText === undefined ? part : { ...part, staysHere: staysHereText };
   };
   const last = release.ratings.length - 1;
-  const films = release.ratings.map(([item, level], at) =>
+  const ratings = release.ratings.map(([item, level], at) =>
     text(
       `[${JSON.stringify(item)},${level}]${at < last ? "," : ""}`,
       `${titles(item)}: ${starsText(starsOf(disclosure, level))}`,
@@ -56,8 +56,8 @@ export function explainLetter(
     text(`{"disclosure":"${release.disclosure}",`, "which public tables your device used"),
     text(`"epoch":${release.epoch},`, "which letter of the calendar this is"),
     text(`"message":"release",`, "what kind of message this is"),
-    text(`"ratings":[`, "a list of films follows, with stars"),
-    ...films,
+    text(`"ratings":[`, `a list of ${words.many} follows, with stars`),
+    ...ratings,
     text(`],"version":2}`, "which version of the message this is"),
   ];
   const body = release.encode();
@@ -107,7 +107,7 @@ export function starsText(stars: number): string {
   return short === 1 ? "1 star" : `${short} stars`;
 }
 
-/** The rated films of a disclosure that a letter does not hold, and those it holds with other stars. */
+/** The rated items of a disclosure that a letter does not hold, and those it holds with other stars. */
 export function compareStars(
   release: Release,
   disclosure: Disclosure,

@@ -64,6 +64,7 @@ function OtherLists({
 /** By a model that was released with differential privacy, from the true stars. */
 function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: ReleasedModel }) {
   const { lists, name, titles } = released;
+  const { words } = released.catalogue;
   const [least, most] = lists.header["scale"] as [number, number];
   const own = new Map([...visit.stars].filter(([, given]) => least <= given && given <= most));
   const rated = lists.context.some((item) => own.has(item));
@@ -81,7 +82,8 @@ function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: R
       </div>
       {!rated && (
         <p>
-          These are popular films. For a list of your own, <a href="#rate">rate films</a>.
+          These are popular {words.many}. For a list of your own,{" "}
+          <a href="#rate">rate {words.many}</a>.
         </p>
       )}
       <Films visit={visit} titles={titles} heading="h2" films={films} />
@@ -94,22 +96,23 @@ function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: R
 /** By the published table, from the true stars. */
 function ListMadeHere({ visit, first }: { visit: Visit; first: boolean }) {
   const { offer, stars } = visit;
+  const { words } = offer;
   const Heading = first ? "h1" : "h2";
   const own = [...stars.keys()].filter((item) => offer.disclosure.itemNumber.has(item));
   return (
     <section aria-labelledby="list" class={first ? undefined : "by-letter"}>
       <div class="lead">
         <Heading id="list" tabIndex={-1}>
-          {first ? "For you" : "By the table of films that go together"}
+          {first ? "For you" : `By the table of ${words.many} that go together`}
         </Heading>
         <p class="stays">
-          <Lock /> Nothing leaves this browser. The service publishes which films go together; your
-          device fetched the whole table and ranks with your true stars.
+          <Lock /> Nothing leaves this browser. The service publishes which {words.many} go together;
+          your device fetched the whole table and ranks with your true stars.
         </p>
       </div>
       {own.length === 0 ? (
         <p>
-          Give stars to a film first. <a href="#rate">Rate films</a>
+          Give stars to {words.many} first. <a href="#rate">Rate {words.many}</a>
         </p>
       ) : (
         <Films visit={visit} heading={first ? "h2" : "h3"} films={rankByTable(visit)} />
@@ -147,7 +150,7 @@ function ListByLetter(given: { visit: Visit; list: readonly RankedItem[]; first:
           {first ? "For you" : "By your letters"}
         </Heading>
         <p>
-          The service answered your latest letter with scores of every film. They are kept here:
+          The service answered your latest letter with scores of every {visit.offer.words.one}. They are kept here:
           your device added your part, left out what you rated, and sends the result to nobody.
         </p>
       </div>
@@ -231,7 +234,7 @@ function Groups({ visit, question }: { visit: Visit; question: Question }) {
   }, [question]);
   return (
     <section class="panel" aria-labelledby={`groups-${name}`}>
-      <h2 id={`groups-${name}`}>By groups of films</h2>
+      <h2 id={`groups-${name}`}>By groups of {question.words.many}</h2>
       <p>
         The groups were made of everybody's answers by coin toss. Your device fetched all of them
         and chose by itself.

@@ -117,6 +117,7 @@ function CodePanel({ visit }: { visit: Visit }) {
 }
 
 function ErasePanel({ visit }: { visit: Visit }) {
+  const { words } = visit.offer;
   const dialog = useRef<HTMLDialogElement>(null);
   const wish = useRef<string>(crypto.randomUUID());
   const [trouble, setTrouble] = useState<string>();
@@ -147,10 +148,10 @@ function ErasePanel({ visit }: { visit: Visit }) {
         <h2 id="sure">Delete everything of yours?</h2>
         <p>It cannot be brought back. You get a receipt of what is gone and what is not.</p>
         <p>
-          If letters left from here, this browser keeps the numbers of the films they were decided
-          from, without stars, so that a new visitor here never sends them. If that is erased too,
-          by clearing the browser or in another one, rating the same films again on a new account
-          shows two draws. A service that finds out that both are you then reads what you hid, with
+          If letters left from here, this browser keeps the numbers of the {words.many} they were
+          decided from, without stars, so that a new visitor here never sends them. If that is
+          erased too, by clearing the browser or in another one, rating the same {words.many} again
+          on a new account shows two draws. A service that finds out that both are you then reads what you hid, with
           certainty.
         </p>
         <div class="row">

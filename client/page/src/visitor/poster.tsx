@@ -1,4 +1,4 @@
-/** A small drawing instead of a poster, made of the film's id: nothing is fetched for it. */
+/** A small drawing instead of a poster, made of the item's id: nothing is fetched for it. */
 
 export function Poster({ id }: { id: string }) {
   const [hue, kind, place, size] = numbersOf(id);

@@ -1,8 +1,9 @@
-/** Step 1: stars for films. */
+/** Step 1: stars for items. */
 
 import { useState } from "preact/hooks";
 
 import { CONTINUOUS_LEVELS, toNumber, type Disclosure } from "../../../src/standard-scheme/messages.js";
+import { countOf } from "../service/catalogue";
 import { Poster } from "./poster";
 import { StarRating } from "./stars";
 import type { Visit } from "./visit";
@@ -12,6 +13,7 @@ const MORE = 24;
 
 export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const { offer, stars, rate } = visit;
+  const { words } = offer;
   const [showing, setShowing] = useState(AT_FIRST);
   const items = offer.disclosure.items;
   const choices = starsOnScale(offer.disclosure);
@@ -20,10 +22,10 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
     <section aria-labelledby="rate">
       <div class="lead">
         <h1 id="rate" tabIndex={-1}>
-          What have you watched?
+          Which {words.many} do you know?
         </h1>
         <p>
-          Give stars to films that you know. They stay in this browser
+          Give stars to {words.many} that you know. They stay in this browser
           {offer.table === undefined
             ? ": nothing is sent unless you allow it later."
             : ", and so does the list that it makes of them. Nothing is sent."}
@@ -52,12 +54,12 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
       {showing < items.length && (
         <p class="more">
           <button type="button" class="quiet" onClick={() => setShowing(showing + MORE)}>
-            Show more films
+            Show more {words.many}
           </button>
         </p>
       )}
       <div class="bar">
-        <p role="status">{rated === 1 ? "1 film rated" : `${rated} films rated`}</p>
+        <p role="status">{`${countOf(rated, words)} rated`}</p>
         <button type="button" onClick={onNext}>
           Next: your list
         </button>

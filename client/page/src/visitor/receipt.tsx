@@ -2,10 +2,11 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
+import { countOf } from "../service/catalogue";
 import type { VisitState } from "./visit";
 
 export function Receipt({
-  over: { service, frozen, used },
+  over: { service, frozen, used, words },
 }: {
   over: NonNullable<VisitState["ended"]>;
 }) {
@@ -23,7 +24,10 @@ export function Receipt({
   const stays =
     frozen === 0
       ? []
-      : [`the numbers of ${frozen} films, without stars: letters of a new visitor never hold them`];
+      : [
+          `the numbers of ${countOf(frozen, words)}, without stars: letters of a new visitor never ` +
+            "hold them",
+        ];
   return (
     <section class="lead">
       <h1 ref={heading} tabIndex={-1}>

@@ -31,7 +31,7 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
     <article class="letter" aria-labelledby={id}>
       <h2 id={id}>A few answers, by coin toss</h2>
       <p>
-        The service groups films by what people like together. It asks everybody a few random
+        The service groups {question.words.many} by what people like together. It asks everybody a few random
         questions; your device answers the opposite of the truth now and then, and no one can tell
         when. No list needs this letter. It has the same size whatever you rated.
       </p>

@@ -3,6 +3,7 @@
 import { ShowPending, Trouble, usePending, type Pending } from "../parts/draft";
 import { Lock } from "../parts/lock";
 import type { Release } from "../../../src/standard-scheme/messages.js";
+import { countOf } from "../service/catalogue";
 import { fetchGuarantee, type Guarantee } from "../service/cards";
 import { Consent } from "./consent";
 import { MeasurementText } from "./measurement";
@@ -51,7 +52,7 @@ interface Drawn {
   readonly release: Release | null;
   readonly letter: Letter | undefined;
   readonly notice: string | undefined;
-  /** Films that another memory may have decided. */
+  /** Items that another memory may have decided. */
   readonly frozen: number;
 }
 
@@ -72,10 +73,10 @@ function StarsLetter({ visit }: { visit: Visit }) {
   return (
     <>
       <p>
-        Your taste is meant to be seen, so most stars leave as you gave them. Some films are held
-        back for good and some stars moved by chance, so that your{" "}
-        {hiddenAttributes(offer.disclosure)} shows less in what is left. Each film is decided once,
-        for ever.
+        Your taste is meant to be seen, so most stars leave as you gave them. Some{" "}
+        {offer.words.many} are held back for good and some stars moved by chance, so that your{" "}
+        {hiddenAttributes(offer.disclosure)} shows less in what is left. Each {offer.words.one} is
+        decided once, for ever.
       </p>
       {identity.adopted === "" && <Consent visit={visit} guarantee={guarantee} />}
       <ShowPending draft={draft}>
@@ -84,9 +85,8 @@ function StarsLetter({ visit }: { visit: Visit }) {
             {frozen > 0 && release !== null && (
               <p class="stays">
                 The memory of an earlier visitor is not here, so{" "}
-                {frozen === 1 ? "1 film is" : `${frozen} films are`} frozen: no letter from here
-                holds what may have been decided before. Films that you rate from now on are
-                decided.
+                {countOf(frozen, offer.words)} {frozen === 1 ? "is" : "are"} frozen: no letter from
+                here holds what may have been decided before. What you rate from now on is decided.
               </p>
             )}
             {notice !== undefined && <Trouble>{notice}</Trouble>}
@@ -108,16 +108,12 @@ function StarsLetter({ visit }: { visit: Visit }) {
   );
 }
 
-/** "6 films, 1 star changed, 2 held back". */
+/** "6 items, 1 star changed, 2 held back". */
 function counted(release: Release, { offer, stars }: Visit): string {
   const { home, changed } = compareStars(release, offer.disclosure, stars);
   const moved =
     changed === 1 ? "1 star changed" : `${changed === 0 ? "no" : changed} stars changed`;
-  return `${films(release.ratings.length)}, ${moved}, ${home.length} held back`;
-}
-
-function films(count: number): string {
-  return count === 1 ? "1 film" : `${count} films`;
+  return `${countOf(release.ratings.length, offer.words)}, ${moved}, ${home.length} held back`;
 }
 
 function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Guarantee> }) {
@@ -137,7 +133,7 @@ function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Gua
           <h3>Leaves</h3>
           <ul>
             <li>
-              {films(count)}
+              {countOf(count, offer.words)}
               {count > 0 &&
                 (changed === 0
                   ? ", all with the stars you gave"
@@ -159,11 +155,14 @@ function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Gua
             <li>which stars are as you gave them, and which are not</li>
             {home.length > 0 && (
               <li>
-                {home.length === 1 ? "1 film" : `${home.length} films`} not in the letter:{" "}
+                {countOf(home.length, offer.words)} not in the letter:{" "}
                 {home.map(offer.titles).join(", ")}
               </li>
             )}
-            <li>how many films you rated, the secret that chance is drawn from, and your list</li>
+            <li>
+              how many {offer.words.many} you rated, the secret that chance is drawn from, and your
+              list
+            </li>
           </ul>
         </div>
       </div>

@@ -1,4 +1,4 @@
-/** Stars of one film: a group of radio buttons, for mouse, finger, keyboard and screen reader. */
+/** Stars of one item: a group of radio buttons, for mouse, finger, keyboard and screen reader. */
 
 interface StarRatingProps {
   readonly name: string;

@@ -1,6 +1,7 @@
 /** The four steps of a visit, in their order; every one can be gone back to. */
 
 import { Trouble } from "../parts/draft";
+import { ModelSteps } from "../lists/model-visit";
 import { goTo, STEPS, type Step } from "../route";
 import { Hide } from "./hide";
 import { List } from "./list";
@@ -17,7 +18,7 @@ const NAMES: Record<Step, string> = {
 };
 
 export function VisitorSteps({ step, state }: { step: Step; state: VisitState }) {
-  const { visit, trouble, ended: over } = state;
+  const { visit, modelsAlone, trouble, ended: over } = state;
   if (over !== undefined) return <Receipt over={over} />;
   if (trouble !== undefined) {
     return (
@@ -30,11 +31,12 @@ export function VisitorSteps({ step, state }: { step: Step; state: VisitState })
       </section>
     );
   }
+  if (modelsAlone !== undefined) return <ModelSteps step={step} offers={modelsAlone} />;
   if (visit === undefined) {
     return (
       <section class="lead waiting" aria-busy="true">
-        <h1 tabIndex={-1}>What have you watched?</h1>
-        <p role="status">Fetching the list of films …</p>
+        <h1 tabIndex={-1}>One moment</h1>
+        <p role="status">Fetching what is on offer …</p>
       </section>
     );
   }

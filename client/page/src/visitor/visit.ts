@@ -6,6 +6,7 @@ import type { ItemId } from "../../../src/items.js";
 import { renameRatings } from "../../../src/standard-scheme/device.js";
 import { fetchOctets, describeError } from "../service/requests";
 import { fetchOffers, type Offer, type Offers } from "../service/offers";
+import type { Words } from "../service/catalogue";
 import { eraseVisitor, fetchVisitor, type Receipt, type Visitor } from "../service/visitor";
 import { readIdentity, isCurrent, type Identity } from "./code";
 import * as storage from "./storage";
@@ -40,11 +41,14 @@ export function hasAllValues({ offer, values }: Visit): boolean {
 /** The visit, or the sentence that says why there is none. Neither while it is being fetched. */
 export interface VisitState {
   readonly visit?: Visit;
+  /** What is served where nothing of it takes letters: models alone. */
+  readonly modelsAlone?: Offers;
   readonly trouble?: string;
   /** The visit is over. service: what the service says it deleted, if it ever had anything. */
   readonly ended?: {
     readonly service: Receipt | undefined;
     readonly frozen: number;
+    readonly words: Words;
     /** What the visitor sent to, such as `campaigns/taste`. */
     readonly used: readonly string[];
   };
@@ -109,8 +113,9 @@ export function useVisit(isShown: boolean): VisitState {
   if (trouble !== undefined) return { trouble };
   if (inputs === undefined) return {};
   if (offer === undefined) {
+    if (inputs.offers.models.length > 0) return { modelsAlone: inputs.offers };
     return {
-      trouble: "This service offers nothing that hides an attribute, so there is no visit.",
+      trouble: "This service has no model that makes lists, and nothing that hides an attribute.",
     };
   }
   const currentVisitor = () => {
@@ -155,7 +160,7 @@ export function useVisit(isShown: boolean): VisitState {
             ...storage.readRatings().keys(),
           ]);
           await storage.forgetAll(frozen);
-          return { service, frozen: frozen.length, used };
+          return { service, frozen: frozen.length, words: offer.words, used };
         });
         setOver(ended);
       },

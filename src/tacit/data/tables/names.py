@@ -26,6 +26,8 @@ Subject = Literal[
     "time",
     "title",
     "category",
+    "price",
+    "image",
     "order",
     "event",
     "other",

@@ -139,6 +139,27 @@ class DeviceLists:
         )
         return [(self.items[place], scores[place]) for place in order[:n]]
 
+    def reasons(
+        self, history: Mapping[ItemId, float], items: Sequence[ItemId], *, n: int = 3
+    ) -> list[list[tuple[ItemId, float]]]:
+        """For each item, the own items without which its score would fall most, and by how much.
+
+        Own items that raise no score are left out; ties in the order of the items. ConfigError for
+        stars off the scale.
+        """
+        places = {item: place for place, item in enumerate(self.items)}
+        own = [item for item in self.context if item in history]
+        scores = self.scores(history)
+        falls: list[list[tuple[ItemId, float]]] = [[] for _ in items]
+        for own_item in own:
+            rest = {item: stars for item, stars in history.items() if item != own_item}
+            without = self.scores(rest)
+            for number, item in enumerate(items):
+                place = places.get(item)
+                if place is not None and scores[place] > without[place]:
+                    falls[number].append((own_item, scores[place] - without[place]))
+        return [sorted(fall, key=lambda pair: -pair[1])[:n] for fall in falls]
+
     def scores(self, history: Mapping[ItemId, float]) -> Floats:
         """Score every item for a person with this history."""
         low, high = self.scale

@@ -24,6 +24,7 @@ def make_demo(folder: Path) -> str:
     Private(EPSILON).fit(viewers()).save(folder / "lists.tacit")
     return """[models.lists]
 file = "lists.tacit"  # made with epsilon 1; devices fetch it, and nothing leaves them
+item_word = "film"
 """
 
 

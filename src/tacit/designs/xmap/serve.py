@@ -32,6 +32,7 @@ def make_demo(folder: Path) -> str:
     model.fit(population()).save(folder / "films.tacit")
     return """[models.films]
 file = "films.tacit"
+item_word = "film"
 """
 
 

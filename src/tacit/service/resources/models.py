@@ -19,10 +19,12 @@ from tacit.service.keys import Role
 from tacit.service.operations import Operation, run_on_loop
 from tacit.service.problems import Problem
 from tacit.service.schemas import AnswerModel
-from tacit.service.served_models import CatalogueItem, ServedModel
+from tacit.service.served_models import CatalogueItem, ItemWords, ServedModel
 
 router = APIRouter(route_class=Operation, tags=["models"])
 
+LONGEST_PAGE = 5_000
+"""Items in one page of a catalogue."""
 _DIGEST_BYTES = 32
 """A device file ends with its SHA-256."""
 
@@ -50,6 +52,8 @@ class Model(AnswerModel):
     learns_from: list[str]
     """Domains of the items that may be rated; none where the model has no domains."""
     scale: Scale
+    item_words: ItemWords
+    """What one item and several are called."""
     device: str | None
     """SHA-256 of the file from which devices make lists; null without one."""
 
@@ -80,7 +84,7 @@ def items(
     service: CurrentService,
     model: PathName,
     after: Annotated[str | None, Query(max_length=200)] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 100,
 ) -> Page:
     """Show the model's catalogue, page by page: begin without `after`, go on with `next`."""
     served = find_served(service, ServedModel, model)
@@ -127,5 +131,6 @@ def _describe(served: ServedModel) -> Model:
         recommends=sorted(recommended_domains),
         learns_from=sorted(domains),
         device=None if file is None else file[-_DIGEST_BYTES:].hex(),
+        item_words=served.words,
         scale=Scale(minimum=scale.minimum, maximum=scale.maximum, step=scale.step),
     )

@@ -8,10 +8,12 @@ from typing import Annotated
 import fastapi
 from fastapi import APIRouter, Response
 
-from tacit.service.access import NOT_FOUND, allow
+from tacit.service.access import NOT_FOUND, CurrentService, allow
 from tacit.service.keys import Role
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
+from tacit.service.security_headers import HEADERS
+from tacit.service.served_models import ServedModel
 
 router = APIRouter(route_class=Operation, include_in_schema=False)
 
@@ -36,12 +38,21 @@ AssetName = Annotated[
 
 
 @router.get("/", **allow(Role.ANONYMOUS))
-def page() -> Response:
-    """The page itself, which names its assets."""
+def page(service: CurrentService) -> Response:
+    """The page itself, which names its assets. It may show pictures of the catalogues' hosts."""
     content = _read_file(FOLDER / "index.html")
     if content is None:
         return Response(NOT_BUILT, media_type="text/plain; charset=utf-8", headers=_REVALIDATED)
-    return Response(content, media_type="text/html; charset=utf-8", headers=_REVALIDATED)
+    hosts: set[str] = set()
+    for model in service.deployment.find_all(ServedModel).values():
+        hosts |= model.image_hosts
+    policy = HEADERS["content-security-policy"]
+    images = " ".join(["img-src 'self' data:", *sorted(hosts)])
+    headers = {
+        **_REVALIDATED,
+        "content-security-policy": policy.replace("img-src 'self' data:", images),
+    }
+    return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
 
 @router.get("/assets/{name}", **allow(Role.ANONYMOUS))

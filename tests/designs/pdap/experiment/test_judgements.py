@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -92,6 +93,40 @@ def test_summaries_have_a_row_for_each_protocol_and_size():
     assert found[0].low < 0.6 < found[0].high
     assert (found[0].seeds, found[0].first_forwarded) == (2, 30)
     assert (found[1].low, found[1].high) == (pytest.approx(0.3), pytest.approx(0.3))
+
+
+def test_each_share_is_the_mean_of_its_own():
+    """No two shares of a run are equal, so none of them can stand for another."""
+    shares = {"explored": 0.1, "trained": 0.2, "exploited": 0.7, "forwarded": 0.4, "best": 0.8}
+    rows = [
+        replace(row("dap", 0.5, seed=seed, average_regret=0.3 + 0.02 * seed), **moved)
+        for seed in range(2)
+        for moved in [{name: share + 0.05 * seed for name, share in shares.items()}]
+    ]
+    (found,) = summaries(rows)
+    means = asdict(found)
+    for name, share in shares.items():
+        assert means[name] == pytest.approx(share + 0.025)
+    assert found.average_regret.mean == pytest.approx(0.31)
+    assert found.average_regret.low < 0.3 < found.average_regret.high
+
+
+def test_a_policy_that_repeats_at_one_seed_alone_is_not_compared():
+    """Orderings are paired: without the same seeds there is no pair."""
+    rows = [row("dap", 0.8, seed=s) for s in (0, 1)] + [row("cap", 0.7, seed=s) for s in (0, 2)]
+    assert orderings(rows) == []
+
+
+def test_private_policies_are_ordered_at_each_epsilon():
+    """DAP above GP-DAP is said once for each epsilon, against the same runs of DAP."""
+    rows = [row("dap", 0.8, seed=s) for s in range(2)]
+    for epsilon, accuracy in ((0.1, 0.6), (1.0, 0.7)):
+        rows += [row("gp-dap", accuracy, seed=s, epsilon=epsilon) for s in range(2)]
+    found = {(one.above, one.below, one.epsilon): one.difference.mean for one in orderings(rows)}
+    assert found == {
+        ("dap", "gp-dap", 0.1): pytest.approx(0.2),
+        ("dap", "gp-dap", 1.0): pytest.approx(0.1),
+    }
 
 
 def test_regret_over_time_has_the_training_alone():

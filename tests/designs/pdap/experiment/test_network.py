@@ -57,6 +57,14 @@ def test_gp_daps_noise_shrinks_with_the_level():
         assert more == pytest.approx(4**level * math.log(100) + 16 * 2**level)
 
 
+def test_the_smallest_world_keeps_its_horizon():
+    """Two visits of each vendor: policies and sums are made for two, CAP's for those of all."""
+    world = replace(WORLD, arrivals=2)
+    assert (world.setting.horizon, world.pooled_setting.horizon) == (2, 6)
+    joint = vendors("sound-joint", world)[0].home
+    assert joint.setting.horizon == 2
+
+
 def test_gamma_is_lemma_5s_unless_given():
     """By default the printed Gamma at the world's horizon and vendors; 0 at epsilon inf."""
     printed = replace(WORLD, gamma=None)
@@ -98,6 +106,12 @@ def test_a_world_that_cannot_be_is_refused(change, said):
     """The message names the option."""
     with pytest.raises(ConfigError, match=said):
         replace(WORLD, **change)
+
+
+def test_as_many_features_as_dimensions_are_enough():
+    """Nothing is to be reduced, and the world is not refused."""
+    assert replace(WORLD, features=1).features == WORLD.dimensions
+    assert replace(WORLD, test=(1,)).test == (1,)
 
 
 def test_frozen_vendors_answer_as_they_learned():

@@ -32,6 +32,7 @@ class OneVideo:
 
     def __init__(self):
         self.visits = 0
+        self.homes = []
 
     def set_learning(self, learning):
         """Accept either."""
@@ -39,6 +40,7 @@ class OneVideo:
     def visit(self, home, context, click):
         """Show video 0."""
         self.visits += 1
+        self.homes.append(home)
         phase = "exploit" if self.visits % 3 else "explore"
         return Visit(context, Choice(0, phase, None), "0")
 
@@ -62,6 +64,27 @@ def test_regret_is_the_best_of_all_videos_minus_what_was_shown():
     assert row.best == pytest.approx(float(means.max(axis=1).mean()), rel=1e-12)
     assert row.explored == pytest.approx(1 / 3)
     assert row.exploited == pytest.approx(2 / 3)
+
+
+def test_vendors_take_turns():
+    """In the training each has its visit before any has its next; in the test, too."""
+    world = replace(SMALL, arrivals=4, test=(5,))
+    run = Run(OneVideo(), world, world.clicks(1), 1)
+    run.train(4)
+    assert run.network.homes == [*world.names] * 4
+    list(run.test(learning=True))
+    assert run.network.homes[12:] == [*world.names, *world.names][:5]
+
+
+def test_a_run_goes_on_where_it_stopped():
+    """Checkpoints do not change what is counted: the visits go on with the next."""
+    world = replace(SMALL, arrivals=9)
+    whole, parts = (Run(OneVideo(), world, world.clicks(1), 1) for _ in range(2))
+    whole.train(9)
+    for arrivals in (2, 5, 9):
+        parts.train(arrivals)
+    assert parts.training == whole.training
+    assert parts.network.homes == whole.network.homes
 
 
 def test_clicks_come_with_the_chance_of_the_video():

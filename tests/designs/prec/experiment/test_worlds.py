@@ -174,6 +174,24 @@ def test_the_adversary_spends_voters_while_there_are_enough():
     assert max(len(set(cast.tolist())) for cast in votes) == 2
 
 
+def test_the_adversary_sees_whom_a_bad_recommendation_spends():
+    """Where the client is given what they dislike, those who voted for it are lost to them, and
+    those who voted otherwise stay: as many are spent as of the survivors before."""
+    game = Game(60, 3, 600, 5)
+    run = WORLDS["adaptive"](game, np.random.default_rng(0))
+    alive = np.ones(600, dtype=bool)
+    cast, liked = (values.copy() for values in next(run))
+    share = (~liked[cast]).sum() / 600
+    for number in range(3):
+        betrayers = ~liked[cast]
+        assert betrayers[alive].sum() == np.ceil(share * alive.sum())
+        assert not betrayers[~alive].any()
+        good = number % 2
+        given = int(np.flatnonzero(liked)[0] if good else cast[betrayers][0])
+        alive &= (cast == given) if good else (cast != given)
+        cast, liked = (values.copy() for values in run.send(given))
+
+
 def test_sybils_betray_in_halves():
     """Until only the peers are left, a little over half of those who stay loyal turn at a time."""
     votes, likes = played("sybils", Game(20, 2, 800, 50))

@@ -42,6 +42,13 @@ def test_noise_of_the_enumerated_world():
     assert np.dot(np.square(values), chances) == pytest.approx(NOISE_SD**2)
 
 
+def test_distance_of_laws_with_different_outcomes():
+    """What one law alone has counts whole: (|.5 - .25| + .5 + .75) / 2, in either order."""
+    first, second = {(0.0,): 0.5, (1.0,): 0.5}, {(0.0,): 0.25, (2.0,): 0.75}
+    assert total_variation(first, second) == total_variation(second, first) == 0.75
+    assert total_variation(first, first) == 0
+
+
 def test_every_outcome_is_enumerated():
     """Three noises for each of four items, and chances that add up to 1, under both values."""
     for attribute in (1, -1):

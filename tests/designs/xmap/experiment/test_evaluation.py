@@ -410,3 +410,37 @@ def test_a_meta_path_joins_items_that_nobody_rated_together():
     two = with_domains(made, {name: "books" if name[0] == "b" else "films" for name in names})
     found = similarities_found(two, "books", "films")
     assert (found["adjusted_cosine"], found["x_sim"], found["pairs"]) == (1, 4, 4)
+
+
+def test_seeds_and_the_share_of_test_people_reach_the_splits(ratings):
+    """Half of the people in both domains are tested, in splits 7 and 8, each counted as its own."""
+    table = evaluate_cross_domain(
+        ratings, "books", "films", methods=("item-average",), seeds=2, first_seed=7, share=0.5,
+        workers=1,
+    )  # fmt: skip
+    assert table.seeds == (7, 8)
+    for row, seed, people in zip(table.rows, (7, 8), table.people, strict=True):
+        split = cross_domain_split(ratings, source="books", target="films", share=0.5, seed=seed)
+        assert (row["seed"], row["n_test"]) == (seed, len(split.test.values))
+        assert people == (np.diff(split.test.offsets) > 0).sum()
+
+
+def test_every_pair_of_budgets_is_planned_at_the_base_alone():
+    """Three budgets make nine pairs beside the paper's; elsewhere the paper's pair stands alone."""
+    grid = Grid(
+        methods=("x-map-ib", "item-average"), variants=("published",), surface=(0.1, 0.3, 0.8),
+        ks=(5, 10), overlaps=(0.5, 1.0),
+    )  # fmt: skip
+    planned = grid.plan()
+    pairs = {(each.epsilon, each.epsilon_prime) for each in planned[grid.base] if each.has_k}
+    assert pairs == {(a, b) for a in (0.1, 0.3, 0.8) for b in (0.1, 0.3, 0.8)}
+    elsewhere = planned[replace(grid.base, overlap=0.5)]
+    assert [(each.epsilon, each.epsilon_prime, each.k) for each in elsewhere if each.has_k] == [
+        (0.3, 0.8, 10)
+    ]
+
+
+@pytest.mark.parametrize(("ks", "base"), [((10, 50, 100), 50), ((5, 9), 9), ((9, 5), 9)])
+def test_the_base_has_the_papers_k_or_the_largest(ks, base):
+    """Where fifty neighbours are among those that are tried, other settings are tried at fifty."""
+    assert Grid(ks=ks).base_k == base

@@ -1,0 +1,200 @@
+/** Step 1 of a visit to a model: choose items, found by search and category. */
+
+import { useMemo, useState } from "preact/hooks";
+
+import { Lock } from "../parts/lock";
+import { capitalize, countOf, type Catalogue, type CatalogueItem } from "../service/catalogue";
+import { itemsOf, type ChoiceKeeping } from "./choices";
+import { Picture } from "./picture";
+import type { ModelVisit } from "./model-visit";
+
+const AT_FIRST = 24;
+const MORE = 24;
+
+export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => void }) {
+  const { model, keeping, maker } = visit;
+  const { catalogue } = model;
+  const { words } = catalogue;
+  const [search, setSearch] = useState("");
+  const [category, setCategory] = useState("");
+  const [showing, setShowing] = useState(AT_FIRST);
+  const inOrder = useMemo(
+    () => orderItems(catalogue, maker?.popular() ?? []),
+    [catalogue, maker],
+  );
+  const found = useMemo(
+    () => findItems(inOrder, catalogue, search, category),
+    [inOrder, search, category],
+  );
+  const chosen = itemsOf(keeping.choices, "liked").length;
+  return (
+    <section aria-labelledby="choose">
+      <div class="lead">
+        <h1 id="choose" tabIndex={-1}>
+          What do you like?
+        </h1>
+        <p>Choose {words.many} that you like. Your list is made of them.</p>
+        <p class="stays">
+          <Lock />
+          {maker !== undefined
+            ? " What you choose stays in this browser, and so does the list. Nothing is sent."
+            : " What you choose is kept in this browser. The list of this model is made by the " +
+              "service: your choices are sent when you ask for it, and are not stored there."}
+        </p>
+      </div>
+      <Finder
+        catalogue={catalogue}
+        search={search}
+        category={category}
+        onSearch={(text) => {
+          setSearch(text);
+          setShowing(AT_FIRST);
+        }}
+        onCategory={(name) => {
+          setCategory(name);
+          setShowing(AT_FIRST);
+        }}
+      />
+      <PictureSwitch visit={visit} />
+      <p class="count" role="status">
+        {found.length === 0
+          ? `No ${words.one} was found. Try another word, or all categories.`
+          : `${countOf(found.length, words)}`}
+      </p>
+      <ul class="offered">
+        {found.slice(0, showing).map((item) => (
+          <Offered key={item.item_id} item={item} visit={visit} keeping={keeping} />
+        ))}
+      </ul>
+      {showing < found.length && (
+        <p class="more">
+          <button type="button" class="quiet" onClick={() => setShowing(showing + MORE)}>
+            Show more {words.many}
+          </button>
+        </p>
+      )}
+      <div class="bar">
+        <p role="status">{`${countOf(chosen, words)} chosen`}</p>
+        <button type="button" onClick={onNext}>
+          Next: your list
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Finder(given: {
+  catalogue: Catalogue;
+  search: string;
+  category: string;
+  onSearch: (text: string) => void;
+  onCategory: (name: string) => void;
+}) {
+  const { catalogue, search, category, onSearch, onCategory } = given;
+  const categories = useMemo(() => catalogue.categories(), [catalogue]);
+  return (
+    <div class="finder" role="search">
+      <label>
+        Search
+        <input
+          type="search"
+          value={search}
+          placeholder="A word of its name"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onSearch(event.currentTarget.value)}
+        />
+      </label>
+      {categories.length > 0 && (
+        <label>
+          Category
+          <select value={category} onChange={(event) => onCategory(event.currentTarget.value)}>
+            <option value="">All</option>
+            {categories.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}
+
+/** Pictures come from the catalogue's hosts, which see what they are asked for: off until wanted. */
+function PictureSwitch({ visit }: { visit: ModelVisit }) {
+  const hosts = visit.model.catalogue.pictureHosts();
+  if (hosts.length === 0) return null;
+  return (
+    <label class="pictures">
+      <input
+        type="checkbox"
+        role="switch"
+        checked={visit.wantsPictures}
+        onChange={(event) => visit.setWantsPictures(event.currentTarget.checked)}
+      />
+      <span>
+        Show pictures. They come from {hosts.join(", ")}, which then sees the{" "}
+        {visit.model.catalogue.words.many} that you are shown, in your list too.
+      </span>
+    </label>
+  );
+}
+
+function Offered(given: { item: CatalogueItem; visit: ModelVisit; keeping: ChoiceKeeping }) {
+  const { item, visit, keeping } = given;
+  const { catalogue } = visit.model;
+  const title = catalogue.title(item.item_id);
+  const isLiked = keeping.choices.get(item.item_id) === "liked";
+  return (
+    <li class={isLiked ? "chosen" : undefined}>
+      <Picture item={item} isShown={visit.wantsPictures} />
+      <div>
+        <h2>{title}</h2>
+        <Facts item={item} />
+      </div>
+      <button
+        type="button"
+        class={isLiked ? "like" : "like quiet"}
+        aria-pressed={isLiked}
+        onClick={() => keeping.choose(item.item_id, isLiked ? undefined : "liked")}
+      >
+        <span aria-hidden="true">{isLiked ? "✓ Chosen" : "Choose"}</span>
+        <span class="unseen">{`Choose ${title}`}</span>
+      </button>
+    </li>
+  );
+}
+
+/** Categories and price, where the catalogue has them. */
+export function Facts({ item }: { item: CatalogueItem }) {
+  const facts = [...item.categories.slice(0, 3), ...(item.price === null ? [] : [item.price])];
+  return facts.length === 0 ? null : <p class="facts">{facts.map(capitalize).join(" · ")}</p>;
+}
+
+/** Items that lists are made of come first, by popularity; then the others, as the catalogue is. */
+function orderItems(catalogue: Catalogue, popular: readonly string[]): CatalogueItem[] {
+  const first = popular.map((id) => catalogue.find(id)).filter((item) => item !== undefined);
+  const ordered = new Set(first);
+  return [...first, ...catalogue.items.filter((item) => !ordered.has(item))];
+}
+
+function findItems(
+  items: readonly CatalogueItem[],
+  catalogue: Catalogue,
+  search: string,
+  category: string,
+): CatalogueItem[] {
+  const words = plain(search).split(" ").filter(Boolean);
+  return items.filter((item) => {
+    if (category !== "" && !item.categories.includes(category)) return false;
+    const text = plain([catalogue.title(item.item_id), ...item.categories].join(" "));
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Small letters without accents: how texts are compared. */
+function plain(text: string): string {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
+}

@@ -1,0 +1,97 @@
+/** A visit to a model that is served by itself: choose items, get a list. */
+
+import { useMemo, useState } from "preact/hooks";
+
+import { goTo, type Step } from "../route";
+import type { Offers, ServedModel } from "../service/offers";
+import { Choose } from "./choose";
+import { useChoices, type ChoiceKeeping } from "./choices";
+import { DeviceMaker } from "./list-making";
+import { MadeList } from "./made-list";
+import { readWantsPictures, storeWantsPictures } from "./picture";
+
+export interface ModelVisit {
+  readonly model: ServedModel;
+  /** Makes lists here; undefined where only the service can. */
+  readonly maker: DeviceMaker | undefined;
+  readonly keeping: ChoiceKeeping;
+  readonly wantsPictures: boolean;
+  readonly setWantsPictures: (wanted: boolean) => void;
+}
+
+const NAMES: readonly (readonly [Step, string])[] = [
+  ["rate", "Choose"],
+  ["list", "Your list"],
+];
+
+export function ModelSteps({ step, offers }: { step: Step; offers: Offers }) {
+  const [name, setName] = useState(offers.released?.name ?? offers.models[0]?.name);
+  const model = offers.models.find((one) => one.name === name) as ServedModel;
+  const { released } = offers;
+  const maker = useMemo(
+    () => (released !== undefined && released.name === name ? new DeviceMaker(released.lists) : undefined),
+    [released, name],
+  );
+  const keeping = useChoices(model.name);
+  const [wantsPictures, setWantsPictures] = useState(readWantsPictures);
+  const visit = {
+    model,
+    maker,
+    keeping,
+    wantsPictures,
+    setWantsPictures: (wanted: boolean) => {
+      storeWantsPictures(wanted);
+      setWantsPictures(wanted);
+    },
+  };
+  const isList = step === "list";
+  return (
+    <>
+      {offers.models.length > 1 && (
+        <ModelChoice models={offers.models} name={model.name} onChoose={setName} />
+      )}
+      <nav class="progress" aria-label="Steps of the visit">
+        <ol>
+          {NAMES.map(([each, title], place) => {
+            const isDone = each === "rate" && keeping.choices.size > 0;
+            const isCurrent = (each === "list") === isList;
+            return (
+              <li key={each} class={isDone ? "done" : undefined}>
+                <a href={`#${each}`} aria-current={isCurrent ? "step" : undefined}>
+                  <span class="number" aria-hidden="true">
+                    {isDone && !isCurrent ? "✓" : place + 1}
+                  </span>
+                  <span class="name">{title}</span>
+                  {isDone && <span class="unseen">, done</span>}
+                </a>
+              </li>
+            );
+          })}
+        </ol>
+      </nav>
+      {isList ? <MadeList visit={visit} /> : <Choose visit={visit} onNext={() => goTo("list")} />}
+    </>
+  );
+}
+
+function ModelChoice(given: {
+  models: readonly ServedModel[];
+  name: string;
+  onChoose: (name: string) => void;
+}) {
+  const { models, name, onChoose } = given;
+  return (
+    <div class="finder">
+      <label>
+        Lists of
+        <select value={name} onChange={(event) => onChoose(event.currentTarget.value)}>
+          {models.map((model) => (
+            <option key={model.name} value={model.name}>
+              {model.name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
