@@ -78,7 +78,7 @@ def test_numbers_are_those_of_the_single_command(compared, files, capsys):
 
 
 def test_csv_latex_and_page_are_whole(compared):
-    """A row for each metric, a line for each design; a page with a table for each unit, no script or address."""
+    """A row for each metric, a line for each design, a table for each unit; no script."""
     folder, found = compared
     rows = list(csv.DictReader((folder / "c.csv").read_text().splitlines()))
     assert len(rows) == len(found["rows"])
@@ -174,3 +174,20 @@ def test_a_file_of_another_kind_is_not_added_to(files, capsys):
     assert code == 2
     assert "no finished tasks of tacit" in error
     assert files[0].read_bytes() == before
+
+
+def test_ctrl_c_leaves_a_file_to_go_on_from(files, tmp_path, monkeypatch, capsys):
+    """Finished parts are in the current folder, and --resume goes on from them."""
+    monkeypatch.chdir(tmp_path)
+    code = tmp_path / "mine.py"
+    stopping = "def top(history):\n    raise KeyboardInterrupt\n"
+    code.write_text(stopping)
+    words = [
+        "compare", files[0], "--scale", "1:5:1", "--design", "xmap", "--model", "mine.py:top",
+        "--seeds", "1", "--workers", "1", "--no-attacks",
+    ]  # fmt: skip
+    assert run(capsys, *words)[0] == 130
+    (left,) = tmp_path.glob("tacit-compare-*.jsonl")
+    assert '"result"' in left.read_text()
+    code.write_text(stopping.replace("raise KeyboardInterrupt", "return []"))
+    assert run(capsys, *words, "--resume", left)[0] == 0

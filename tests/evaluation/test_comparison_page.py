@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_figures_stand_alone_as_svg_and_png(result, tmp_path):
         "accuracy.svg", "accuracy.png", "attacks.svg", "attacks.png",
     }  # fmt: skip
     text = (tmp_path / "accuracy.svg").read_text()
-    assert ElementTree.fromstring(text).tag.endswith("svg")
+    assert ET.fromstring(text).tag.endswith("svg")
     assert "var(" not in text
     assert "counts_&amp;_more" in text
     assert (tmp_path / "attacks.png").read_bytes().startswith(b"\x89PNG")
@@ -111,9 +111,8 @@ def test_latex_has_designs_in_rows_and_epsilons_in_columns(result):
     assert r"$\varepsilon$ & 0.5 & 1 & $\infty$ & none \\" in lines
     (private,) = [line for line in lines if line.startswith("private &")]
     best = r"\textbf{.320} {\scriptsize [.310, .330]}"
-    assert private == rf"private & .250 {{\scriptsize [.240, .260]}} & {best} & " + (
-        r".380 {\scriptsize [.370, .390]} &  \\"
-    )
+    first, last = r".250 {\scriptsize [.240, .260]}", r".380 {\scriptsize [.370, .390]}"
+    assert private == rf"private & {first} & {best} & {last} &  \\"
     assert any(line.startswith(r"counts\_\&\_more &  & .210") for line in lines)
     assert any(line.startswith(r"ease &  &  &  & \textbf{.400}") for line in lines)
 

@@ -74,7 +74,8 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
         "canaries": asked.canaries,
         "seed": asked.seed,
     }
-    with run.progress("Attacking", None) as advance:
+    steps = any_model.count_steps(settings["attacks"], asked.shadows, asked.victims)
+    with run.progress("Attacking", steps) as advance:
         result = any_model.attack(
             model, ratings, members=people, progress=advance, **settings
         ).to_dict()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
@@ -92,7 +97,10 @@ def compare(
     entrants = entries_of_designs([each.name for each in chosen], question)
     entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own]
     total = comparing.count_steps(entries, seeds, attacks)
-    with terminal.progress("Comparing", total, quiet=as_json) as advance:
+    with (
+        keep_finished(resume) as finished,
+        terminal.progress("Comparing", total, quiet=as_json) as advance,
+    ):
         result = comparing.compare_entries(
             ratings,
             entries,
@@ -103,7 +111,7 @@ def compare(
             protocol=protocol,
             attacks=attacks,
             workers=workers,
-            resume=resume,
+            resume=finished,
             progress=advance,
         )
     made_with = manifest(
@@ -147,6 +155,32 @@ def compare(
         ],
         "--report out.html draws one page;  --json has intervals and groups.",
     )
+
+
+@contextmanager
+def keep_finished(resume: Path | None) -> Iterator[Path]:
+    """Yield the file of finished tasks; one is left in the current folder if Ctrl-C is typed.
+
+    Args:
+        resume: File that the reader named; None for one that is deleted when all is done.
+    """
+    if resume is not None:
+        try:
+            yield resume
+        except KeyboardInterrupt:
+            terminal.note(f"The same command goes on from {resume}.")
+            raise
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "finished.jsonl"
+        try:
+            yield path
+        except KeyboardInterrupt:
+            if path.exists():
+                left = Path(f"tacit-compare-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
+                shutil.copyfile(path, left)
+                terminal.note(f"Finished parts are in {left}: add  --resume {left}  to go on.")
+            raise
 
 
 def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str, Any]]:

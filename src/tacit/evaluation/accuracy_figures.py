@@ -28,7 +28,7 @@ _ORDER = (2, 3, 5, 4, 6, 7, 8, 1, 0)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredEntry:
     """Figures of one recommender at one epsilon."""
 
     name: str
@@ -42,7 +42,7 @@ class Measured:
 
 
 def accuracy_over_epsilon(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredEntry],
     title: str,
     unit: str,
     colours: Mapping[str, str] | None = None,
@@ -74,7 +74,7 @@ def accuracy_over_epsilon(
 
 
 def make_lines(
-    measured: Sequence[Measured], colours: Mapping[str, str] | None = None
+    measured: Sequence[MeasuredEntry], colours: Mapping[str, str] | None = None
 ) -> list[Line]:
     """Make a line of each recommender: over its epsilons, or across the plot where it has none."""
     means: dict[str, dict[float | None, Interval | None]] = {}
@@ -93,7 +93,7 @@ def make_lines(
 
 
 def accuracy_against_attack(
-    measured: Sequence[Measured], colours: Mapping[str, str]
+    measured: Sequence[MeasuredEntry], colours: Mapping[str, str]
 ) -> Figure | None:
     """Draw NDCG against the AUC of the membership attack; None where nothing was attacked.
 

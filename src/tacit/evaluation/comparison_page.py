@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.evaluation.accuracy_figures import (
-    Measured,
+    MeasuredEntry,
     accuracy_against_attack,
     accuracy_over_epsilon,
     assign_colours,
@@ -23,15 +23,15 @@ _STATES = {"better": "good", "tie": "none", "worse": "worse"}
 Rows = Sequence[Mapping[str, Any]]
 
 
-def measured_entries(rows: Rows) -> dict[str, list[Measured]]:
+def measured_entries(rows: Rows) -> dict[str, list[MeasuredEntry]]:
     """Collect the figures that pictures show, by the unit of the epsilons."""
     entries = group_by(rows, lambda row: (row["unit"], row["design"], row["epsilon"]))
-    found: dict[str, list[Measured]] = {}
+    found: dict[str, list[MeasuredEntry]] = {}
     for (unit, design, epsilon), own in entries.items():
         by_metric = {row["metric"]: _interval(row) for row in own}
         if NDCG in by_metric:
             attacked = by_metric.get("membership_auc")
-            one = Measured(design, epsilon, by_metric[NDCG], attacked)
+            one = MeasuredEntry(design, epsilon, by_metric[NDCG], attacked)
             found.setdefault(unit, []).append(one)
     return found
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.evaluation.accuracy_figures import Measured, accuracy_over_epsilon
+from tacit.evaluation.accuracy_figures import MeasuredEntry, accuracy_over_epsilon
 from tacit.evaluation.intervals import Interval
 from tacit.evaluation.lists import POPULARITY, ListRow
 from tacit.evaluation.page import Page, Section, Verdict
@@ -29,7 +29,7 @@ def make_lists_page(
     measured = []
     for row in rows:
         interval = Interval(row.ndcg, row.low, row.high)
-        measured.append(Measured(row.model, row.epsilon, interval))
+        measured.append(MeasuredEntry(row.model, row.epsilon, interval))
     sections = []
     figure = accuracy_over_epsilon(measured, "Accuracy over epsilon", UNIT)
     if figure is not None:

@@ -11,7 +11,11 @@ import numpy as np
 
 from tacit.auditing.attacks.any_model.adapters import Answers, adapt
 from tacit.auditing.attacks.any_model.attributes import attack_attribute, attribute_of
-from tacit.auditing.attacks.any_model.canaries import audit_in_one_run, reconstruct_changes
+from tacit.auditing.attacks.any_model.canaries import (
+    REFERENCES,
+    audit_in_one_run,
+    reconstruct_changes,
+)
 from tacit.auditing.attacks.any_model.findings import CONFIDENCE, LISTS, SCORES, AttackRow
 from tacit.auditing.attacks.any_model.membership import (
     attack_membership,
@@ -26,6 +30,8 @@ ATTACKS = ("membership", "audit", "reconstruction", "attribute")
 REFITTING = ("membership", "audit", "reconstruction")
 """Attacks that fit the recommender again and again."""
 DELTA = 1e-6
+VIEWS_OF_ATTRIBUTE = 3
+"""Lists, predictions and factors, of which not every recommender has all."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +201,13 @@ def attack(
                 adapted, ratings, chosen, panel=panel, length=length, seed=seed, progress=progress
             )
     return AttackResult(adapted.name, tuple(rows), claim, delta, CONFIDENCE, tuple(left_out))
+
+
+def count_steps(attacks: Sequence[str], shadows: int, victims: int) -> int:
+    """Count the steps that `attack` reports at most."""
+    steps = {"membership": shadows + victims, "audit": 1 + REFERENCES}
+    steps |= {"reconstruction": 2, "attribute": 1 + VIEWS_OF_ATTRIBUTE}
+    return sum(steps[name] for name in attacks if name in steps)
 
 
 def _delta_to_judge_at(given: float | None, stated: float | None) -> float | None:
