@@ -130,6 +130,20 @@ def _key(lines: Sequence[Line]) -> list[Mark]:
     return [Mark(line.name, line.colour, line.dash) for line in lines]
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A figure that stands alone, as a notebook shows it."""
+
+    svg: str
+    """The whole file."""
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.svg):,} characters of SVG)"
+
+
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     """Write figures as files that stand alone, each as SVG and as PNG, with its key.
 

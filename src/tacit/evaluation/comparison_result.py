@@ -10,7 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from tacit.evaluation.accuracy_figures import write_figures
+from tacit.errors import ConfigError
+from tacit.evaluation.accuracy_figures import Picture, stand_alone, write_figures
 from tacit.evaluation.comparison_page import differences_table, make_figures, make_verdict
 from tacit.evaluation.latex import write_comparison
 from tacit.evaluation.lists import LIST_LENGTH
@@ -104,6 +105,18 @@ class ComparisonResult(Result):
             MissingExtra: The extra `plots` is not installed.
         """
         return make_figures(self.rows)
+
+    def picture(self, name: str = "accuracy") -> Picture:
+        """Draw one of `figures`, for a notebook.
+
+        Raises:
+            ConfigError: There is no figure of this name.
+        """
+        figures = self.figures()
+        if name not in figures:
+            has = ", ".join(figures) or "none"
+            raise ConfigError(f"This comparison has no figure '{name}'. It has {has}.")
+        return Picture(stand_alone(figures[name]))
 
     def write_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and as PNG, and return the files."""

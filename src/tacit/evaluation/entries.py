@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.ratings import Ratings
-from tacit.design import Comparison, ComparisonEntry, names
+from tacit.design import Comparison, ComparisonEntry, Design, model_class, names, options_of
 from tacit.design import design as design_of
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, TacitError
 from tacit.evaluation.lists import PENALTIES
-from tacit.evaluation.own_models import OwnModel, name_of_model
+from tacit.evaluation.own_models import (
+    WHOLE_ADJACENCY,
+    WHOLE_PROFILE,
+    OwnModel,
+    name_of_model,
+)
 
 NOBODY = "nobody is protected"
 OWN = "own model"
@@ -88,14 +93,51 @@ def entries_of_designs(chosen: Sequence[str], question: Comparison) -> Entrants:
     entrants = Entrants()
     for name in chosen:
         design = design_of(name)
-        answer: Any = "it does not say how it is compared"
         if "compare" in design.parts:
-            answer = design.part("compare")(question)
+            answer: Any = design.part("compare")(question)
+        else:
+            answer = entries_of_any_design(design, question.epsilons)
         if isinstance(answer, str):
             entrants.left_out[design.name] = answer
         else:
             entrants.entries.extend(answer)
     return entrants
+
+
+def entries_of_any_design(design: Design, epsilons: Sequence[float]) -> list[ComparisonEntry] | str:
+    """Make entries of a design that names a model and does not say how it is compared.
+
+    Unit and adversary are those of its first card. An epsilon that its card refuses, as it may
+    refuse infinity, is left out.
+
+    Args:
+        design: The design.
+        epsilons: Epsilons, if its card has one.
+
+    Returns:
+        Entries, or a sentence that says why there are none.
+    """
+    kind = next(iter(design.models), None)
+    make_model = None if kind is None else model_class(kind)
+    if make_model is None:
+        return "it does not say how it is compared"
+    maker = f"{make_model.__module__}:{make_model.__qualname__}"
+    settings: list[dict[str, Any]] = [{}]
+    if "epsilon" in options_of(design.card_settings):
+        settings = [{"epsilon": epsilon} for epsilon in epsilons]
+    entries = []
+    for each in settings:
+        try:
+            card = design.cards(design.card_settings(**each))[0]
+        except TacitError:
+            continue
+        unit = WHOLE_PROFILE if str(card.adjacency) == WHOLE_ADJACENCY else str(card.adjacency)
+        entries.append(
+            ComparisonEntry(
+                design.name, "sound", each.get("epsilon"), unit, card.against, maker, each
+            )
+        )
+    return entries or "its card refuses all these epsilons"
 
 
 def entries_of_models(

@@ -16,7 +16,8 @@ from tacit.data.ratings import Ratings
 from tacit.recommenders.base import History, Recommendation, Recommendations
 
 WHOLE_PROFILE = "a person's whole profile, added or removed"
-"""Unit of an epsilon whose card says "add or remove one user"."""
+"""Unit of an epsilon whose card says `WHOLE_ADJACENCY`."""
+WHOLE_ADJACENCY = "add or remove one user"
 
 
 @dataclass(frozen=True)
