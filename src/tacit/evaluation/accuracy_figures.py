@@ -24,7 +24,7 @@ _LIGHT = {
 }  # fmt: skip
 """The page's colours on white, for files that stand alone."""
 _ORDER = (2, 3, 5, 4, 6, 7, 8, 1, 0)
-"""Colours in the order in which they are given out: the first are told apart best."""
+"""Colours in the order in which they are given out: the first differ most."""
 
 
 @dataclass(frozen=True)

@@ -125,10 +125,10 @@ def _find_test(
 
 def _write_difference(test: Mapping[str, Any], reference: str) -> str:
     ends = f"[{_write(test['low'], sign=True)}, {_write(test['high'], sign=True)}]"
-    told = f"The difference to {reference} is {_write(test['difference'], sign=True)} {ends}"
+    sentence = f"The difference to {reference} is {_write(test['difference'], sign=True)} {ends}"
     if test["outcome"] == "tie":
-        return f"{told}: not distinguished, p {_write_p(test)}."
-    return f"{told}: {test['outcome']}, p {_write_p(test)}."
+        return f"{sentence}: not distinguished, p {_write_p(test)}."
+    return f"{sentence}: {test['outcome']}, p {_write_p(test)}."
 
 
 def _write_p(test: Mapping[str, Any]) -> str:
