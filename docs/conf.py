@@ -16,17 +16,22 @@ version = release = installed_version("tacit-rec")
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from executed import with_outputs  # noqa: E402
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+copybutton_prompt_text = r"\$ "
+copybutton_prompt_is_regexp = True
 autodoc_default_options = {"members": True, "inherited-members": True}
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # signatures have them
+autodoc_typehints = "signature"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 exclude_patterns = ["_build"]
+suppress_warnings = ["toc.not_included"]  # pages of the reference are reached by its tables
+OUT_OF_SEARCH = ("decisions/", "mechanisms/")
+"""Folders whose pages are reached by their index alone."""
 nitpicky = False  # docstrings are plain text: a name in them is no link
 
 html_theme = "furo"
-html_title = "tacit"
+html_title = f"tacit {version}"
 html_math_renderer = "mathml"  # the others fetch a script, or need TeX
 
 
@@ -45,6 +50,11 @@ def _run_notebooks(app: Any, page: str, source: list[str]) -> None:
         source[0] = with_outputs(source[0], page)
 
 
+def _leave_out_of_search(app: Any, page: str, source: list[str]) -> None:
+    if page.startswith(OUT_OF_SEARCH) and not page.endswith("/index"):
+        source[0] = f"---\nnosearch: true\n---\n{source[0]}"
+
+
 def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text: paragraphs stay, and what is set in columns keeps its columns."""
     found: list[str] = []
@@ -60,5 +70,6 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
 
 def setup(app: Any) -> None:
     app.connect("source-read", _run_notebooks)
+    app.connect("source-read", _leave_out_of_search)
     app.connect("autodoc-process-docstring", _plain)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

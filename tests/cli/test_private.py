@@ -114,6 +114,22 @@ def test_evaluate_measures_a_plan_while_people_arrive(tacit, ratings):
     assert tacit(*command, "--by-time")[0] != 0
 
 
+def test_fit_says_how_many_agreed(tacit, ratings, tmp_path):
+    """People of the file with and without ratings; a file with an index column is refused."""
+    path, items = ratings
+    people, model = tmp_path / "people.csv", tmp_path / "m.tacit"
+    people.write_text("user\n" + "".join(f"{person}\n" for person in range(100, 125)))
+    fit = ("fit", "private", path, "--items", items, "--epsilon", 8, "--consented", people)
+    code, out, _ = tacit(*fit, "-o", model)
+    assert code == 0
+    assert "Of the 25 people of" in out
+    assert "20 have ratings and 5 have none" in out
+    people.write_text(",user\n" + "".join(f"{row},{row + 100}\n" for row in range(20)))
+    code, _, err = tacit(*fit, "-o", tmp_path / "n.tacit")
+    assert code == 3
+    assert "not certain which column" in err
+
+
 def test_evaluate_with_consenting_people(tacit, ratings):
     """The same rows; private is fitted with the share that consents, and others are judged."""
     code, out, err = tacit(

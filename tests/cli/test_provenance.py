@@ -7,48 +7,23 @@ Ids and titles of the public catalogue may be there: docs/provenance.md says whe
 
 from __future__ import annotations
 
-import json
-import random
-import re
-from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tacit
-from tacit import container, design
+from tacit import design
 from tacit.cli.app import main
 from tacit.data.ratings import Ratings
-from tacit.design import Command
-from tacit.design.options import options_of
-from tacit.errors import TacitError
 from tacit.recommenders import headers
-
-PEOPLE, ITEMS = 60, 24
-FIRST_SECOND = 1_337_200_000
-CANARY = re.compile(rb"canary|13372\d{5}")
-COLUMNS = ("title", "name", "description", "review", "comment", "price_note")
-ANSWERS = {
-    "epsilon": "2",
-    "delta": "1e-5",
-    "from_domain": "books",
-    "to_domain": "films",
-    "attribute": "gender",
-    "service_sees_items": "no",
-    "voters": "60",
-    "rated": "10",
-}
-"""Values of options that commands need, by name."""
-ALWAYS = {"epsilon", "delta", "service_sees_items", "rated"}
-"""Options that are typed where a command has them."""
-FLAGS_OF_RATINGS = {
-    "private": [],
-    "standard-scheme": ["--users", "users.csv"],
-    "xmap": ["--domain-column", "domain", "--items", "items.csv"],
-    "sketches": [],
-}
+from tests.support.canary_files import (
+    CANARY,
+    assert_no_canary,
+    unpacked,
+    words_of,
+    write_inputs,
+)
 
 
 def commands_with_files() -> list[tuple[str, str]]:
@@ -64,85 +39,9 @@ def commands_with_files() -> list[tuple[str, str]]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the commands run, with an input of each kind."""
-    generator = random.Random(5)  # noqa: S311
-    ratings = ["user_id,item_id,rating,timestamp," + ",".join(COLUMNS)]
-    row = 0
-    for person in range(PEOPLE):
-        for item in generator.sample(range(ITEMS), 10):
-            words = ",".join(f"canary-{column}-{row}" for column in COLUMNS)
-            moment = FIRST_SECOND + row
-            stars = generator.choice([1, 2, 3, 4, 5, 5])
-            ratings.append(f"canary-person-{person},item-{item},{stars},{moment},{words}")
-            row += 1
-    users = ["user_id,gender,street"]
-    users += [f"canary-person-{n},{'FM'[n % 2]},canary-street-{n}" for n in range(PEOPLE)]
-    items = ["item_id,title,genres,domain"]
-    for item in range(ITEMS):
-        domain = "books" if item % 2 else "films"
-        items.append(f"item-{item},catalogue title {item},genre-{item % 3},{domain}")
-    votes = ["round,voter,candidate,note"]
-    for number in range(3):
-        for voter in range(60):
-            candidate = f"candidate-{generator.randrange(4)}"
-            votes.append(f"{number},canary-voter-{voter},{candidate},canary-note-{voter}")
-    likes = ["client,round,candidate,note"]
-    likes += [f"ann,{number},candidate-1,canary-note" for number in range(3)]
-    log = ["age,article,click,note"]
-    for visit in range(80):
-        clicked = generator.randrange(2)
-        log.append(f"0.{visit},article-{generator.randrange(3)},{clicked},canary-note-{visit}")
-    files = {
-        "ratings.csv": ratings,
-        "users.csv": users,
-        "items.csv": items,
-        "votes.csv": votes,
-        "likes.csv": likes,
-        "log.csv": log,
-    }
-    for name, lines in files.items():
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    write_inputs(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def words_of(name: str, part: str) -> list[str]:
-    """Write a command with all that it needs."""
-    command: Command = design.design(name).part(part)
-    words = [part, name]
-    if command.ratings:
-        words += ["ratings.csv", *FLAGS_OF_RATINGS[name]]
-    for option, field in options_of(command.settings).items():
-        flag = field.metadata["flag"].split()[-1] if field.metadata["flag"] else ""
-        flag = flag or "--" + option.replace("_", "-")
-        if option == "votes":
-            words.append("votes.csv")
-        elif option == "log":
-            words += ["log.csv", "--contexts", "age"]
-        elif option == "likes":
-            words += ["--likes", "likes.csv"]
-        elif option == "catalogue":
-            words += ["--catalogue", "items.csv"]
-        elif option == "report":
-            words += ["--report", "report.html"]
-        elif field.metadata["writes"]:
-            words += [flag, f"{option}.tacit"]
-        elif field.default is MISSING or option in ALWAYS:
-            words += [flag, ANSWERS[option]]
-    return words
-
-
-def unpacked(path: Path) -> list[bytes]:
-    """Read a file as it is, and what a model or device file holds."""
-    contents = [path.read_bytes()]
-    try:
-        header, arrays = container.read(path)
-    except TacitError:
-        return contents
-    contents.append(json.dumps(header).encode())
-    for array in arrays.values():
-        whole = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-        contents.append(" ".join(map(str, whole.ravel().tolist())).encode())
-    return contents
 
 
 def written_by(words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> list[bytes]:
@@ -155,14 +54,6 @@ def written_by(words: list[str], folder: Path, capsys: pytest.CaptureFixture[str
         if path.is_file():
             contents += unpacked(path)
     return contents
-
-
-def assert_no_canary(contents: list[bytes]) -> None:
-    """Search all contents."""
-    assert sum(map(len, contents)) > 100
-    for content in contents:
-        found = CANARY.search(content)
-        assert found is None, content[max(0, found.start() - 80) : found.end() + 40]
 
 
 def test_designs_with_files_are_seen() -> None:

@@ -366,6 +366,18 @@ def test_reports_of_a_file_are_counted(tmp_path):
         assert (server.ones == made[0].ones).all()
 
 
+def test_counts_lie_beside_their_reports(tacit, tmp_path):
+    """Without --out the counts of r.bin are r.counts, replaced with --force alone."""
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    (tmp_path / "r.bin").write_bytes(Report(campaign.id, 1, 0).encode())
+    words = ("sketches", "fold", tmp_path / "c.bin", tmp_path / "r.bin")
+    assert tacit(*words)[0] == 0
+    assert Server.load(tmp_path / "r.counts").reports == 1
+    assert tacit(*words)[0] != 0
+    assert tacit(*words, "--force")[0] == 0
+
+
 def test_fold_without_its_campaign(tacit, tmp_path):
     """A campaign that is not there is a missing file, as everywhere."""
     code, _, err = tacit(

@@ -238,27 +238,6 @@ def test_what_stands_in_for_a_file_is_named(import_files: Import, text: str) -> 
     assert any(word in message for word in ("Git LFS", "web page", "no table"))
 
 
-def test_lists_in_lines_and_cells_are_named(import_files: Import) -> None:
-    """A line for a person, a cell of several items, nested JSON."""
-    generator = random.Random(3)  # noqa: S311
-    profiles = [
-        " ".join(str(generator.randint(1, 99)) for _ in range(5 + p % 9)) for p in range(60)
-    ]
-    assert "different lengths" in import_files({"users.dat": lines(profiles)})["message"]
-    cells = [f"p{p},{profile}" for p, profile in enumerate(profiles)]
-    error = import_files({"c.csv": lines(cells, "user,item")})
-    assert "several items" in error["message"]
-    nested = [json.dumps({"session": p, "events": [{"aid": 1, "ts": 2}]}) for p in range(60)]
-    assert "list" in import_files({"o.jsonl": lines(nested)})["message"]
-
-
-def test_a_column_for_each_item_is_named(import_files: Import) -> None:
-    """A wide table has to be written with one row a rating."""
-    generator = random.Random(5)  # noqa: S311
-    rows = [",".join(f"{generator.uniform(-10, 10):.2f}" for _ in range(31)) for _ in range(60)]
-    assert "column of its own" in import_files({"jester.csv": lines(rows)})["message"]
-
-
 def test_profiles_as_json(import_files: Import) -> None:
     """{person: {item: stars}} is read."""
     profiles: dict[str, dict[str, int]] = {}
@@ -278,11 +257,40 @@ def test_other_events_beside_ratings_are_left_out(import_files: Import) -> None:
     assert any("tags.csv" in sentence for sentence in found["warnings"])
 
 
-def test_people_and_items_in_two_tables_are_named(import_files: Import) -> None:
-    """The column that joins them is in the message."""
+def test_people_and_items_in_two_tables_are_joined(import_files: Import, tmp_path: Path) -> None:
+    """Each line of an order gets the person of the order; a line without its order is dropped."""
+    orders = lines(
+        [f"{row},{p},{t}" for row, (p, _, _, t) in enumerate(ROWS)], "order_id,user_id,time"
+    )
+    products = lines([f"{row},{i}" for row, (_, i, *_) in enumerate(ROWS)], "order_id,product_id")
+    titles = lines([f"{i},Title {i}" for i in range(1, ITEMS + 1)], "product_id,product_name")
+    files = {"o.csv": orders, "p.csv": products + "9999,1\n", "t.csv": titles}
+    found = import_files(files)
+    assert (found["kept"], found["people"], found["items"]) == (480, PEOPLE, ITEMS)
+    assert any("joined by order_id" in sentence for sentence in found["warnings"])
+    assert found["dropped"] == [{"rule": "the user is missing", "rows": 1}]
+    ratings = tacit.load(tmp_path / "out")
+    assert ratings.history(ROWS[0][0]).keys() == {i for p, i, *_ in ROWS if p == ROWS[0][0]}
+    assert ratings.item_metadata["product_name"][0] == f"Title {ratings.item_ids[0]}"
+
+
+def test_lines_of_orders_alone_name_the_table_of_people(import_files: Import) -> None:
+    """The file beside them is named, with the command that joins the two."""
     orders = lines([f"{row},{p}" for row, (p, *_) in enumerate(ROWS)], "order_id,user_id")
     products = lines([f"{row},{i}" for row, (_, i, *_) in enumerate(ROWS)], "order_id,product_id")
-    assert "order_id" in import_files({"o.csv": orders, "p.csv": products})["message"]
+    assert import_files({"o.csv": orders, "p.csv": products})["kept"] == 480
+    error = import_files({"p.csv": products})
+    assert "o.csv" in error["message"]
+    assert "order_id" in error["message"]
+
+
+def test_orders_with_two_people_are_not_joined(import_files: Import) -> None:
+    """An order that stands in two rows has no one person."""
+    orders = lines([f"{row // 2},{p}" for row, (p, *_) in enumerate(ROWS)], "order_id,user_id")
+    products = lines([f"{row},{i}" for row, (_, i, *_) in enumerate(ROWS)], "order_id,product_id")
+    assert (
+        "one row for each order_id" in import_files({"o.csv": orders, "p.csv": products})["message"]
+    )
 
 
 def test_conditions_on_rows(import_files: Import) -> None:
@@ -358,3 +366,28 @@ def test_headers_of_the_languages_of_shops(import_files: Import, header: str) ->
     expected = dict(zip(("user", "item", "rating", "time"), [*names[:3], names[4]], strict=True))
     assert found["columns"] == expected
     assert found["likes"] == LIKES
+
+
+@pytest.mark.parametrize("digits", [0, 3, 6, 9])
+def test_the_unit_of_times_is_one_for_the_column(
+    import_files: Import, tmp_path: Path, digits: int
+) -> None:
+    """Seconds to nanoseconds by most of the numbers; a small one does not change its unit."""
+    rows = [f"{p},{i},{s},{t * 10**digits}" for p, i, s, t in ROWS]
+    early = 5000 * 10**digits  # 1970: as a number of a smaller unit it would be another moment
+    found = import_files({"r.csv": lines([*rows, f"1,99,3,{early}"], "user,item,rating,ts")})
+    assert found["kept"] == 481
+    ratings = tacit.load(tmp_path / "out")
+    moments = ratings.timestamps
+    assert moments is not None
+    assert moments.min() == 5000
+    assert sorted(moments.tolist())[1:] == sorted(t for *_, t in ROWS)
+
+
+def test_a_time_of_another_unit_is_a_bad_one(import_files: Import) -> None:
+    """One time in milliseconds among seconds is counted and left out."""
+    rows = [f"{p},{i},{s},{t}" for p, i, s, t in ROWS]
+    found = import_files(
+        {"r.csv": lines([*rows, f"1,99,3,{ROWS[0][3]}000"], "user,item,rating,ts")}
+    )
+    assert found["dropped"] == [{"rule": "not a valid time", "rows": 1}]

@@ -50,15 +50,18 @@ def misreading(messy: MessyFile, folder: Path, capsys: pytest.CaptureFixture[str
     answer = json.loads(printed.out)
     ratings = tacit.load(out)
     truth = messy.truth
-    if values_of(ratings) != truth.values:
-        wrong = set(values_of(ratings).items()) ^ set(truth.values.items())
+    wrong = set(values_of(ratings).items()) - set(truth.values.items())
+    lost = truth.values.keys() - values_of(ratings).keys() - truth.damaged
+    wrong |= {(pair, 0.0) for pair in lost}
+    if wrong:
         return (
             f"{len(wrong)} rows differ, such as {sorted(map(str, wrong))[:2]}; {answer['columns']}"
         )
     if str(ratings.scale) != truth.scale:
         return f"scale {ratings.scale} for {truth.scale}"
     told = any("times" in sentence for sentence in answer["warnings"])
-    if times_of(ratings) != truth.times and not (told and ratings.timestamps is None):
+    lacks_times = bool(truth.times) and ratings.timestamps is None and not told
+    if lacks_times or set(times_of(ratings).items()) - set(truth.times.items()):
         return f"times differ; {answer['columns']}"
     return None
 
@@ -92,5 +95,5 @@ def test_two_thousand_messy_files_are_read_right(
     part: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of 2,000 further messy files none is misread."""
-    _, wrong = read_all(range(1_000 + 50 * part, 1_050 + 50 * part), tmp_path, capsys)
+    _, wrong = read_all(range(70_000 + 50 * part, 70_050 + 50 * part), tmp_path, capsys)
     assert not wrong, "\n".join(wrong)

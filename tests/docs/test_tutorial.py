@@ -38,6 +38,8 @@ EXECUTED = (
     ROOT / "README.md",
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "api.md",
+    ROOT / "docs" / "own-file.md",
+    ROOT / "docs" / "year-of-fits.md",
     *sorted((ROOT / "docs" / "notebooks").glob("*.md")),
 )
 TARGET = re.compile(r"^make ([a-z-]+)", re.MULTILINE)

@@ -125,3 +125,27 @@ def test_they_are_used_in_one_domain_in_memory(people, consenting):
     """Anything else is refused before anything is drawn."""
     with pytest.raises((ConfigError, DataError)):
         Private(1.0, target="films", consented=consenting).fit(people)
+
+
+@pytest.mark.parametrize(
+    "consented", [{"ann": False}, [True, False], np.array([True]), "ann", b"ann", 7, iter([])]
+)
+def test_answers_are_no_ids(people, consented):
+    """A table of answers, or one text, is refused: whom it names is not certain."""
+    with pytest.raises(ConfigError, match="consented"):
+        Private(8.0, mode="taste", consented=consented).fit(people)
+
+
+def test_arrays_of_ids(people, consenting):
+    """An array names the same people as a list."""
+    model = Private(8.0, mode="taste", consented=np.array(consenting)).fit(people)
+    assert model.fitted_.consenting == len(consenting)
+    assert "<40 people>" in repr(model)
+
+
+def test_a_repr_holds_no_ids():
+    """Neither in text nor in HTML: their number stands there."""
+    model = Private(consented=["alice@example.org"])
+    for shown in (repr(model), model._repr_html_(), repr(Private(previous=model))):
+        assert "alice" not in shown
+        assert "1 people" in shown

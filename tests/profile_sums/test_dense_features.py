@@ -96,7 +96,7 @@ def test_vectors_that_fit_nothing_are_refused(world, tmp_path):
 
 
 def test_ids_of_a_file(tmp_path):
-    """The first column of each line; numbers are numbers."""
-    path = tmp_path / "people.csv"
-    path.write_text("user,since\n7,2024\n007,2023\n\nann,2022\n")
-    assert read_ids(path) == ["user", 7, "007", "ann"]
+    """One id a line; ASCII digits without a leading zero are numbers."""
+    path = tmp_path / "v.ids.txt"
+    path.write_text("7\n007\n\nann, b\n\u00b2\n\u0663\n")
+    assert read_ids(path) == [7, "007", "ann, b", "\u00b2", "\u0663"]

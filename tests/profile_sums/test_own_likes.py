@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tacit.profile_sums.own_likes import fit_own_likes
 from tacit.profile_sums.people import people_between
@@ -54,7 +55,9 @@ def test_people_without_likes_get_popularity_and_their_taste(people_of, one_doma
     people, _ = one_domain_example
     released = release_lists(people, 4, 4, features, INFINITE)
     dislikes = people_of([{0: 1.0}], 4, list(range(4)), list(range(4)))
-    added = released.personal.own_likes.add_to_taste(np.zeros((1, 4)), released.personal.items)
+    added = released.personal.own_likes.add_to_taste(
+        sparse.csr_array((1, 4)), released.personal.items
+    )
     assert not added.any()
     assert split_score(dislikes, 1, released, INFINITE).added_by_item.shape == (1,)
 

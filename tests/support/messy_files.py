@@ -48,8 +48,24 @@ DAMAGE = (
     "blank lines",
     "repeated row",
     "trailing blanks",
+    "open quote",
+    "mixed delimiters",
+    "mark inside",
+    "nul bytes",
+    "header again",
+    "mixed line ends",
+    "totals",
+    "counted totals",
+    "blank columns",
+    "two tables",
+    "two narrow tables",
+    "mixed encodings",
+    "note below",
 )
 FURTHER = ("price", "age", "store", "position", "channel", "Preis", "Filiale")
+STYLES = ("plain", "plain", "plain", "percent", "of the most", "stars", "words", "letters")
+"""How stars are written."""
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 KINDS = ("view", "click", "purchase", "add_to_cart")
 
 
@@ -61,6 +77,8 @@ class Truth:
     """Person and item to stars; 1 for an event or a like."""
     times: dict[tuple[str, str], int] = field(default_factory=dict)
     """Person and item to seconds, where the file has times."""
+    damaged: set[tuple[str, str]] = field(default_factory=set)
+    """Rows that a reader may keep or leave out."""
     scale: str = "0:1:1"
     """MIN:MAX:STEP; that of events is 0:1:1."""
 
@@ -83,7 +101,7 @@ def draw_messy_file(seed: int) -> MessyFile:
     truth = Truth(scale=choices["scale"] if choices["kind"] == "stars" else "0:1:1")
     rows = _draw_rows(generator, choices, truth)
     rows = _damaged(generator, choices, rows)
-    return MessyFile(*_write(generator, choices, rows), truth, choices)
+    return MessyFile(*_write(generator, choices, rows, truth), truth, choices)
 
 
 def _draw_choices(generator: random.Random) -> dict[str, str]:
@@ -94,6 +112,7 @@ def _draw_choices(generator: random.Random) -> dict[str, str]:
         "decimal": generator.choice([".", ",", "."]),
         "encoding": generator.choice(["utf-8", "utf-8-sig", "cp1252", "utf-16"]),
         "scale": generator.choice(list(SCALES)),
+        "style": generator.choice(STYLES),
         "moment": generator.choice(TIMES),
         "people": generator.choice(IDS),
         "items": generator.choice(IDS),
@@ -106,8 +125,12 @@ def _draw_choices(generator: random.Random) -> dict[str, str]:
     }
     if choices["header"] == "no":
         choices["further"] = ""
+        if choices["damage"] in ("header again", "two tables", "two narrow tables"):
+            choices["damage"] = "none"
     if choices["delimiter"] == "::":
         choices["quotes"] = "none"
+        if choices["damage"] == "open quote":
+            choices["damage"] = "none"
     for role in ("user", "item", "rating", "plays", "feedback", "time"):
         names = NAMES[role].get("usual", []) + NAMES[role]["more"]
         choices[role] = generator.choice(names)
@@ -131,9 +154,11 @@ def _draw_rows(
                 if value != int(value) or "0.5" not in choices["scale"]
                 else f"{value:.1f}"
             )
-            row["rating"] = text.replace(".", choices["decimal"])
+            text = text.replace(".", choices["decimal"])
+            row["rating"] = _write_stars(text, value, choices)
         elif choices["kind"] == "plays":
-            row["plays"] = str(generator.choice([1, 1, 1, 2, 3, 8, 30]))
+            plays = generator.choice([1, 1, 1, 2, 3, 8, 30, 1234, 20_500])
+            row["plays"] = f"{plays:,}" if choices["decimal"] == "." else str(plays)
         elif choices["kind"] == "feedback":
             value = float(generator.random() < 0.4)
             row["feedback"] = f"{value:g}"
@@ -144,10 +169,33 @@ def _draw_rows(
             row["time"], seconds = _write_time(seconds, choices["moment"])
             truth.times[person, item] = seconds
         if choices["further"]:
-            row["further"] = str(generator.randrange(1, 60))
+            row["further"] = _write_further(generator, choices)
         truth.values[person, item] = value
         rows.append(row)
     return rows
+
+
+def _write_stars(text: str, value: float, choices: dict[str, str]) -> str:
+    """Write stars as people do: as they are, in per cent, out of the most, in words or letters."""
+    style, most = choices["style"], choices["scale"].split(":")[1]
+    if style == "percent" and choices["scale"] == "0:100:1":
+        return f"{text} %"
+    if style == "of the most":
+        return f"{text}/{most}"
+    if style == "stars":
+        return f"{text} stars"
+    if style == "words" and choices["scale"] in ("1:5:1", "1:10:1", "1:7:1"):
+        return f"{WORDS[int(value)]} stars"
+    if style == "letters" and choices["scale"] == "1:5:1":
+        return "EDCBA"[int(value) - 1]
+    return text
+
+
+def _write_further(generator: random.Random, choices: dict[str, str]) -> str:
+    number = generator.randrange(1, 60)
+    if choices["further"] in ("price", "Preis"):
+        return generator.choice(["€ {}", "{} EUR", "${}", "{}"]).format(number)
+    return str(number)
 
 
 def _draw_ids(generator: random.Random, kind: str, count: int, letter: str) -> list[str]:
@@ -201,7 +249,10 @@ def _damaged(
 
 
 def _write(
-    generator: random.Random, choices: dict[str, str], rows: list[dict[str, str]]
+    generator: random.Random,
+    choices: dict[str, str],
+    rows: list[dict[str, str]],
+    truth: Truth,
 ) -> tuple[str, bytes]:
     roles = [
         role for role in ("user", "item", "rating", "plays", "feedback", "event") if role in rows[0]
@@ -218,16 +269,13 @@ def _write(
         if "beyond" in row:
             cells.append(row["beyond"])
         table.append(cells)
-    text = io.StringIO()
-    if choices["delimiter"] == "::":
-        text.write(choices["line"].join("::".join(cells) for cells in table) + choices["line"])
-    else:
-        quoting = csv.QUOTE_ALL if choices["quotes"] == "all" else csv.QUOTE_MINIMAL
-        writer = csv.writer(
-            text, delimiter=choices["delimiter"], quoting=quoting, lineterminator=choices["line"]
-        )
-        writer.writerows(table)
-    written = text.getvalue()
+    lines = [_write_line(cells, choices) for cells in table]
+    pairs = [None] * (len(table) - len(rows))
+    pairs += [(row.get("user", ""), row.get("item", "")) for row in rows]
+    lines = _damaged_lines(generator, choices, lines, pairs, truth, table)
+    written = choices["line"].join(lines) + choices["line"]
+    if choices["damage"] == "mixed line ends":
+        written = _mix_line_ends(generator, lines)
     if choices["damage"] == "blank lines":
         written = written.replace(choices["line"], choices["line"] * 2)
     if choices["damage"] == "trailing blanks":
@@ -237,5 +285,78 @@ def _write(
     except UnicodeEncodeError:
         choices["encoding"] = "utf-8"
         content = written.encode()
+    if choices["damage"] == "mixed encodings":
+        content = _mix_encodings(content, choices)
     name = "messy.csv"
     return (f"{name}.gz", gzip.compress(content)) if choices["packed"] else (name, content)
+
+
+def _write_line(cells: list[str], choices: dict[str, str]) -> str:
+    if choices["delimiter"] == "::":
+        return "::".join(cells)
+    text = io.StringIO()
+    quoting = csv.QUOTE_ALL if choices["quotes"] == "all" else csv.QUOTE_MINIMAL
+    csv.writer(text, delimiter=choices["delimiter"], quoting=quoting, lineterminator="").writerow(
+        cells
+    )
+    return text.getvalue()
+
+
+def _damaged_lines(
+    generator: random.Random,
+    choices: dict[str, str],
+    lines: list[str],
+    pairs: list[tuple[str, str] | None],
+    truth: Truth,
+    table: list[list[str]],
+) -> list[str]:
+    """Damage a few lines, or put lines among them that are no rows."""
+    kind = choices["damage"]
+    hit = sorted(generator.sample(range(60, len(lines)), 3))
+    others = [sign for sign in (",", ";", "\t", "|") if sign != choices["delimiter"]]
+    changes = {
+        "mixed delimiters": lambda line: line.replace(choices["delimiter"], others[0]),
+        "mark inside": lambda line: "\ufeff" + line,
+        "nul bytes": lambda line: line[:2] + "\0" + line[2:],
+        "open quote": lambda line: '"' + line.replace('"', ""),
+    }
+    if kind in changes:
+        for at in hit[:1] if kind == "open quote" else hit:
+            swallowed = 2 if kind == "open quote" else 1
+            truth.damaged.update(pair for pair in pairs[at : at + swallowed] if pair is not None)
+            lines[at] = changes[kind](lines[at])
+    width = len(table[0])
+    if kind == "header again":
+        lines.insert(hit[1], lines[0])
+    if kind == "totals":
+        lines.append(_write_line(["Total", *[""] * (width - 2), "12345"], choices))
+    if kind == "counted totals":
+        lines.append(_write_line(["Total", *["480"] * (width - 1)], choices))
+    if kind == "blank columns":
+        lines = [line + 2 * choices["delimiter"] for line in lines]
+    if kind == "note below":
+        lines += ["", "Exported on Monday by the shop"]
+    if kind == "two tables":
+        names = [f"title {number}" for number in range(width - 2)]
+        lines += ["", _write_line([choices["item"], "title", *names], choices)]
+        lines += [_write_line([f"x{n}", f"y{n}", *names], choices) for n in range(9)]
+    if kind == "two narrow tables":
+        lines += ["", _write_line([choices["item"], choices["user"]], choices)]
+        lines += [_write_line([f"x{n}", f"y{n}"], choices) for n in range(9)]
+    return lines
+
+
+def _mix_line_ends(generator: random.Random, lines: list[str]) -> str:
+    return "".join(line + generator.choice(["\n", "\r\n"]) for line in lines)
+
+
+def _mix_encodings(content: bytes, choices: dict[str, str]) -> bytes:
+    """Write the last two of three lines of umlauts in another encoding."""
+    if choices["encoding"] == "utf-16":
+        return content
+    lines = content.split(b"\n")
+    encodings = {"cp1252": "utf-8"}
+    own = "utf-8" if choices["encoding"] == "utf-8-sig" else choices["encoding"]
+    for at in range(len(lines) - 4, len(lines) - 1):
+        lines[at] = lines[at].decode(own).encode(encodings.get(own, "cp1252"))
+    return b"\n".join(lines)

@@ -117,6 +117,24 @@ def _lists() -> str:
     return _text(lines)
 
 
+def _impressions() -> str:
+    lines = []
+    for person in range(1, PEOPLE + 1):
+        shown = [f"N{item}-{int(stars >= 4)}" for user, item, stars, _ in ROWS if user == person]
+        history = "N1 N2 N3"
+        lines.append(f"{person}00\tU{person}\t11/13/2019 8:36:57 AM\t{history}\t{' '.join(shown)}")
+    return _text(lines)
+
+
+def _jokes() -> str:
+    lines = []
+    for person in range(1, PEOPLE + 1):
+        own = {item: stars for user, item, stars, _ in ROWS if user == person}
+        cells = [str(own.get(item, 99)) for item in range(1, ITEMS + 1)]
+        lines.append(",".join([str(len(own)), *cells]))
+    return _text(lines)
+
+
 def _kinds(form: str, header: str = "") -> str:
     kinds = ("view", "view", "view", "addtocart", "transaction")
     lines = []
@@ -310,15 +328,34 @@ FORMS = (
         "OTTO",
         "JSON lines, each a session with a list of events",
         {"otto.jsonl": _sessions()},
-        refused="list",
-        why="Write one row an event first. A session is a person only if you say so.",
+        words=("--user", "session", "--layout", "baskets"),
+        likes=480,
+        scale=None,
+        why="A session is a person only if you say so.",
     ),
     PublishedForm(
         "CiteULike",
         "a line a person: number of items, then the items",
         {"users.dat": _lists()},
-        refused="lengths",
-        why="Write one row for each item of a line first.",
+        words=("--layout", "baskets"),
+        likes=480,
+        scale=None,
+        why="People are numbered by their line.",
+    ),
+    PublishedForm(
+        "MIND",
+        "impression, person, time, history, items that were shown with -1 for a click; no header",
+        {"behaviors.tsv": _impressions()},
+        words=("--user", "2", "--item", "5", "--layout", "baskets"),
+        likes=LIKES,
+        scale="0:1:1",
+    ),
+    PublishedForm(
+        "Jester",
+        "a row a person: number of ratings, then a column for each joke, 99 for none; no header",
+        {"jester.csv": _jokes()},
+        words=("--layout", "wide", "--scale", "1:5:1", "--on-bad", "drop"),
+        why="Of the published file: --scale=-10:10:0. People are numbered by their row.",
     ),
     PublishedForm(
         "Instacart",
@@ -327,7 +364,8 @@ FORMS = (
             "order_products.csv": _rows("{user}00,{item},1", "order_id,product_id,reordered"),
             "orders.csv": _text([f"{n}00,{n}" for n in range(1, PEOPLE + 1)], "order_id,user_id"),
         },
-        refused="order_id",
-        why="Join the two tables by order_id first.",
+        likes=480,
+        scale=None,
+        why="The two tables are joined by order_id.",
     ),
 )

@@ -85,19 +85,27 @@ def test_only_tests_that_call_the_function_are_run_file_by_file():
 
 
 def test_test_files_are_tried_by_nearness():
-    """The one that is named after the changed file, then others that import it; a survivor's are
-    all others, too, and those of commands that run every design come last."""
+    """The one that is named after the changed file alone; a survivor's are then others that import
+    it, the rest of the design, and commands, those that run every design at last."""
     file = Path("src/tacit/designs/prec/planner.py")
-    near = mutants.by_nearness(file, again=False)
+    first = mutants.by_nearness(file, again=False)
     own = mutants.own_tests("prec")
-    assert near[0] == "tests/designs/prec/test_planner.py"
-    assert 1 < len(near) < len(own)
-    assert set(near) == {test for test in own if mutants._holds(mutants.ROOT / test, file)}
+    assert first == ["tests/designs/prec/test_planner.py"]
+    importing = {test for test in own if mutants._holds(mutants.ROOT / test, file)}
+    assert 1 < len(importing) < len(own)
     again = mutants.by_nearness(file, again=True)
-    assert again[: len(near)] == near
+    assert again[:1] == first
+    assert set(again[: len(importing)]) == importing
     assert sorted(again) == sorted(mutants.tests_of_design("prec"))
     last = {Path(test).name for test in again[-len(mutants.LAST) :]}
     assert last == set(mutants.LAST)
+
+
+def test_where_no_test_file_is_named_after_a_file_those_that_import_it_are_tried():
+    """A world of theorems has its tests beside those of the theorems."""
+    file = Path("src/tacit/designs/standard_scheme/experiment/linear_world.py")
+    tests = mutants.by_nearness(file, again=False)
+    assert tests == ["tests/designs/standard_scheme/experiment/test_theorem.py"]
 
 
 def test_a_file_that_no_test_imports_survives_at_first():

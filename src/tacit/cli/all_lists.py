@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def write_all_lists(
     model: Any,
     ratings: Path,
-    out: Path | None,
+    out: Path,
     execution: ExecutionOptions,
     columns: Mapping[Role, str | None],
     n: int,
@@ -35,7 +35,7 @@ def write_all_lists(
         n: Length of the lists.
 
     Raises:
-        ConfigError: Another model, or no file to write.
+        ConfigError: Another model.
     """
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.batch_lists import list_people
@@ -44,8 +44,6 @@ def write_all_lists(
     private = model.sound_ if isinstance(model, XMap) else model
     if not isinstance(private, PrivateLists):
         raise ConfigError("--all is for models of  tacit fit private  and of the sound X-Map.")
-    if out is None:
-        raise ConfigError("--all writes many lists: name a Parquet file, or folder, with --out.")
     make_lists = partial(list_people, fitted=private.fitted_, n=n)
     people: int | None = None
     if execution.remote is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.cli.data_files import app, check_files, file_beside
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
@@ -50,9 +50,13 @@ def get(
 @command(app)
 def domains(
     source: RatingsOptions,
-    out: Path = option("File to write: .csv, .tsv or .parquet.", flag="--out -o"),
+    out: Path | None = option(
+        "File to write: .csv, .tsv or .parquet; orders-domains.csv beside orders.csv.",
+        flag="--out -o",
+    ),
     genres: str = option("Column of the genres, joined by '|', in --items.", default="genres"),
     names: str = option("Names of the two domains.", default="D1,D2"),
+    force: bool = FORCE,
 ) -> Result:
     """Cut a catalogue into two domains by genre.
 
@@ -62,6 +66,7 @@ def domains(
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings
 
+    out = out or name_beside(source.path, ending="-domains.csv", force=force)
     catalogue = file_beside(out, "items")
     check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))

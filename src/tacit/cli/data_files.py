@@ -110,6 +110,7 @@ def import_(
         decimal,
         ids,
         table,
+        source.layout,
     )
     if written is not None and any(flag is not None for flag in reading_flags):
         raise ConfigError(
@@ -134,6 +135,7 @@ def import_(
             header=header,
             table=table,
             where=source.where or (),
+            layout=source.row_layout,
         )
 
     may_ask = not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty()

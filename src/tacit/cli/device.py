@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.client import (
     Account,
     FileAccount,
@@ -188,20 +188,26 @@ def fold(
     reports: Path = option(
         "Reports one behind the other, or Parquet with a column of them.", argument="reports"
     ),
-    out: Path = option("Counts to write.", flag="--out -o", writes=True),
+    out: Path | None = option(
+        "Counts to write; reports.counts beside reports.bin.", flag="--out -o"
+    ),
     column: str = option("Of Parquet: the binary column.", default="report"),
     engine: str = option("'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
     tasks: int | None = option("Number of Spark tasks that hold the tickets.", least=1),
+    force: bool = FORCE,
 ) -> Result:
     """Count reports. The file has counts and no report, and needs no further protection.
 
     Of reports with the same ticket one counts. A cluster keeps no tickets: what it has counted must
     not be sent to a server that goes on from its counts.
     """
+    from tacit.atomic_writes import check_writable
     from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
+    out = out or name_beside(reports, ending=".counts", force=force)
+    check_writable(out)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     known = _decode_campaign(campaign)
     now, text = int(time.time()), known.encode()

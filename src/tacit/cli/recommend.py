@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.cli.source import DELIMITER, ITEM, STARS, USER
 from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
@@ -42,7 +42,10 @@ def recommend(
     target: str | None = option("Only this target domain of an X-Map; all if left out."),
     memory: Path | None = option("What the device decided; default: HISTORY.released.json"),
     all_: Path | None = option("Ratings of all people: a list for each, in --out.", flag="--all"),
-    out: Path | None = option("With --all: the Parquet to write.", flag="--out -o"),
+    out: Path | None = option(
+        "With --all: the Parquet to write; orders-lists.parquet beside orders.csv.",
+        flag="--out -o",
+    ),
     engine: str = option("With --all: 'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
     tasks: int | None = option("In how many tasks people are parted there.", least=1),
@@ -55,6 +58,7 @@ def recommend(
     rating: str | None = STARS,
     time: str | None = option("Column of the time, for an X-Map with alpha."),
     delimiter: str | None = DELIMITER,
+    force: bool = FORCE,
 ) -> Result:
     """Recommend items to a person who need not have been in training; rated items are left out.
 
@@ -73,6 +77,7 @@ def recommend(
     if all_ is not None:
         from tacit.cli.all_lists import write_all_lists
 
+        out = out or name_beside(all_, ending="-lists.parquet", force=force)
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         return write_all_lists(fitted, all_, out, execution, columns, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted

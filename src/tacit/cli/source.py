@@ -17,6 +17,7 @@ from tacit.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings, RatingScale
     from tacit.data.stored_ratings import StoredRatings
+    from tacit.data.tables.forms import Layout
     from tacit.data.tables.names import Role
 
 USER = option("Column of the person's id.")
@@ -52,6 +53,10 @@ class RatingsOptions:
         "folder: each row is read by itself, and nothing is guessed.",
         flag="--format",
     )
+    layout: str | None = option(
+        "Several ratings in a row: wide, with a column for each item, or baskets, with lists of "
+        "items in a cell or in a line."
+    )
     where: list[str] | None = option(
         "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
         "several conditions have to hold."
@@ -71,6 +76,13 @@ class RatingsOptions:
         from tacit.data.ratings import RatingScale
 
         return None if self.scale is None else RatingScale.parse(self.scale)
+
+    @property
+    def row_layout(self) -> Layout | None:
+        """The layout that was typed."""
+        if self.layout in (None, "wide", "baskets"):
+            return self.layout  # type: ignore[return-value]
+        raise ConfigError(f"--layout is wide or baskets; got {self.layout!r}.")
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """Read the ratings into memory.
@@ -122,6 +134,7 @@ class RatingsOptions:
             scale=self.rating_scale,
             written=self.written,
             where=self.where or None,
+            layout=self.row_layout,
             users=self.users,
             items=items,
             items_from_ratings=self.items_from_ratings,
@@ -157,6 +170,7 @@ class RatingsOptions:
             "--users": self.users is not None,
             "--format": self.written is not None,
             "--where": bool(self.where),
+            "--layout": self.layout is not None,
             "--items-from-ratings": bool(self.items_from_ratings),
             "--per-item": self.per_item > 1,
             "--per-user": self.per_user > 1,

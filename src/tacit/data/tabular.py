@@ -27,6 +27,8 @@ from tacit.data.tables import Table, choose, find, missing
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
+from tacit.data.tables.forms import Layout
+from tacit.data.tables.layouts import guess_rows
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import (
     match_columns,
@@ -68,6 +70,7 @@ def read_ratings(
     where: Sequence[str] = (),
     written: PathLike | None = None,
     items_from_ratings: bool = False,
+    layout: Layout | None = None,
 ) -> Ratings:
     """Read one file of ratings, or of events: a file without a rating column holds events.
 
@@ -92,16 +95,30 @@ def read_ratings(
                                dropped, and of the options above scale, users and items remain
     items_from_ratings         titles that stand beside the ratings are public: models publish
                                them, and cards name it as a condition
+    layout                     "wide": a column for each item; "baskets": lists of items, in one
+                               cell or in a line of many cells
     """
     if written is not None:
-        columns = (user, item, rating, time, domain, plays, delimiter, decimal, dates, table)
+        columns = (
+            user,
+            item,
+            rating,
+            time,
+            domain,
+            plays,
+            delimiter,
+            decimal,
+            dates,
+            table,
+            layout,
+        )
         if any(value is not None for value in columns) or events or where or least_plays != 1:
             raise ConfigError("A written format names columns, signs and conditions itself.")
         if items_from_ratings:
             raise ConfigError("A written format reads no titles: leave items_from_ratings out.")
         ratings = _read_written_file(path, written, scale)
         return _with_attributes(ratings, users, items, user=None, item=None, domain=None)
-    rules = Rules(on_bad, scale, least_plays, dates, decimal)
+    rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     asked: dict[Role, str | None] = {
         "user": user,
         "item": item,
@@ -110,11 +127,12 @@ def read_ratings(
         "time": time,
         "domain": domain,
     }
-    opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
+    names = [*asked.values()]
+    opened = open_table(path, delimiter=delimiter, asked=names, table=table, layout=layout)
     opened = keep_rows(opened, where)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    guessed = guess(opened, asked, events=events).require_roles(rules)
+    guessed = guess_rows(opened, asked, events=events, layout=layout).require_roles(rules)
     ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
@@ -174,6 +192,7 @@ def ratings_from(
     decimal: str | None = None,
     dates: Dates | None = None,
     where: Sequence[str] = (),
+    layout: Layout | None = None,
 ) -> Ratings:
     """Ratings, or events where no column holds ratings.
 
@@ -199,7 +218,8 @@ def ratings_from(
     settled = events or scale is not None or rating is not None or plays is not None
     if hasattr(frame, "tocoo") and not settled:
         _refuse_numbers_that_are_no_stars(table)
-    return ratings_of([guess(table, asked, events=events).require_roles(rules)], rules).ratings
+    guessed = guess_rows(table, asked, events=events, layout=layout).require_roles(rules)
+    return ratings_of([guessed], rules).ratings
 
 
 def _refuse_numbers_that_are_no_stars(table: Table) -> None:
@@ -251,7 +271,7 @@ def _frame(frame: Any) -> Any:
     if isinstance(frame, Mapping):
         return frame_of({str(name): _plain_cells(cells) for name, cells in frame.items()})
     try:
-        table = nw.from_native(frame)
+        table = nw.from_native(_with_named_index(frame))
     except TypeError:
         raise DataError(
             "ratings cannot be made of this",
@@ -268,6 +288,12 @@ def _frame(frame: Any) -> Any:
     nested = (nw.List, nw.Struct, nw.Array)
     flat = [name for name in table.columns if not isinstance(table[name].dtype, nested)]
     return frame_of({name: _values(table[name]) for name in flat})
+
+
+def _with_named_index(frame: Any) -> Any:
+    """Make columns of the named index of a pandas frame, such as one of people."""
+    has_index = hasattr(frame, "reset_index")
+    return frame.reset_index() if has_index and any(frame.index.names) else frame
 
 
 def _plain_cells(cells: Any) -> Any:
@@ -410,8 +436,9 @@ def _columns_of_history(
     """Read the columns of one person's own ratings. events: whether items alone are enough."""
     opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
-    guessed = guess(opened, asked, events=events, contents=False).require_roles(Rules(), needed)
-    return clean_rows(opened, guessed.places, Rules()).columns
+    rules = Rules(guessing=True)
+    guessed = guess(opened, asked, events=events, contents=False).require_roles(rules, needed)
+    return clean_rows(opened, guessed.places, rules).columns
 
 
 def _by_item(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:

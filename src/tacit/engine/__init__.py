@@ -5,6 +5,7 @@ engine.py            the operations of a neighbourhood recommender, and where th
 item_item.py         nearest items: what the kernel and a cluster share
 item_item_compiled.py, item_item_blocks.py     the kernel, and how it holds ratings
 item_item_tiles.py   nearest items where the ratings are on a cluster
+best_items.py, best_items_compiled.py          the n best of many people's scores
 paths_compiled.py    sums over paths, and predictions
 profile_kernels/     what each person adds to sums over profiles
 ridge.py             ridge regressions

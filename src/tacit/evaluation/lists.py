@@ -30,7 +30,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
 from tacit.evaluation.runner import Progress, Runner
-from tacit.recommenders.base import Recommender
+from tacit.recommenders.base import ItemRecommender, Recommender
 from tacit.recommenders.fits_in_process import comparison
 from tacit.recommenders.model_files import model_kinds, model_reader
 
@@ -139,8 +139,12 @@ def lists_of(
         Shape (people, n): item numbers, best first, -1 where a list is shorter.
     """
     numbers = {item: number for number, item in enumerate(ratings.item_ids.tolist())}
+    users = ratings.user_ids[people].tolist()
+    if isinstance(recommender, ItemRecommender):
+        number_of = np.array([numbers[item] for item in recommender.item_ids_.tolist()])
+        return recommender.list_users(users, n=n, candidates=candidates).renumber(number_of).places
     lists = np.full((len(people), n), -1, dtype=np.int64)
-    for row, user in enumerate(ratings.user_ids[people].tolist()):
+    for row, user in enumerate(users):
         ids = recommender.recommend(user, n=n, candidates=candidates).item_ids
         lists[row, : len(ids)] = [numbers[item] for item in ids]
     return lists

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import Ratings
+from tacit.engine.best_items import BestItems, best_of_products, best_of_scores
+from tacit.engine.profile_kernels.types import Profiles
 from tacit.profile_sums.catalogue import ItemSides
 from tacit.profile_sums.fitted_lists import FittedLists
-from tacit.profile_sums.people import PEOPLE_PER_BLOCK, people_between, read_profiles
-from tacit.profile_sums.scoring import score_items
+from tacit.profile_sums.people import PEOPLE_PER_BLOCK, people_between, profiles_of_rows
+from tacit.profile_sums.scoring import Factors, people_factors, score_items
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,42 +41,67 @@ def list_people(ratings: Ratings, fitted: FittedLists, n: int) -> Lists:
         fitted: What lists are made from.
         n: Length of a list.
     """
-    history_ids = fitted.history_ids
-    targets = np.searchsorted(history_ids, fitted.item_ids)
-    context = np.searchsorted(history_ids, fitted.context_ids)
-    sides = ItemSides(len(history_ids), context, targets)
-    people = read_profiles(ratings, sides, fitted.threshold, fitted.settings.other_weight)
-    target_places = np.full(len(history_ids), -1)
-    target_places[targets] = np.arange(len(targets))
+    best = best_of_people(ratings.matrix, fitted, n)
+    people, entries = np.nonzero(best.places >= 0)
+    return Lists(
+        people=people,
+        ranks=entries + 1,
+        items=best.places[people, entries],
+        scores=best.scores[people, entries],
+    )
+
+
+def best_of_people(
+    rows: sparse.csr_array, fitted: FittedLists, n: int, allowed: Ints | None = None
+) -> BestItems:
+    """Make each person's list of the n best items that they have not rated.
+
+    Args:
+        rows: (people, items of `fitted.history_ids`) stars.
+        fitted: What lists are made from.
+        n: Length of a list.
+        allowed: Places of the target items that may be listed, ascending; None: all.
+    """
+    sides = _sides_of(fitted)
+    people = profiles_of_rows(rows, sides, fitted.threshold, fitted.settings.other_weight)
+    if allowed is None:
+        allowed = np.arange(len(sides.targets))
+    rated = rows if len(allowed) == sides.n_items else rows[:, sides.targets[allowed]]
     blocks = []
-    for start in range(0, ratings.n_users, PEOPLE_PER_BLOCK):
-        stop = min(start + PEOPLE_PER_BLOCK, ratings.n_users)
+    for start in range(0, rows.shape[0], PEOPLE_PER_BLOCK):
+        stop = min(start + PEOPLE_PER_BLOCK, rows.shape[0])
         block = people_between(people, start, stop)
-        scores = score_items(block, fitted.released, fitted.settings)
-        rows = slice(int(ratings.offsets[start]), int(ratings.offsets[stop]))
-        owners, rated = ratings.users[rows] - start, target_places[ratings.items[rows]]
-        scores[owners[rated >= 0], rated[rated >= 0]] = -np.inf
-        blocks.append(_best_entries(scores, n, first_person=start))
-    return Lists(
-        people=np.concatenate([block.people for block in blocks]),
-        ranks=np.concatenate([block.ranks for block in blocks]),
-        items=np.concatenate([block.items for block in blocks]),
-        scores=np.concatenate([block.scores for block in blocks]),
-    )
+        blocks.append(_best_of_block(block, rated[start:stop], fitted, n, allowed))
+    if not blocks:
+        return BestItems(np.zeros((0, n), np.int64), np.zeros((0, n)))
+    places = np.concatenate([block.places for block in blocks])
+    return BestItems(places, np.concatenate([block.scores for block in blocks])).renumber(allowed)
 
 
-def _best_entries(scores: Floats, n: int, *, first_person: int) -> Lists:
-    """Pick each row's n largest scores, ties by column; none that is -inf."""
-    n = min(n, scores.shape[1])
-    least = np.partition(scores, -n, axis=1)[:, -n]
-    people, items = np.nonzero((scores >= least[:, None]) & np.isfinite(scores))
-    order = np.lexsort((items, -scores[people, items], people))
-    people, items = people[order], items[order]
-    ranks = np.arange(len(people)) - np.searchsorted(people, people) + 1
-    listed = ranks <= n
-    return Lists(
-        people=first_person + people[listed],
-        ranks=ranks[listed],
-        items=items[listed],
-        scores=scores[people, items][listed],
-    )
+def read_factors(rows: sparse.csr_array, fitted: FittedLists) -> Factors | None:
+    """Write the scores of people with these rows as inner products; None where they are none."""
+    sides = _sides_of(fitted)
+    people = profiles_of_rows(rows, sides, fitted.threshold, fitted.settings.other_weight)
+    return people_factors(people, fitted.released, fitted.settings)
+
+
+def _sides_of(fitted: FittedLists) -> ItemSides:
+    """Context and target items among those of a history."""
+    history_ids = fitted.history_ids
+    context = np.searchsorted(history_ids, fitted.context_ids)
+    return ItemSides(len(history_ids), context, np.searchsorted(history_ids, fitted.item_ids))
+
+
+def _best_of_block(
+    people: Profiles, rated: sparse.csr_array, fitted: FittedLists, n: int, allowed: Ints
+) -> BestItems:
+    """Make the lists of a block of people. rated: (people, allowed items)."""
+    factors = people_factors(people, fitted.released, fitted.settings)
+    if factors is not None:
+        return best_of_products(factors.people, factors.items[allowed], rated, n)
+
+    def score(run: slice) -> Floats:
+        some = people_between(people, run.start, run.stop)
+        return score_items(some, fitted.released, fitted.settings)[:, allowed]
+
+    return best_of_scores(score, rated, n)

@@ -11,7 +11,7 @@ Source     lists: Steck, Embarrassingly shallow autoencoders (WWW 2019), in its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 from tacit.profile_sums.dense_features import limit_rows
 from tacit.profile_sums.people import LIKE_TOLERANCE
 from tacit.profile_sums.sums.taste_maps import orient_columns
@@ -65,6 +65,33 @@ def likes_of_consenting(ratings: Ratings, ids: Iterable[Any], threshold: float) 
     likes = sparse.csr_array((liked.astype(float), (own.users, own.items)), shape=shape)
     likes.eliminate_zeros()
     return sparse.csr_array(likes[np.diff(likes.indptr) > 0])
+
+
+def checked_consenting(ids: Any) -> tuple[Any, ...]:
+    """Return ids of consenting people, each once.
+
+    Raises:
+        ConfigError: `ids` is no collection of ids, such as a text or a table of answers.
+    """
+    is_collection = isinstance(ids, Collection | np.ndarray)
+    if not is_collection or isinstance(ids, str | bytes | Mapping):
+        raise ConfigError(
+            "consented is a list of the ids of people who agreed not to be protected; got "
+            f"{type(ids).__name__}. Leave out those who did not agree."
+        )
+    people = tuple(dict.fromkeys(ids.tolist() if isinstance(ids, np.ndarray) else ids))
+    if any(isinstance(person, bool | np.bool_) for person in people):
+        raise ConfigError(
+            "consented has answers (True or False) where ids of people belong. Give the ids of "
+            "those who agreed."
+        )
+    return people
+
+
+def count_people(ratings: Ratings, ids: Iterable[Any]) -> int:
+    """Count the people with these ids who have ratings."""
+    wanted = set(ids)
+    return sum(user in wanted for user in ratings.user_ids.tolist())
 
 
 def consented_features(likes: sparse.csr_array) -> Floats:

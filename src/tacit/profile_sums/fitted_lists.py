@@ -25,6 +25,7 @@ from tacit.profile_sums.catalogue import (
 )
 from tacit.profile_sums.consent import (
     LEAST_PEOPLE,
+    checked_consenting,
     consented_features,
     consented_lists,
     likes_of_consenting,
@@ -216,6 +217,7 @@ def prepare_fit(
     catalogue = checked_catalogue(ratings)
     sides = split_items(catalogue, choices)
     threshold = like_threshold(catalogue.scale, settings.like_at)
+    consented = checked_consenting(consented)
     likes = None
     if consented:
         likes = _consented_likes(ratings, sides, consented, threshold)

@@ -9,13 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import RatingsSource
+from tacit.engine.best_items import BestItems
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.profile_sums import guarantees
+from tacit.profile_sums.batch_lists import best_of_people
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.device_files import pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
@@ -184,7 +187,7 @@ class PrivateLists(base.ItemRecommender):
             exclude: Ids to leave out, too.
             candidates: Ids to choose from; None: all.
         """
-        own = self._own_rows(user, history)
+        own = self._history(user, history)
         left_out = {*own, *inputs.checked_ids(exclude, "exclude")}
         best = base.top_n(
             self._score(own),
@@ -196,15 +199,11 @@ class PrivateLists(base.ItemRecommender):
         )
         return best.with_titles(self.titles_)
 
-    def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
-        """A list for each history, in their order; `user_id` is its place."""
-        return [self.recommend(place, history=own, n=n) for place, own in enumerate(histories)]
-
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
     ) -> Floats:
         """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
-        own = self._own_rows(user, history)
+        own = self._history(user, history)
         if self.stars_ is None:
             return base.pick(self._score(own), self.item_ids_, items)
         targets, context = self.fitted_.target_places, self.fitted_.context_places
@@ -224,7 +223,7 @@ class PrivateLists(base.ItemRecommender):
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
-        own = self._own_rows(None, [item])
+        own = self._history(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
         profile = self.fitted_.profile(own)
@@ -249,7 +248,7 @@ class PrivateLists(base.ItemRecommender):
         Raises:
             DataError: no list is made of this item.
         """
-        profile = self.fitted_.profile(self._own_rows(user, history))
+        profile = self.fitted_.profile(self._history(user, history))
         n = inputs.checked_n(n)
         ids = self.item_ids_.tolist()
         if item not in ids:
@@ -316,11 +315,16 @@ class PrivateLists(base.ItemRecommender):
         model._hold(fitted, None)
         return model
 
-    def _own_rows(self, user: Any, history: Likes | None) -> History:
+    def _history(self, user: Any, history: Likes | None) -> History:
         self._require_fitted()
         if history is not None:
             return read_history(history, self.scale_, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}
+
+    def _best_of_rows(
+        self, rows: sparse.csr_array, n: int, allowed: NDArray[np.int64] | None
+    ) -> BestItems:
+        return best_of_people(rows, self.fitted_, n, allowed)
 
     def _score(self, history: History) -> Floats:
         scores = score_items(self.fitted_.profile(history), self.released_, self.settings_)

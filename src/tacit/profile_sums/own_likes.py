@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.profile_sums.sums.taste_maps import orient_columns
 
@@ -30,14 +31,14 @@ class OwnLikesMap:
     mean: Floats
     """(k,) b_0: the tastes of an average like."""
 
-    def add_to_taste(self, unit_likes: Floats, items: Floats) -> Floats:
+    def add_to_taste(self, unit_likes: sparse.csr_array, items: Floats) -> Floats:
         """Return (people, k) K (B'x - b_0), 0 for a person without likes.
 
         Args:
-            unit_likes: (people, target items) x: likes over their norm.
+            unit_likes: (people, target items) x: likes over their norm, nothing else stored.
             items: (target items, k) B.
         """
-        has_likes = unit_likes.max(axis=1, keepdims=True, initial=0.0) > 0
+        has_likes = np.diff(unit_likes.indptr)[:, None] > 0
         added: Floats = (unit_likes @ items - self.mean) @ self.matrix * has_likes
         return added
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import RatingsSource, StoredRatings
@@ -42,11 +43,38 @@ def read_profiles(
         threshold: Least rating that is a like.
         other_weight: Weight of a context item that is not a like.
     """
-    liked = ratings.values >= threshold - LIKE_TOLERANCE
-    context = _rows_among(ratings, sides.context, sides.n_items)
+    rows = _StarRows(ratings.offsets, ratings.items, ratings.values)
+    return _profiles_of(rows, sides, threshold, other_weight)
+
+
+def profiles_of_rows(
+    rows: sparse.csr_array, sides: ItemSides, threshold: float, other_weight: float
+) -> Profiles:
+    """Read profiles from (people, items) stars; as `read_profiles`."""
+    offsets = rows.indptr.astype(np.int64)
+    read = _StarRows(offsets, rows.indices.astype(np.int32), rows.data)
+    return _profiles_of(read, sides, threshold, other_weight)
+
+
+class _StarRows(NamedTuple):
+    """Rows of people."""
+
+    offsets: Ints
+    """(people + 1,) where each person's rows begin."""
+    items: NDArray[np.int32]
+    """(rows,)"""
+    stars: Floats
+    """(rows,)"""
+
+
+def _profiles_of(
+    rows: _StarRows, sides: ItemSides, threshold: float, other_weight: float
+) -> Profiles:
+    liked = rows.stars >= threshold - LIKE_TOLERANCE
+    context = _rows_among(rows, sides.context, sides.n_items)
     targets = context
     if not sides.one_domain:
-        targets = _rows_among(ratings, sides.targets, sides.n_items)
+        targets = _rows_among(rows, sides.targets, sides.n_items)
     target_likes = liked[targets.mask]
     likes_before = np.concatenate([[0], np.cumsum(target_likes)])
     return Profiles(
@@ -72,14 +100,14 @@ class _ChosenRows:
     """(chosen rows,) place of the item among the chosen ones."""
 
 
-def _rows_among(ratings: Ratings, chosen: Ints, n_items: int) -> _ChosenRows:
+def _rows_among(rows: _StarRows, chosen: Ints, n_items: int) -> _ChosenRows:
     if len(chosen) == n_items:
-        return _ChosenRows(ratings.offsets, slice(None), ratings.items)
+        return _ChosenRows(rows.offsets, slice(None), rows.items)
     places = np.full(n_items, -1, dtype=np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)
-    inside = places[ratings.items] >= 0
+    inside = places[rows.items] >= 0
     rows_before = np.concatenate([[0], np.cumsum(inside)])
-    return _ChosenRows(rows_before[ratings.offsets], inside, places[ratings.items[inside]])
+    return _ChosenRows(rows_before[rows.offsets], inside, places[rows.items[inside]])
 
 
 @dataclass(frozen=True, eq=False)

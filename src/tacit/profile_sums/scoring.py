@@ -17,7 +17,7 @@ from tacit.engine.profile_kernels.types import Profiles
 from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.moment import people_tastes
-from tacit.profile_sums.sums.top_items import TopItemsModel, unit_rows
+from tacit.profile_sums.sums.top_items import TopItemsModel, unit_like_rows, unit_rows
 from tacit.recommenders.base import Tabular
 
 Floats = NDArray[np.float64]
@@ -70,22 +70,50 @@ def personal_scores(people: Profiles, released: ReleasedLists, settings: Setting
     """
     model = released.personal
     if isinstance(model, TasteModel):
-        features = people_tastes(people, model.centre, model.features, everybody=True)
-        tastes = features @ model.directions
-        tastes = tastes * _cut_factor(tastes, settings)
-        if model.own_likes is not None:
-            all_items = np.arange(len(model.items))
-            unit_likes = unit_rows(people, all_items, likes=True)
-            tastes = tastes + model.own_likes.add_to_taste(unit_likes, model.items)
-        added: Floats = tastes @ model.items.T
+        added: Floats = _served_tastes(people, model, settings) @ model.items.T
         if released.consented is not None:
-            added += unit_rows(people, np.arange(len(model.items)), likes=True) @ released.consented
+            added += (unit_like_rows(people, len(model.items)) @ released.consented).toarray()
         return added
     scores = np.zeros((len(people.offsets) - 1, len(released.means)))
     if isinstance(model, TopItemsModel):
         rows = unit_rows(people, model.context, likes=people.one_domain)
         scores[:, model.targets] = rows @ model.weights
     return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Scores as inner products of people and target items; the last column is popularity."""
+
+    people: Floats
+    """(people, k + 1)"""
+    items: Floats
+    """(target items, k + 1)"""
+
+
+def people_factors(people: Profiles, released: ReleasedLists, settings: Settings) -> Factors | None:
+    """Write what `score_items` computes as inner products, or None where it is none."""
+    model = released.personal
+    count = len(people.offsets) - 1
+    if not released.serves_lists:
+        return Factors(np.ones((count, 1)), released.means[:, None])
+    if not isinstance(model, TasteModel) or released.consented is not None:
+        return None
+    tastes = _served_tastes(people, model, settings)
+    return Factors(
+        np.column_stack([tastes, np.ones(count)]), np.column_stack([model.items, released.means])
+    )
+
+
+def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> Floats:
+    """(people, k) tastes that lists are made from: cut(z V) + (x B - b_0) K."""
+    features = people_tastes(people, model.centre, model.features, everybody=True)
+    tastes = features @ model.directions
+    tastes = tastes * _cut_factor(tastes, settings)
+    if model.own_likes is None:
+        return tastes
+    unit_likes = unit_like_rows(people, len(model.items))
+    return tastes + model.own_likes.add_to_taste(unit_likes, model.items)
 
 
 def _cut_factor(tastes: Floats, settings: Settings) -> Floats:

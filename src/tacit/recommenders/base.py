@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings
+from tacit.engine.best_items import BestItems, best_of_scores, rank_best
 from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
@@ -151,6 +153,9 @@ class Parameters:
     So they are read and set by name here, and nowhere else.
     """
 
+    people_parameters: ClassVar[frozenset[str]] = frozenset()
+    """Names of the arguments that hold ids of people: no repr shows them."""
+
     is_clone: bool = False
     """Whether scikit-learn's `clone` made this object: then nobody knows of fits before it."""
 
@@ -182,17 +187,26 @@ class Parameters:
         """Arguments that differ from the defaults; nothing that was learned."""
         defaults = self._defaults()
         arguments = []
-        for name, value in self.get_params().items():
-            if value != defaults[name]:
-                arguments.append(f"{name}={value!r}")
+        for name, shown in self._shown_parameters().items():
+            if shown != repr(defaults[name]):
+                arguments.append(f"{name}={shown}")
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
         """Parameters, and the cards of a fitted model; nothing that was learned of a person."""
-        rows: list[tuple[object, object]] = list(self.get_params().items())
+        rows: list[tuple[object, object]] = list(self._shown_parameters().items())
         if hasattr(self, "item_ids_"):
             rows += [(card.first_line, card.sentence) for card in self.guarantees()]
         return table(type(self).__name__, (), rows)
+
+    def _shown_parameters(self) -> dict[str, str]:
+        """Name and text of each argument; of ids of people only their number."""
+        shown = {}
+        for name, value in self.get_params().items():
+            shown[name] = repr(value)
+            if name in self.people_parameters and len(value):
+                shown[name] = f"<{len(value)} people>"
+        return shown
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """The cards of the fit; none where no privacy is promised."""
@@ -208,7 +222,8 @@ def without_people(model: Any) -> dict[str, Any]:
 class ItemRecommender(Parameters):
     """A recommender that scores all items for one history at a time.
 
-    A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`.
+    A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`. It may score
+    blocks of people faster in `_score_rows`.
 
     Attributes:
         item_ids_: Ids that lists are made of.
@@ -256,6 +271,24 @@ class ItemRecommender(Parameters):
         )
         return best.with_titles(self.titles_)
 
+    def recommend_many(self, histories: Sequence[Any], *, n: int = 10) -> list[Recommendations]:
+        """Make a list for each history, as `recommend` does; `user_id` is its place."""
+        n = checked_n(n)
+        read = [self._history(None, history) for history in histories]
+        best = self._best_of_rows(self._rows_of(read), n, None)
+        return read_lists(best, self.item_ids_, self.titles_)
+
+    def list_users(
+        self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None
+    ) -> BestItems:
+        """Make the lists of people fitted to, as `recommend` does; places are in `item_ids_`."""
+        n = checked_n(n)
+        read = [self._history(user, None) for user in users]
+        allowed = None
+        if candidates is not None:
+            allowed = places_of(checked_ids(candidates, "candidates"), self.item_ids_)
+        return self._best_of_rows(self._rows_of(read), n, allowed)
+
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
@@ -265,6 +298,68 @@ class ItemRecommender(Parameters):
     def _score(self, history: History) -> Floats:
         """(n_items,) score of every item for a person with this history."""
         raise NotImplementedError
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        """Score every item for many people.
+
+        Args:
+            rows: (people, items of `history_ids_`) their stars; a stored 0 is a rating of 0.
+
+        Returns:
+            (people, items of `item_ids_`) what `_score` gives for each of them.
+        """
+        ids = self.history_ids_.tolist()
+        scores = np.empty((rows.shape[0], len(self.item_ids_)))
+        for person in range(rows.shape[0]):
+            own = slice(rows.indptr[person], rows.indptr[person + 1])
+            rated = [ids[place] for place in rows.indices[own].tolist()]
+            scores[person] = self._score(dict(zip(rated, rows.data[own].tolist(), strict=True)))
+        return scores
+
+    def _best_of_rows(
+        self, rows: sparse.csr_array, n: int, allowed: NDArray[np.int64] | None
+    ) -> BestItems:
+        """Make a list for each row of stars, of unrated items.
+
+        Args:
+            rows: As `_score_rows` reads them.
+            n: Length of a list.
+            allowed: Places that may be listed, ascending; None: all.
+        """
+        rated = self._rated_items(rows)
+        if allowed is None:
+            return best_of_scores(lambda people: self._score_rows(rows[people]), rated, n)
+        best = best_of_scores(
+            lambda people: self._score_rows(rows[people])[:, allowed], rated[:, allowed], n
+        )
+        return best.renumber(allowed)
+
+    def _rows_of(self, histories: Sequence[History]) -> sparse.csr_array:
+        """(people, items of `history_ids_`) stars; ratings of unknown items have no say."""
+        place_of = {item: place for place, item in enumerate(self.history_ids_.tolist())}
+        places: list[int] = []
+        stars: list[float] = []
+        ends = [0]
+        for history in histories:
+            for item, value in history.items():
+                place = place_of.get(item)
+                if place is not None:
+                    places.append(place)
+                    stars.append(value)
+            ends.append(len(places))
+        arrays = np.array(stars, dtype=float), np.array(places, dtype=np.int32), np.array(ends)
+        rows = sparse.csr_array(arrays, shape=(len(histories), len(place_of)))
+        rows.sort_indices()
+        return rows
+
+    def _rated_items(self, rows: sparse.csr_array) -> sparse.csr_array:
+        """(people, items of `item_ids_`) with an entry for each rated one."""
+        if self.history_ids_ is self.item_ids_:
+            return rows
+        place_in_history = {item: place for place, item in enumerate(self.history_ids_.tolist())}
+        columns = [place_in_history[item] for item in self.item_ids_.tolist()]
+        rated: sparse.csr_array = rows[:, columns]
+        return rated
 
     def _require_fitted(self) -> None:
         """Raise NotFittedError before `fit`."""
@@ -298,16 +393,54 @@ def top_n(
         left_out: Ids that are not listed; unknown ones are ignored.
         candidates: Ids that may be listed; None: all; unknown ones are ignored.
     """
-    ids, n, unwanted = item_ids.tolist(), checked_n(n), set(left_out)
+    n, unwanted = checked_n(n), set(left_out)
     allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    rows: list[Recommendation] = []
-    for place in np.argsort(-scores, kind="stable").tolist():
-        if len(rows) == n:
+    ranked = n + len(unwanted)
+    while True:
+        places = rank_best(scores, ranked)
+        listed = []
+        for place, item in zip(places.tolist(), item_ids[places].tolist(), strict=True):
+            if item not in unwanted and (allowed is None or item in allowed):
+                listed.append((place, item))
+        if len(listed) >= n or ranked >= len(scores):
             break
-        item = ids[place]
-        if item not in unwanted and (allowed is None or item in allowed):
-            rows.append(Recommendation(user, item, float(scores[place]), len(rows) + 1))
+        ranked *= 4
+    rows = []
+    for rank, (place, item) in enumerate(listed[:n], 1):
+        rows.append(Recommendation(user, item, float(scores[place]), rank))
     return Recommendations(tuple(rows))
+
+
+def read_lists(
+    best: BestItems, item_ids: Column, titles: Mapping[Any, str]
+) -> list[Recommendations]:
+    """Write the lists of many people with ids; `user_id` is a person's place.
+
+    Args:
+        best: The lists.
+        item_ids: (items,)
+        titles: Title of an item by its id.
+    """
+    lists = []
+    items = item_ids[best.places].tolist()
+    lengths = (best.places >= 0).sum(axis=1).tolist()
+    scores = best.scores.tolist()
+    for person, length in enumerate(lengths):
+        entries = zip(items[person][:length], scores[person][:length], strict=True)
+        rows = [
+            Recommendation(person, item, score, rank)
+            for rank, (item, score) in enumerate(entries, 1)
+        ]
+        made = Recommendations(tuple(rows))
+        lists.append(made.with_titles(titles) if titles else made)
+    return lists
+
+
+def places_of(ids: Collection[Any], item_ids: Column) -> NDArray[np.int64]:
+    """Give the places of some ids, ascending; unknown ones have none."""
+    chosen = set(ids)
+    places = [place for place, item in enumerate(item_ids.tolist()) if item in chosen]
+    return np.array(places, dtype=np.int64)
 
 
 def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:

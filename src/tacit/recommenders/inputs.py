@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import RatingsSource, StoredRatings
@@ -120,19 +121,28 @@ def checked_history(
     if not isinstance(history, Mapping):
         found = type(history).__name__
         raise DataError("a history maps items to stars", found=found, expected=_HISTORY_EXAMPLE)
+    stars_given = _finite_stars(history)
+    if ids is not None:
+        check_id_type(history, ids)
+    if scale is not None and not scale.holds(stars_given).all():
+        fix = "Correct it, or bring your stars to this scale."
+        raise DataError("a rating in the history lies off the scale", expected=str(scale), fix=fix)
+    return history
+
+
+def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
+    """(ratings,) stars of a history; DataError names the item of one that is no finite number."""
+    if set(map(type, history.values())) <= {int, float}:
+        stars_given = np.array(list(history.values()), dtype=float)
+        if np.isfinite(stars_given).all():
+            return stars_given
     for item, stars in history.items():
         is_number = isinstance(stars, int | float | np.number) and not isinstance(stars, bool)
         if not is_number or not np.isfinite(stars):
             problem = f"a rating in the history is not a finite number, that of item {item!r}"
             fix = "Leave the item out, or correct it."
             raise DataError(problem, expected=_HISTORY_EXAMPLE, fix=fix)
-    if ids is not None:
-        check_id_type(history, ids)
-    stars_given = np.array(list(history.values()), dtype=float)
-    if scale is not None and not scale.holds(stars_given).all():
-        fix = "Correct it, or bring your stars to this scale."
-        raise DataError("a rating in the history lies off the scale", expected=str(scale), fix=fix)
-    return history
+    return np.array(list(history.values()), dtype=float)
 
 
 def check_id_type(history: Collection[Any], ids: Column) -> None:

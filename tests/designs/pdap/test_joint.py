@@ -104,6 +104,15 @@ def test_many_at_once_are_one_after_another():
     assert [(c.arm, c.cell, c.visit) for c in together] == [(c.arm, c.cell, c.visit) for c in apart]
 
 
+def test_blocks_of_visits_may_be_of_any_size(monkeypatch):
+    """Where one visit's numbers are more than are drawn at once, visits are chosen one by one."""
+    contexts, _ = stream(40)
+    usual = joint().select_many(contexts)
+    monkeypatch.setattr(joint_module, "NUMBERS_AT_ONCE", 1)
+    small = joint().select_many(contexts)
+    assert [choice.arm for choice in small] == [choice.arm for choice in usual]
+
+
 class Fixed:
     """Releases the same whatever was learned."""
 

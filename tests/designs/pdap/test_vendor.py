@@ -17,6 +17,7 @@ from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError
 from tests.support.pdap_answers import Answering
+from tests.support.written_numbers import spellings_of_float
 
 HERE = np.array([0.2, 0.7])
 REQUEST = bytes(16)
@@ -84,6 +85,21 @@ def test_where_all_are_asked_no_word_is_waited_for():
     assert not home.receive_reward("b", peer.observe_guest_click("a", visit.request, 1.0))
     home.observe_click(visit, 1.0)
     assert home.home.learned == [(2, 1.0)]
+
+
+def test_no_message_holds_a_context_as_it_was():
+    """Forward, offer and reward of a visit have no number of its context, however it is written."""
+    context = np.array([0.1337200001, 0.7337200002])
+    for _ in range(50):
+        home, peer = vendor(2), vendor(0, peers=("a",), videos=("u",))
+        visit = home.choose(context)
+        offer = peer.serve("a", visit.forward)
+        home.receive_offer(visit, offer)
+        reward = peer.observe_guest_click("a", visit.request, 1.0)
+        for message in (visit.forward, offer, reward):
+            for number in context.tolist():
+                for spelling in spellings_of_float(number):
+                    assert spelling not in message
 
 
 def test_an_own_video_needs_nobody():

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tacit.designs.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
+from tacit.designs.prec import Entry, PRec, PRecSettings, Round, Transcript
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import floor_epsilon
+from tacit.designs.prec.replay import replay
 from tacit.randomness import secure
 
 Ints = NDArray[np.int64]

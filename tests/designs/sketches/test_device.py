@@ -71,6 +71,18 @@ def test_bits_are_the_sketch(campaign):
     assert found == {True, False}
 
 
+def test_a_report_holds_no_item_and_is_as_long_for_everybody(campaign):
+    """No id, no star: bits, and a ticket that the device drew, whatever was rated."""
+    items = [f"canary-item-{number}" for number in range(40)]
+    made = new_campaign(items, rated=4, epsilon=1.0, theta=1.0, seed=SECRET[:16])
+    sizes = set()
+    for history in ({}, {items[3]: 5.0}, dict.fromkeys(items, 4.0)):
+        data = Device(SECRET, {}, ANY).report(made, items, history).encode()
+        assert b"canary" not in data
+        sizes.add(len(data))
+    assert len(sizes) == 1
+
+
 def test_bits_of_pairs(campaign):
     """Without lies, bit q says whether both items of pair q are liked."""
     likes = dict.fromkeys(range(30), 5.0)

@@ -16,6 +16,7 @@ from tacit.designs.standard_scheme.epochs import (
 )
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
+from tests.support.written_numbers import spellings_of_integer
 
 CREATED = 1_700_000_000
 FIRST = calendar_epoch(CREATED, WEEK)
@@ -67,6 +68,24 @@ def test_the_letter_is_kept_before_it_leaves(person):
     person.state = kept
     assert person.speak(LETTER + DAY) == letter
     assert len(person.kept) == 1
+
+
+def test_a_letter_holds_no_held_back_item_no_moment_and_no_attribute(person):
+    """What is in it was shown; of other items, of moments and of the value there is nothing."""
+    person.own = {"gender": "F"}
+    history = HISTORY | {"canary-unknown": 5.0}
+    entered = {item: CREATED + 1337 + number for number, item in enumerate(history)}
+    letter = person.speak(LETTER, history, entered)
+    data = letter.encode()
+    shown = {item for item, _ in letter.ratings}
+    held_back = set(history) - shown
+    assert shown
+    assert len(held_back) > 1
+    secrets = [item.encode() for item in held_back] + [b"canary", b"gender", b'"F"']
+    for moment in (CREATED, *entered.values()):
+        secrets += spellings_of_integer(moment)
+    for secret in secrets:
+        assert secret not in data
 
 
 def test_no_letter_leaves_that_could_not_be_kept(person, monkeypatch):

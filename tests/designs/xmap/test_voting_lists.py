@@ -32,7 +32,7 @@ def together(rows, targets, among):
 def test_weight_is_the_cosine_of_raters():
     """People who rated both, over the root of the product of both numbers of raters."""
     made = together([[5, 0, 1], [2, 3, 4], [0, 4, 0], [1, 0, 0]], targets=[2], among=[0, 1])
-    assert made.matrix.toarray()[0].tolist() == pytest.approx(
+    assert made.votes_of.toarray()[:, 0].tolist() == pytest.approx(
         [2 / math.sqrt(3 * 2), 1 / math.sqrt(2 * 2), 0]
     )
 

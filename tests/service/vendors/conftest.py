@@ -20,6 +20,7 @@ from tacit.designs.pdap.serve.neighbours import Reach
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.service import Service, Settings, create_app, open_service
 from tacit.service.event_log import EventLog
+from tacit.service.idempotency import read_salted_state
 
 ADDRESSES = ("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 
@@ -80,7 +81,8 @@ class One:
         return self.post(user, path, json={"clicked": clicked}, **given)
 
     def kept(self) -> bytes | None:
-        return self.service.ledger.state(f"demo/vendors/{self.name}")
+        """Content of its stored state."""
+        return read_salted_state(self.service, f"vendors/{self.name}")
 
 
 @dataclass

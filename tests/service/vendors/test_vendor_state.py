@@ -18,10 +18,11 @@ from tacit.designs.pdap.serve.state_cache import StateCache
 from tacit.errors import ConfigError
 from tacit.randomness import secure
 from tacit.service.deployment import Deployment
-from tacit.service.idempotency import reply
+from tacit.service.idempotency import SALT_BYTES, reply
 from tacit.service.kinds import installed_kinds
 
 HERE = np.array([0.2, 0.7])
+SALT = bytes(SALT_BYTES)
 
 
 def folders(tmp_path: Path, **settings: float) -> tuple[Path, Path]:
@@ -220,15 +221,15 @@ def test_other_settings_are_told_at_the_start(tmp_path):
     before = served(folder)
     _, kept = before.cache.step(_begun)(None, None)
     toml = folder / "tacit.toml"
-    before.check_stored_states({before.state: kept}.get)
+    before.check_stored_states({before.state: SALT + kept}.get)
     text = toml.read_text()
     toml.write_text(
         text.replace('"cinema-1"', '"new"').replace("features = 2", "features = 2\nlifetime = 50.0")
     )
-    served(folder).check_stored_states({before.state: kept}.get)
+    served(folder).check_stored_states({before.state: SALT + kept}.get)
     toml.write_text(text.replace("features = 2", "features = 3\nepsilon = 0.5\nhorizon = 5000"))
     with pytest.raises(ConfigError) as told:
-        served(folder).check_stored_states({before.state: kept}.get)
+        served(folder).check_stored_states({before.state: SALT + kept}.get)
     for part in ("tacit.toml", "vendors.cinema", "(features, horizon, epsilon)", "another name"):
         assert part in str(told.value)
 
@@ -239,7 +240,7 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
     vendor = served(tmp_path / NAMES[0])
     kept = VendorState(settings.vendor()).encode(settings.lasting_settings)
     with pytest.raises(ConfigError, match=r"vendors\.cinema cannot be gone on from"):
-        vendor.check_stored_states({vendor.state: change(kept)}.get)
+        vendor.check_stored_states({vendor.state: SALT + change(kept)}.get)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +258,7 @@ def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
     numbers, arrays = unpack(VendorState(settings.vendor()).encode(settings.lasting_settings))
     changed = {name: value for name, value in {**numbers, **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said):
-        vendor.check_stored_states({vendor.state: pack(changed, arrays)}.get)
+        vendor.check_stored_states({vendor.state: SALT + pack(changed, arrays)}.get)
 
 
 def renamed(tmp_path):

@@ -14,7 +14,7 @@ from tacit.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-_WIDE = 8  # columns of a table that may have one for each item
+WIDE = 8  # columns of a table that may have one for each item
 
 
 def find(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
@@ -54,11 +54,8 @@ def missing(role: Role, headers: Sequence[str], asked: str | None, path: object)
     """Make the error of a role without a column."""
     option = "domain-column" if role == "domain" else role
     fix = f"Name it with --{option} (from Python: {role}=...)."
-    if role in ("user", "item") and asked is None and len(headers) >= _WIDE:
-        fix += (
-            " If each item has a column of its own, write one row a rating first, such as with"
-            " DataFrame.melt of pandas."
-        )
+    if role in ("user", "item") and asked is None and len(headers) >= WIDE:
+        fix += " If each item has a column of its own, read it with  --layout wide ."
     if role == "user" and asked is None:
         fix += " An order, a session or a basket is no person unless you say so."
     found = ", ".join(headers)

@@ -31,7 +31,7 @@ DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
 )
-_NOTHING = (
+MISSING_TEXTS = (
     "",
     "null",
     "NULL",
@@ -279,7 +279,7 @@ def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
         column = column.cast(pl.String).str.strip_chars()
     if (column.str.len_bytes() != column.str.len_chars()).any():  # two spellings are one id
         column = column.str.normalize("NFC")
-    column = column.set(column.is_in(_NOTHING).fill_null(value=False), None)
+    column = column.set(column.is_in(MISSING_TEXTS).fill_null(value=False), None)
     return column, column.is_null()
 
 
@@ -319,12 +319,13 @@ def _canonical_numbers(column: pl.Series) -> pl.Series | None:
 
 
 def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
-    """Empty the cells with ids that are too long or hold control characters.
+    """Empty the cells with ids that are too long, hold control characters, or are damaged.
 
-    Zero-width joiners stay: words of Persian and many emoji need them.
+    Zero-width joiners stay: words of Persian and many emoji need them. U+FFFD stands for bytes that
+    are no text.
     """
     is_long = column.str.len_chars() > LONGEST_ID
-    is_odd = column.str.contains(r"[\p{C}--[\x{200C}\x{200D}]]")
+    is_odd = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
     return column.set((is_long | is_odd).fill_null(value=False), None)
 
 

@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import Table, choose, find, missing
+from tacit.data.tables import WIDE, Table, choose, find, missing
 from tacit.data.tables.cells import ANSWERS, Rules, to_numbers
+from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
     Role,
     Subject,
@@ -42,7 +43,6 @@ _MOST_STARS = 101
 _FEWEST_STARS = 3
 _FEW_ROWS = 50  # of a table whose columns cannot be distinguished by how often a number comes
 _LONGEST_ID = 40
-_WIDE = 8  # columns of numbers that are items rather than stars
 _MOST_KINDS = 20  # of events that are shown
 
 
@@ -332,13 +332,12 @@ class _Search:
                 unclear = numbers_left and not by_order
             if unclear:
                 doubtful.append(self.headers[at])
-        if len(doubtful) >= _WIDE:
-            raise DataError(
+        if len(doubtful) >= WIDE:
+            raise layout_error(
+                "wide",
                 "each item seems to have a column of its own",
                 path=self.table.path,
                 found=f"{len(doubtful)} columns of numbers",
-                expected="one row a rating: a person, an item, and so on",
-                fix="Write one row a rating first, such as with DataFrame.melt of pandas.",
             )
         if doubtful:
             name = doubtful[0]
@@ -352,6 +351,26 @@ class _Search:
                 f"(from Python: rating=..., plays=..., events=True).{also}",
             )
 
+    def refuse_words_for_stars(self) -> None:
+        """Raise DataError where a column is named as stars, and a few words stand in it."""
+        settled = self.events or "rating" in self.places or "plays" in self.places
+        if settled or "rating" not in self.asked or not self.table.header:
+            return
+        for at in self.free_places:
+            column = self.table.frame[:, at].drop_nulls()
+            if not is_named("rating", self.headers[at]) or column.dtype != pl.String:
+                continue
+            filled = len(column) >= _MOST_OF_CELLS * len(self.table.frame)
+            if filled and column.n_unique() <= _MOST_KINDS:
+                name = self.headers[at]
+                raise DataError(
+                    "a column has the name of stars, but words stand in it",
+                    path=self.table.path,
+                    column=name,
+                    fix="Write them as numbers first, or say that every row is an event with "
+                    f"--events; --where '{name}=VALUE' keeps some rows.",
+                )
+
     def _says_otherwise(self, at: int) -> bool:
         """Tell whether the header of a column says that it holds something else."""
         header = self.headers[at]
@@ -362,12 +381,12 @@ class _Search:
         """Raise DataError where people or items are lacking and cells hold lists or objects."""
         nested = [at for at, look in enumerate(self.looks) if look.nested]
         if nested and (self.lacks("user") or self.lacks("item")):
-            raise DataError(
+            raise layout_error(
+                "baskets",
                 "a cell holds a list or nested values",
                 path=self.table.path,
                 column=self.headers[nested[0]],
                 expected="one row a rating or event, and one plain value a cell",
-                fix="Write one row for each of its entries.",
             )
 
     def warn_of_kinds_of_events(self) -> None:
@@ -430,6 +449,7 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
     if contents:
         search.take_by_content()
         search.refuse_nested()
+        search.refuse_words_for_stars()
         search.refuse_doubt_about_stars()
         search.refuse_doubt_about_people()
         search.warn_of_kinds_of_events()

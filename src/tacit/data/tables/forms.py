@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from tacit.errors import DataError
 
+Layout = Literal["wide", "baskets"]
+"""Several ratings in a row: an item in each column, or lists of items."""
+
+ROW_PERSON = "row"
+"""Column of the people where each row or line is one, and none has an id."""
 BLOCK = re.compile(rb"^\s*(\d+):\s*$")
 """The line above the ratings of one item, as in the Netflix Prize data."""
 _COMMENT_MARKS = ("#", "%")
@@ -28,6 +34,31 @@ def refuse_what_is_no_table(raw: bytes, path: object) -> None:
             expected="CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB",
             fix="Was an error page saved in place of the download? Fetch it again.",
         )
+
+
+def layout_error(
+    layout: Layout,
+    what: str,
+    *,
+    path: object,
+    found: str | None = None,
+    column: str | None = None,
+    expected: str = "one row a rating: a person, an item, and so on",
+) -> DataError:
+    """Make the error of a table that seems to hold several ratings in a row."""
+    if layout == "wide":
+        shape = "a person in each row and an item in each column"
+    else:
+        shape = "a person in each row, with a list of items"
+    return DataError(
+        what,
+        path=path,
+        found=found,
+        column=column,
+        expected=expected,
+        fix=f"If it has {shape}, read it with  --layout {layout}  (from Python: "
+        f'layout="{layout}") and --user for the column of people, where it has one.',
+    )
 
 
 def is_comment(line: str) -> bool:

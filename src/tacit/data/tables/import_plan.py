@@ -10,6 +10,7 @@ Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the r
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,9 @@ from tacit.data.tables import Table, find, missing
 from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
 from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.folder import is_folder
+from tacit.data.tables.forms import Layout
+from tacit.data.tables.joins import find_table_of_people, join_people_to_items
+from tacit.data.tables.layouts import guess_rows
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import (
     REPEATS,
@@ -44,7 +48,6 @@ from tacit.errors import ConfigError, DataError
 _MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
 _MATCHED = 0.5  # of the ids of people or items that a table without names has
 _PAIR: tuple[Role, ...] = ("user", "item")
-_ALL_DIFFERENT = 0.9  # of the cells of a column that holds lists
 _MANY_REPEATS = 0.7
 _FEWEST_ABOVE = 0.01  # of the ratings in the upper half of their scale
 _MANY_EVENTS = 5_000
@@ -60,6 +63,8 @@ class Plan:
     items: list[Table] = field(default_factory=list)
     users: list[Table] = field(default_factory=list)
     left_out: list[Table] = field(default_factory=list)
+    said: tuple[str, ...] = ()
+    """Sentences on how the tables came about."""
     movielens: Path | None = None
     """A MovieLens folder."""
     written: tuple[Path, WrittenFormat] | None = None
@@ -81,7 +86,7 @@ class Plan:
             "the other file has."
             for table in self.left_out
         ]
-        return said + left_out
+        return [*self.said, *said, *left_out]
 
 
 def plan(
@@ -94,6 +99,7 @@ def plan(
     header: bool | None = None,
     table: str | None = None,
     where: Sequence[str] = (),
+    layout: Layout | None = None,
 ) -> Plan:
     """Open the files and find what each holds; nothing is cleaned yet.
 
@@ -106,6 +112,7 @@ def plan(
         header: Whether a text file names its columns; None: looked for.
         table: Table of a database.
         where: Conditions on the rows of the tables that have their columns.
+        layout: Several ratings in a row, in the first file.
     """
     opened: list[Table] = []
     for path in files:
@@ -127,6 +134,7 @@ def plan(
                     header=header,
                     table=table,
                     asked=names,
+                    layout=layout,
                 )
             )
     if where:
@@ -134,7 +142,7 @@ def plan(
             keep_rows(each, where) if len(opened) == 1 or has_columns_of(each, where) else each
             for each in opened
         ]
-    made = _sort_tables(opened, asked, events=events)
+    made = _sort_tables(opened, asked, events=events, layout=layout)
     for role, name in asked.items():
         absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
         if name and role != "domain" and absent:
@@ -152,31 +160,61 @@ def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
     return made
 
 
-def _sort_tables(opened: Sequence[Table], asked: Asked, *, events: bool) -> Plan:
-    """Find the tables of ratings, and what the others hold: people, items, or other events."""
+def _sort_tables(
+    opened: Sequence[Table],
+    asked: Asked,
+    *,
+    events: bool,
+    layout: Layout | None,
+    said: tuple[str, ...] = (),
+) -> Plan:
+    """Find the tables of ratings, and what the others hold: people, items, or other events.
+
+    Args:
+        opened: Tables in the order in which they were named.
+        asked: The column of each role, where the caller names it.
+        events: Every row is an event.
+        layout: Several ratings in a row, in the first table.
+        said: Warnings on how the tables came about.
+    """
     if len(opened) == 1:
-        return Plan(ratings=[guess(opened[0], asked, events=events)])
-    named = [
-        set(guess(each, _asked_columns(each, asked), contents=False).places) for each in opened
-    ]
+        found = guess_rows(opened[0], asked, events=events, layout=layout)
+        return Plan(ratings=[found], said=said)
+    if layout is not None:
+        made = Plan(ratings=[guess_rows(opened[0], asked, events=events, layout=layout)])
+        for each in opened[1:]:
+            _take_beside(each, _roles_in(each, asked), made)
+        return made
+    named = [_roles_in(each, asked) for each in opened]
     both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
+    joined = None if both else join_people_to_items(opened, named)
+    if joined is not None:
+        return _sort_tables(joined.tables, asked, events=events, layout=None, said=joined.said)
     if not both:
-        _refuse_people_and_items_apart(opened, named)
         both = [max(opened, key=lambda each: len(each.frame))]
-    found = [guess(each, _asked_columns(each, asked), events=events) for each in both]
-    rated = [columns for columns in found if {"rating", "plays"} & set(columns.places)]
-    made = Plan(ratings=found if events or not rated else rated)
-    made.left_out = [columns.table for columns in found if columns not in made.ratings]
+    guesses = [guess_rows(each, _asked_columns(each, asked), events=events) for each in both]
+    rated = [columns for columns in guesses if {"rating", "plays"} & set(columns.places)]
+    made = Plan(ratings=guesses if events or not rated else rated, said=said)
+    made.left_out = [columns.table for columns in guesses if columns not in made.ratings]
     for each, roles in zip(opened, named, strict=True):
-        if each in both:
-            continue
-        if "user" in roles and each.header:
-            made.users.append(each)
-        elif "item" in roles and each.header:
-            made.items.append(each)
-        else:
-            _match_by_ids(each, made)
+        if each not in both:
+            _take_beside(each, roles, made)
     return made
+
+
+def _roles_in(table: Table, asked: Asked) -> set[Role]:
+    """Return the roles of the columns that were asked for or have a known name."""
+    return set(guess(table, _asked_columns(table, asked), contents=False).places)
+
+
+def _take_beside(table: Table, roles: set[Role], made: Plan) -> None:
+    """Take a table beside the ratings as one of people or of items."""
+    if "user" in roles and table.header:
+        made.users.append(table)
+    elif "item" in roles and table.header:
+        made.items.append(table)
+    else:
+        _match_by_ids(table, made)
 
 
 def _asked_columns(table: Table, asked: Asked) -> Asked:
@@ -185,22 +223,6 @@ def _asked_columns(table: Table, asked: Asked) -> Asked:
         role: name if find(role, table.headers, name) is not None else None
         for role, name in asked.items()
     }
-
-
-def _refuse_people_and_items_apart(opened: Sequence[Table], named: Sequence[set[Role]]) -> None:
-    """Raise DataError where one table has the people and another one the items of the same rows."""
-    people = [table for table, roles in zip(opened, named, strict=True) if "user" in roles]
-    items = [table for table, roles in zip(opened, named, strict=True) if "item" in roles]
-    for person_table in people:
-        for item_table in items:
-            shared = [name for name in person_table.headers if name in item_table.headers]
-            if shared:
-                raise DataError(
-                    "people and items are in two tables",
-                    path=item_table.path,
-                    found=f"people in {person_table.path}, both with the column {shared[0]}",
-                    fix=f"Join them by {shared[0]} first, into one table with people and items.",
-                )
 
 
 def _match_by_ids(table: Table, made: Plan) -> None:
@@ -302,8 +324,7 @@ def carry_out(
     items_from_ratings: titles that stand beside the ratings are public.
     """
     for columns in made.ratings:
-        columns.require_roles(rules)
-        _refuse_several_items_in_a_cell(columns)
+        _require_roles(columns, rules)
     made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
     if made.written is not None:
         reading = read_written(*made.written, rules.on_bad)
@@ -347,6 +368,25 @@ def carry_out(
     return replace(reading, ratings=ratings, dropped=dropped)
 
 
+def _require_roles(columns: Guess, rules: Rules) -> None:
+    """Raise DataError where a role lacks; it names a file beside this one that has the people."""
+    try:
+        columns.require_roles(rules)
+    except DataError as error:
+        people = None if "user" in columns.places else find_table_of_people(columns.table)
+        if people is None:
+            raise
+        files = shlex.join([str(columns.table.path), str(people.path)])
+        raise DataError(
+            error.what,
+            path=error.path,
+            found=error.found,
+            expected=error.expected,
+            fix=f"{people.path.name} beside it has the people, and shares the column "
+            f"{people.shared}: the two are joined by  tacit data import {files}",
+        ) from None
+
+
 def _check_guesses(made: Plan, ratings: Ratings) -> None:
     """DataError where a guessed column of people or items never repeats: it is another column."""
     distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
@@ -383,29 +423,6 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
     places = dict(columns.places)
     del places["time"]
     return replace(columns, places=places, warnings=(*columns.warnings, said))
-
-
-def _refuse_several_items_in_a_cell(columns: Guess) -> None:
-    """Raise DataError where an item column holds lists: cells never repeat, their parts do."""
-    cells = columns.table.frame[:, columns.places["item"]].drop_nulls()
-    if (
-        cells.dtype != pl.String
-        or len(cells) < _FEW
-        or cells.n_unique() < _ALL_DIFFERENT * len(cells)
-    ):
-        return
-    for sign in (" ", ",", "|", ";"):
-        parts = cells.str.split(sign).list.len()
-        several = int((parts > 1).sum()) / len(cells)
-        pieces = cells.str.split(sign).explode()
-        if several > _ALL_DIFFERENT / 2 and 2 * pieces.n_unique() < len(pieces):
-            raise DataError(
-                "a cell of the item column seems to hold a list of several items",
-                path=columns.table.path,
-                column=columns.table.headers[columns.places["item"]],
-                expected="one item a cell",
-                fix="Write one row for each item.",
-            )
 
 
 def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from tacit.data.tables import Table
+from tacit.data.tables.forms import Layout
 from tacit.data.tables.names import Role, is_compound_of
 from tacit.data.tables.text import read_unpacked, text_table
 from tacit.errors import DataError, MissingExtra
@@ -33,12 +34,14 @@ def open_table(
     asked: Sequence[str | None] = (),
     encoding: str | None = None,
     table: str | None = None,
+    layout: Layout | None = None,
 ) -> Table:
     """The table in a file; DataError says what it is if it is none.
 
     delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
     asked     names of columns that help to find the delimiter
     table     of a database: its name, needed where several hold people and items
+    layout    several ratings in a row: lines of different lengths may be baskets
     """
     path = Path(path)
     if path.is_dir():
@@ -58,6 +61,7 @@ def open_table(
                 asked=asked,
                 encoding=encoding,
                 table=table,
+                layout=layout,
             )
         return replace(opened, path=path)
     with path.open("rb") as stream:
@@ -88,6 +92,7 @@ def open_table(
                 headers=headers,
                 header=header,
                 asked=asked,
+                layout=layout,
             )
         opened = _json(path, raw)
     if not len(opened.frame):

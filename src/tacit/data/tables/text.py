@@ -25,12 +25,15 @@ import polars as pl
 
 from tacit.data.tables import Table, TextForm
 from tacit.data.tables.forms import (
+    ROW_PERSON,
+    Layout,
     has_blocks,
     is_comment,
+    layout_error,
     refuse_what_is_no_table,
     unfold_blocks,
 )
-from tacit.data.tables.names import names_that_make_a_header, normalize_header
+from tacit.data.tables.names import known_names, names_that_make_a_header, normalize_header
 from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
@@ -50,6 +53,26 @@ _PACKED = {
 ESCAPED_QUOTE = re.compile(r'\\"(?![,;\t|\r\n]|$)')
 """A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
 _ESCAPED_QUOTE_BYTES = re.compile(rb'\\"(?![,;\t|\r\n])')
+_MULTIBYTE = re.compile(
+    rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
+)
+"""A letter of several bytes in UTF-8."""
+_BELOW_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n([^\n]+)")
+_NO_ROW = "a header again, or a line of totals"
+_TOTALS = {
+    "total",
+    "totals",
+    "grandtotal",
+    "sum",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+    "somme",
+    "suma",
+    "somma",
+    "totale",
+}
+_MIXED = "utf-8 and cp1252"
 _FEWEST_ALIKE = 0.6
 """Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
@@ -141,7 +164,13 @@ def _only_member(raw: bytes, path: Path) -> bytes:
 
 
 def text_table(
-    path: Path, raw: bytes, *, encoding: str | None, packed: bool = False, **given: Any
+    path: Path,
+    raw: bytes,
+    *,
+    encoding: str | None,
+    packed: bool = False,
+    layout: Layout | None = None,
+    **given: Any,
 ) -> Table:
     """Read a text table.
 
@@ -150,6 +179,7 @@ def text_table(
         raw: Its bytes, unpacked.
         packed: Whether the file is packed.
         encoding: Name of its encoding; None: looked for.
+        layout: Whether lines of different lengths are baskets.
         given: What `_dialect` takes.
     """
     refuse_what_is_no_table(raw, path)
@@ -163,26 +193,40 @@ def text_table(
         given["headers"] = _block_headers(data)
     data = _ESCAPED_QUOTE_BYTES.sub(b'""', data) if b'"' in data else data
     dialect = _dialect(path, data, **given)
+    if layout == "baskets" and not _has_one_width(data, dialect):
+        return _basket_lines(path, data, dialect)
+
+    kept: pl.Series | None = None
 
     def lines() -> Iterator[int]:
-        for at, cells in _records(data, dialect):
-            if dialect.fits(cells):
-                yield at if block_lines is None else block_lines[at - 1]
+        fitting = (at for at, cells in _records(data, dialect) if dialect.fits(cells))
+        chosen = fitting if kept is None else itertools.compress(fitting, kept)
+        for at in chosen:
+            yield at if block_lines is None else block_lines[at - 1]
 
     frame = fast_pass(data, dialect)
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
+    _refuse_two_tables(path, data, dialect)
+    is_row = _is_row(frame, dialect)
+    if is_row is not None:
+        no_rows = itertools.compress(lines(), ~is_row)
+        torn += tuple(DataError(_NO_ROW, row=number) for number in no_rows)
+        frame = frame.filter(is_row)
+        kept = is_row
     for each in torn:
         if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
             raise each.with_place(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
+    if layout is None:
+        _refuse_lines_of_lists(path, data, dialect, len(torn), len(frame) + len(torn))
     has_names = dialect.has_names or block_lines is not None
     form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.header_line, packed)
     if encoding is None:
         guesses.insert(0, "encoding")
-    stands_alone = block_lines is None and b"\n" in raw
+    stands_alone = block_lines is None and b"\n" in raw and used_encoding != _MIXED
     return Table(
         path,
         frame,
@@ -206,8 +250,10 @@ def _block_headers(data: bytes) -> tuple[str, ...]:
 def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
     """Decode to UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252.
 
+    A file of lines in both is read line by line.
+
     Returns:
-        The text in UTF-8, and the encoding that it had.
+        The text in UTF-8, and the encoding that it had: _MIXED for lines in several.
     """
     if encoding is None and raw.isascii() and b"\0" not in raw[:65536]:
         return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
@@ -221,6 +267,8 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
             raw.decode(encoding)
         except UnicodeDecodeError:
             encoding = "cp1252"
+            if _MULTIBYTE.search(raw):
+                return _decode_each_line(raw).removeprefix(b"\xef\xbb\xbf"), _MIXED
     try:
         raw = raw.decode(encoding, "replace" if encoding == "cp1252" else "strict").encode()
     except (LookupError, UnicodeError):
@@ -234,6 +282,18 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")  # line ends of old Macs
     return raw, encoding
+
+
+def _decode_each_line(raw: bytes) -> bytes:
+    """Decode lines of which some are UTF-8 and some Windows-1252; what is in neither is U+FFFD."""
+    lines = []
+    for line in raw.split(b"\n"):
+        try:
+            lines.append(line.decode())
+        except UnicodeDecodeError:
+            encoding = "utf-8" if _MULTIBYTE.search(line) else "cp1252"
+            lines.append(line.decode(encoding, "replace"))
+    return "\n".join(lines).encode()
 
 
 def _dialect(
@@ -281,7 +341,6 @@ def _dialect(
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
-        _refuse_lists(path, widths, usual)
         return Dialect(chosen, tuple(numbers), above, quote)
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
@@ -300,11 +359,14 @@ def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bo
     """Tell whether the first row holds names of columns and no data.
 
     A row with a number, a date, or a cell that stands twice in it or again in its column is data,
-    unless two of its cells are known names: one known word in a row of data makes no header.
+    unless two of its cells are known names: one known word in a row of data makes no header. A row
+    without any known name is data if a cell is written as those below, such as u17 above u4.
     """
     known = {normalize_header(cell) for cell in first} & wanted
     if len(known) >= 2:
         return True
+    if not known and _is_written_as_below(first, below):
+        return False
     if any(LIKE_TIME.match(cell) for cell in first):
         return False
     filled = [cell for cell in first if cell]
@@ -316,16 +378,103 @@ def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bo
     return True
 
 
-def _refuse_lists(path: Path, widths: list[int], usual: int) -> None:
+def _is_written_as_below(first: list[str], below: list[list[str]]) -> bool:
+    """Tell whether a cell has letters and digits in the same order as all cells below it."""
+    for at, cell in enumerate(first):
+        form = _form_of(cell)
+        others = [row[at].strip() for row in below if len(row) > at]
+        if "9" in form and others and all(_form_of(other) == form for other in others):
+            return True
+    return False
+
+
+def _form_of(cell: str) -> str:
+    """Write a cell with 9 for digits and a for letters, one for several: u17 is a9."""
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", cell))
+
+
+def _widths(data: bytes, dialect: Dialect) -> list[int]:
+    """Count the cells of each row below the header."""
+    return [len(cells) for _, cells in _records(data, dialect) if not isinstance(cells, str)]
+
+
+def _has_one_width(data: bytes, dialect: Dialect) -> bool:
+    """Tell whether most rows have as many cells as the header, or as one another."""
+    widths = Counter(_widths(data, dialect))
+    usual = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
+    return widths[usual] >= _FEWEST_ALIKE * widths.total()
+
+
+def _refuse_lines_of_lists(path: Path, data: bytes, dialect: Dialect, torn: int, rows: int) -> None:
     """Raise DataError for lines of many lengths, each of which holds several items."""
-    if widths.count(usual) < _FEWEST_ALIKE * len(widths):
-        raise DataError(
+    if torn <= (1 - _FEWEST_ALIKE) * rows:
+        return
+    widths = _widths(data, dialect)
+    if widths and max(widths) > len(dialect.headers) and len(set(widths)) > 2:
+        raise layout_error(
+            "baskets",
             "the rows have different lengths",
             path=path,
             found=f"{min(widths)} to {max(widths)} cells",
-            expected="one row a rating: a person, an item, and so on",
-            fix="A line that holds several items has to be written as several rows.",
         )
+
+
+def _basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
+    """Read lines of a person and of many items as two columns, the second of lists.
+
+    The first cell is the person if all are different and no item is written like one; else each
+    line is a person. A first cell that counts the others of its line is left out.
+    """
+    records = [
+        (line, [cell for cell in cells if cell])
+        for line, cells in _records(data, dialect)
+        if not isinstance(cells, str)
+    ]
+    firsts = [cells[0] for _, cells in records]
+    others = {cell for _, cells in records for cell in cells[1:]}
+    counts = all(cells[0] == str(len(cells) - 1) for _, cells in records)
+    has_person = len({*firsts}) == len(firsts) and others.isdisjoint(firsts) and not counts
+    people = firsts if has_person else [str(number) for number in range(1, len(firsts) + 1)]
+    left_out = 1 if has_person or counts else 0
+    items = [cells[left_out:] for _, cells in records]
+    frame = pl.DataFrame({"user" if has_person else ROW_PERSON: people, "item": items})
+    lines = [line for line, _ in records]
+    return Table(path, frame, lambda: lines, text=True, guesses=("encoding", "delimiter", "rows"))
+
+
+def _is_row(frame: pl.DataFrame, dialect: Dialect) -> pl.Series | None:
+    """Tell which records are rows: no header that stands again, no total in the last line.
+
+    Returns:
+        None if all are.
+    """
+    if not dialect.has_names or not len(frame):
+        return None
+    same = [pl.col(name) == name for name in dialect.headers]
+    is_row = ~frame.select(pl.all_horizontal(same).fill_null(value=False)).to_series()
+    last = [cell for cell in frame.row(-1) if cell is not None]
+    if len(frame) > 1 and last and normalize_header(last[0]) in _TOTALS:
+        others = frame[:-1][:, 0]
+        is_row[len(frame) - 1] = bool((others == last[0]).any())
+    return None if bool(is_row.all()) else is_row
+
+
+def _refuse_two_tables(path: Path, data: bytes, dialect: Dialect) -> None:
+    """Raise DataError where a header of other names stands below a blank line."""
+    if not dialect.has_names:
+        return
+    known = names_that_make_a_header() | {*known_names("title")}
+    for match in _BELOW_BLANK_LINE.finditer(data):
+        line = match[1].decode()
+        cells = [cell.strip() for cell in _split(line, dialect.delimiter, dialect.quote)]
+        names = {normalize_header(cell) for cell in cells}
+        if tuple(cells) != dialect.headers and len(names & known) > 1:
+            raise DataError(
+                "the file holds two tables, one below the other",
+                path=path,
+                row=data.count(b"\n", 0, match.start(1)) + 1,
+                fix="Write each into a file of its own.",
+            )
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:

@@ -1,6 +1,7 @@
 """Times in any usual form, to seconds since 1970.
 
-Numbers   seconds, or milli-, micro- or nanoseconds by the size of each; YYYYMMDD.
+Numbers   seconds, or milli-, micro- or nanoseconds; YYYYMMDD; days of a spreadsheet. Which of them
+          is decided over the whole column, by the size of most of its numbers.
 Dates     year first (ISO), day first, month first, or with the month's name; UTC unless they say.
           Whether the day or the month comes first is decided over the whole column.
 """
@@ -17,8 +18,23 @@ import polars as pl
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
-TimeForm = Literal["usual", "yyyymmdd", "spreadsheet days"]
-"""Numbers: seconds or smaller by the size of each; dates in digits; days since 1900."""
+TimeForm = Literal[
+    "usual",
+    "seconds",
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+    "yyyymmdd",
+    "spreadsheet days",
+]
+"""Numbers: seconds or smaller by the size of each; one unit; dates in digits; days since 1900."""
+UNITS: dict[TimeForm, int] = {
+    "seconds": 1,
+    "milliseconds": 10**3,
+    "microseconds": 10**6,
+    "nanoseconds": 10**9,
+}
+"""Units of numbers, and how many of each make a second."""
 _WHICH = (
     "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...), or leave "
     "times out with --no-time"
@@ -64,6 +80,7 @@ _ZONES = {
     "JST": "+0900",
 }
 _ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
+_MOST = 0.95  # of the numbers of a column decide what they are
 _FIRST_SERIAL, _LAST_SERIAL, _EPOCH_SERIAL = 20_000, 60_000, 25_569
 """Days of a spreadsheet from 1954 to 2064, and 1970-01-01 among them."""
 LIKE_TIME = re.compile(
@@ -126,13 +143,15 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     some = column.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     if len(some) == 0:
         return "usual"
-    if bool(some.is_between(19_000_101, 21_001_231).all()):
-        days = some.cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
-        if not days.null_count():
+    most = _MOST * len(some)  # so that one cell decides nothing for the others
+    if int(some.is_between(19_000_101, 21_001_231).sum()) >= most:
+        days = some.cast(pl.Int64, strict=False).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+        if len(some) - days.null_count() >= most:
             return "yyyymmdd"
-    if bool(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).all()):
+    if int(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum()) >= most:
         return "spreadsheet days"
-    return "usual"
+    middle = float(some.abs().quantile(0.5, "lower") or 0.0)
+    return next((unit for unit in UNITS if middle <= LAST_SECOND * UNITS[unit]), "nanoseconds")
 
 
 def seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm) -> pl.Series:
@@ -176,6 +195,10 @@ def _of_numbers(column: pl.Series, form: TimeForm) -> pl.Series:
         inside = column.is_between(_FIRST_SERIAL, _LAST_SERIAL).fill_null(value=False)
         days = column.set(~inside, None).cast(pl.Float64)
         return ((days - _EPOCH_SERIAL) * 86_400).round().cast(pl.Int64)
+    if form in UNITS:
+        column = column // UNITS[form]
+        moments = column.cast(pl.Int64, strict=False)
+        return moments.set(~moments.is_between(-LAST_SECOND, LAST_SECOND), None)
     # Each by its own size: one person's times must not change how those of others are read.
     for _ in range(3):
         large = (column.abs() > LAST_SECOND).fill_null(value=False)

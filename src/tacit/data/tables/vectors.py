@@ -1,4 +1,4 @@
-"""Public vectors of items, and lists of ids, from files."""
+"""Public vectors of items from files, with the ids that stand beside them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
         if "item" not in frame.columns:
             expected = "a column 'item' with the ids of the items"
             raise DataError("no column 'item'", path=str(path), expected=expected)
-        ids = [_as_id(value) for value in frame["item"].to_list()]
+        ids = [as_id(value) for value in frame["item"].to_list()]
         numbers = frame.drop("item")
         is_lists = len(numbers.columns) == 1 and numbers.dtypes[0].is_nested()
         table = np.array(numbers.to_series().to_list()) if is_lists else numbers.to_numpy()
@@ -48,14 +48,26 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
 
 
 def read_ids(path: Path) -> list[Any]:
-    """Read one id a line, the first column of a CSV file; a heading is an id that nobody has.
+    """Read one id a line.
 
     Raises:
         DataError: there is no such file.
     """
-    text = _open(path, lambda path: path.read_text(encoding="utf-8-sig"))
-    lines = [line.split(",")[0].strip().strip('"') for line in text.splitlines()]
-    return [_as_id(line) for line in lines if line]
+    lines = [line.strip().strip('"') for line in read_text(path).splitlines()]
+    return [as_id(line) for line in lines if line]
+
+
+def read_text(path: Path) -> str:
+    """Read a text file; DataError where it cannot be read."""
+    text: str = _open(path, lambda path: path.read_text(encoding="utf-8-sig"))
+    return text
+
+
+def as_id(value: Any) -> Any:
+    """Read an id as ratings do: digits without a leading zero are a whole number."""
+    text = str(value)
+    is_whole_number = text.isascii() and text.isdecimal() and str(int(text)) == text
+    return int(text) if is_whole_number else text
 
 
 def _open(path: Path, read: Any) -> Any:
@@ -63,9 +75,3 @@ def _open(path: Path, read: Any) -> Any:
         return read(path)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise DataError("this file cannot be read", path=str(path), found=str(error)) from None
-
-
-def _as_id(value: Any) -> Any:
-    """Read an id as ratings do: digits without a leading zero are a whole number."""
-    text = str(value)
-    return int(text) if text.isdigit() and str(int(text)) == text else text

@@ -15,15 +15,35 @@ Deviations, each with its proof in the docs: the sound variant keeps the number 
 floor by a private gate instead of being promised it; a client's silence counts as a dislike;
 rounds may have fewer objects; voters may abstain, join and leave. The published variant has no gate
 and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
+
+Names load on first use: commands that list designs need no numbers.
 """
 
-from tacit.designs.prec.clients import Entry, Transcript
-from tacit.designs.prec.guarantees import cards
-from tacit.designs.prec.model import PRec
-from tacit.designs.prec.output_distribution import OutputDistribution
-from tacit.designs.prec.replay import Round, replay
-from tacit.designs.prec.settings import Plan, PRecSettings
+from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.designs.prec.clients import Entry as Entry
+    from tacit.designs.prec.clients import Transcript as Transcript
+    from tacit.designs.prec.guarantees import cards as cards
+    from tacit.designs.prec.model import PRec as PRec
+    from tacit.designs.prec.output_distribution import OutputDistribution as OutputDistribution
+    from tacit.designs.prec.replay import Round as Round
+    from tacit.designs.prec.settings import Plan as Plan
+    from tacit.designs.prec.settings import PRecSettings as PRecSettings
+
+_MODULES = {
+    "Entry": "tacit.designs.prec.clients",
+    "OutputDistribution": "tacit.designs.prec.output_distribution",
+    "PRec": "tacit.designs.prec.model",
+    "PRecSettings": "tacit.designs.prec.settings",
+    "Plan": "tacit.designs.prec.settings",
+    "Round": "tacit.designs.prec.replay",
+    "Transcript": "tacit.designs.prec.clients",
+    "cards": "tacit.designs.prec.guarantees",
+}
 __all__ = [
     "Entry",
     "OutputDistribution",
@@ -33,5 +53,10 @@ __all__ = [
     "Round",
     "Transcript",
     "cards",
-    "replay",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(_MODULES[name]), name)

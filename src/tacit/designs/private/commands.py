@@ -62,8 +62,8 @@ class FitSettings(ExecutionOptions):
         default=None,
     )
     consented: Path | None = option(
-        "People who agreed not to be protected: a file with a column of ids. Their likes can be "
-        "read out of the model.",
+        "People who agreed not to be protected: a CSV file with one column of ids, or with a "
+        "column 'agreed' of yes and no beside it. Their likes can be read out of the model.",
         default=None,
     )
     like_at: float | None = option(
@@ -106,7 +106,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
     who were fitted before, give --previous: the card states the total of all fits.
     """
     from tacit.data.domains import describe_features
+    from tacit.data.ratings import Ratings
     from tacit.data.stored_ratings import catalogue_of, show_progress
+    from tacit.profile_sums.consent import count_people
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     model = _unfitted_model(settings)
@@ -139,17 +141,25 @@ def fit(settings: FitSettings, run: Run) -> Result:
         **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
+    sentences = [sentence, describe_features(catalogue_of(ratings), settings.features)]
+    if settings.consented is not None and isinstance(ratings, Ratings):
+        with_rows = count_people(ratings, model.consented)
+        without = len(model.consented) - with_rows
+        data["consented"] = {"with_ratings": with_rows, "without": without}
+        sentences.append(
+            f"Of the {len(model.consented)} people of {settings.consented} who agreed not to be "
+            f"protected, {with_rows} have ratings and {without} have none."
+        )
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    features = describe_features(catalogue_of(ratings), settings.features)
-    return Result(data, (sentence, features, *_describe_budget(model, card.delta)), after)
+    return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 
 def _unfitted_model(settings: FitSettings) -> Private:
     """Make the model, and refuse bad settings before the file is read."""
-    from tacit.data.tables.vectors import read_ids
+    from tacit.data.tables.consent_lists import read_consenting
     from tacit.designs.private.model import Private
 
-    consented = () if settings.consented is None else read_ids(settings.consented)
+    consented = () if settings.consented is None else read_consenting(settings.consented)
     model = Private(
         settings.epsilon,
         settings.delta,

@@ -72,6 +72,7 @@ class Private(PrivateLists):
     The others are those of `PrivateLists`.
     """
 
+    people_parameters = frozenset(("consented",))
     budget_status_: BudgetStatus
     releases_: tuple[Fit, ...]
     lifetime_: float | None

@@ -166,7 +166,7 @@ def largest_epsilon_per_fit(lifetime: float, delta: float, fits: int) -> float:
         return lifetime
     rho = largest_rho(lifetime, delta)
     exact = epsilon_of_mu(math.sqrt(2 * rho / fits), delta)
-    digits = 2 - math.floor(math.log10(exact))
+    digits = 2 - math.floor(math.log10(exact)) if exact else 0
     largest = math.floor(exact * 10.0**digits)
     for thousandths in range(largest, 0, -1):
         epsilon = round(thousandths * 10.0**-digits, digits)

@@ -19,8 +19,8 @@ from tacit.design import (
     option,
     usefulness,
 )
+from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment import commands as experiment
-from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.errors import ConfigError, TacitError
 from tacit.evaluation import OUT, Result, Table

@@ -74,6 +74,8 @@ class Rule:
         }
 
 
+DEFAULT_RELEASE = "scheme+selection+rounding"
+"""Name of the release that devices send unless another is chosen."""
 RELEASES = {
     "none": Rule("none", selection=False, rounding=False),
     "selection": Rule("none", selection=True, rounding=False),

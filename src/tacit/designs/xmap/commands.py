@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, get_args
 
 from tacit.design import (
     Command,
@@ -19,10 +19,8 @@ from tacit.design import (
     private_fit_summary,
     usefulness,
 )
-from tacit.designs.xmap.experiment.contenders import VARIANTS
-from tacit.designs.xmap.experiment.evaluation import Grid
 from tacit.errors import ConfigError, PrivacyError
-from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
+from tacit.evaluation import OUT, SEED, Result, Table
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 
@@ -144,9 +142,10 @@ class PlanSettings:
 
 def plan(settings: PlanSettings, _: Run) -> Result:
     """Compute what a fit takes: passes, memory, bytes, hours."""
+    from tacit.designs.xmap.settings import Variant
     from tacit.engine.cost import cost
 
-    if settings.variant not in VARIANTS:
+    if settings.variant not in get_args(Variant):
         raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
     joins = settings.variant == "published"
     size = (settings.ratings, settings.people, settings.items)
@@ -166,94 +165,6 @@ TOUR_EPSILON = 3.0
 """Nats of its private model, for a whole profile."""
 FITS = 2
 """Fits that each of its attacks is measured on."""
-_LEGEND = (
-    "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
-    "differences over people."
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluateSettings(Grid):
-    """Options of `tacit evaluate xmap`."""
-
-    from_domain: str = option("Domain that people have rated in.", flag="--source")
-    to_domain: str = option("Domain to recommend from.", flag="--target")
-    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
-    stars: bool = option(
-        "The sound variant also releases mean stars, to predict stars.", default=False
-    )
-    similarities: bool = option(
-        "Count the pairs of items with a similarity, at each overlap.", default=False
-    )
-    share: float = option("Share of the people in both who are tested.", default=0.2)
-    report: Path | None = option(REPORT, default=None, writes=True)
-    seed: int = option(SEED, default=0, least=0)
-    workers: int = option(WORKERS, default=0, least=0)
-
-
-def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Predict stars in a domain new to a person.
-
-    Compares X-Map with and without privacy and its competitors on the same people: error by k,
-    overlap, profile size and budget. Features and stars are the sound variant's; without --stars it
-    is judged by its lists alone.
-    """
-    from tacit.data.domains import cross_domain_split
-    from tacit.designs.xmap.experiment.evaluation import evaluate_cross_domain, similarities_found
-    from tacit.designs.xmap.experiment.report import (
-        page_of,
-        points,
-        tables_of_alpha,
-        tables_of_similarities,
-        verdict,
-    )
-
-    of_grid = options_of(Grid)
-    measured = {name: value for name, value in asdict(settings).items() if name in of_grid}
-    parameters = measured | {
-        "share": settings.share,
-        "options": {"features": settings.features, "stars": settings.stars},
-    }
-    ratings = run.read()
-    domains: dict[str, Any] = {"source": settings.from_domain, "target": settings.to_domain}
-    with run.progress("Evaluating", settings.steps) as advance:
-        table = evaluate_cross_domain(
-            ratings,
-            **domains,
-            first_seed=settings.seed,
-            workers=settings.workers,
-            progress=advance,
-            **parameters,
-        )
-    pairs = []
-    counted_overlaps = settings.overlaps if settings.similarities else ()
-    for overlap in counted_overlaps:
-        split = cross_domain_split(
-            ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
-        )
-        pairs.append({"overlap": overlap} | similarities_found(split.train, **domains))
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **parameters)
-    if settings.report is not None:
-        page_of(table, made_with).write(settings.report)
-    outcome = verdict(table)
-    data = table.to_dict()
-    if pairs:
-        data["similarities"] = pairs
-    data["manifest"] = made_with
-    return Result(
-        data,
-        (
-            f"{outcome.headline}. {outcome.sentence}",
-            points(table),
-            *tables_of_alpha(table),
-            *tables_of_similarities(pairs),
-            _LEGEND,
-        ),
-        "--report out.html draws it;  --json prints every row.",
-    )
-
-
-EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
 
 
 @dataclass(frozen=True)

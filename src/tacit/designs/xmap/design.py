@@ -240,7 +240,7 @@ DESIGN = Design(
     {
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
-        "evaluate": "commands:EVALUATE",
+        "evaluate": "experiment.commands:EVALUATE",
         "plan": "commands:PLAN",
         "simulate": "commands:SIMULATE",
         "models": "serve:make_demo",

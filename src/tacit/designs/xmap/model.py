@@ -16,6 +16,7 @@ from tacit.designs.xmap.catalogue import keep_domains, read_catalogue_header
 from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
 from tacit.designs.xmap.settings import Kind, Pnsa, Settings, Variant, settings_from_header
 from tacit.designs.xmap.sound_variant import SOUND_VERSION, make_sound_lists, read_sound_lists
+from tacit.engine.best_items import BestItems
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.profile_sums.fits import Fit
@@ -196,6 +197,34 @@ class XMap(base.ItemRecommender):
         ids = self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
         return made.with_titles(self.titles_)
+
+    def recommend_many(self, histories: Sequence[Any], *, n: int = 10) -> list[Recommendations]:
+        """Make a list for each history, as `recommend` does; `user_id` is its place."""
+        self._require_fitted()
+        if self.published_ is None:
+            return self._sound_lists().recommend_many(histories, n=n)
+        return [self.recommend(place, history=own, n=n) for place, own in enumerate(histories)]
+
+    def list_users(
+        self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None
+    ) -> BestItems:
+        """Make the lists of people fitted to, as `recommend` does; places are in `item_ids_`."""
+        n = inputs.checked_n(n)
+        place_of = {item: place for place, item in enumerate(self.item_ids_.tolist())}
+        if self.published_ is None:
+            lists = self._sound_lists()
+            number_of = np.array([place_of[item] for item in lists.item_ids_.tolist()])
+            possible = self._target_ids(None)
+            if candidates is not None:
+                possible &= {*inputs.checked_ids(candidates, "candidates")}
+            return lists.list_users(users, n=n, candidates=possible).renumber(number_of)
+        places = np.full((len(users), n), -1, dtype=np.int64)
+        scores = np.full((len(users), n), np.nan)
+        for row, user in enumerate(users):
+            made = self.recommend(user, n=n, candidates=candidates)
+            places[row, : len(made)] = [place_of[item] for item in made.item_ids]
+            scores[row, : len(made)] = [entry.score for entry in made]
+        return BestItems(places, scores)
 
     def predict(
         self,

@@ -56,6 +56,11 @@ class ItemNeighbours:
         """(n_target, n_target): row i holds the similarities of i's neighbours."""
         return sparse_from_lists(self.items, self.similarities, width=len(self.means))
 
+    @cached_property
+    def _weight_of(self) -> sparse.csr_array:
+        """(n_target, n_target): row j holds |similarity| to each item that j is a neighbour of."""
+        return abs(self.matrix).T.tocsr()
+
     def predict(self, profiles: Profiles, alpha: float, engine: Engine) -> Floats:
         """Predict (people, n_target) stars; the item's mean where no neighbour is rated."""
         deviations = profiles.matrix(profiles.deviations)
@@ -65,7 +70,7 @@ class ItemNeighbours:
     def support(self, profiles: Profiles, alpha: float) -> Floats:
         """(people, n_target) weight behind each prediction: the sum of |similarity| x recency."""
         weights = profiles.matrix(recency_weights(profiles, alpha))
-        return np.asarray((weights @ abs(self.matrix).T).toarray(), dtype=np.float64)
+        return np.asarray((weights @ self._weight_of).toarray(), dtype=np.float64)
 
 
 def find_item_neighbours(

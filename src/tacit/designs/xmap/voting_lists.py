@@ -42,13 +42,14 @@ class VotingTable:
     """Items of the model."""
 
     @cached_property
-    def matrix(self) -> sparse.csr_array:
-        """(n_target, items) the weights as a sparse matrix."""
-        return sparse_from_lists(self.companions, self.weights, width=self.width)
+    def votes_of(self) -> sparse.csr_array:
+        """(items, n_target) what each item votes for, with the weights of its votes."""
+        by_target = sparse_from_lists(self.companions, self.weights, width=self.width)
+        return by_target.T.tocsr()
 
     def count_votes(self, likes: sparse.csr_array) -> Floats:
         """(people, n_target) votes from (people, items) with a 1 for each item that is liked."""
-        votes = np.asarray((likes @ self.matrix.T).toarray(), dtype=np.float64)
+        votes = np.asarray((likes @ self.votes_of).toarray(), dtype=np.float64)
         return votes + _TIE_WEIGHT * self.popularity
 
 

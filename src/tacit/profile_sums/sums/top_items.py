@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.engine.profile_kernels.types import Profiles
 from tacit.mechanisms.gram import GramRelease
@@ -75,6 +76,14 @@ def unit_rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
     rows[owners[inside], places[inside]] = weights[inside]
     lengths = np.sqrt(np.einsum("ui,ui->u", rows, rows))
     return rows / np.where(lengths > 0, lengths, 1)[:, None]
+
+
+def unit_like_rows(people: Profiles, items: int) -> sparse.csr_array:
+    """(people, items) rows of norm 1 of each person's likes; empty for a person without likes."""
+    counts = np.diff(people.like_offsets)
+    values = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
+    rows = (values, people.likes, people.like_offsets)
+    return sparse.csr_array(rows, shape=(len(counts), items))
 
 
 def _contributed_rows(block: Profiles, head: Ints, *, likes: bool) -> Floats:

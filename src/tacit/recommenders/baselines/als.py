@@ -71,6 +71,7 @@ class ALS(ListBaseline):
             )
             model.fit(sparse.csr_matrix(like_matrix(ratings)), show_progress=False)
         self.item_factors_: Floats = np.asarray(model.item_factors, dtype=np.float64)
+        self.gram_: Floats = self.item_factors_.T @ self.item_factors_
         return self
 
     def _score(self, history: History) -> Floats:
@@ -79,7 +80,7 @@ class ALS(ListBaseline):
         p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
         """
         liked = self.item_factors_[self._likes(history).indices]
-        normal = self.item_factors_.T @ self.item_factors_ + (self.weight - 1) * (liked.T @ liked)
+        normal = self.gram_ + (self.weight - 1) * (liked.T @ liked)
         normal[np.diag_indices(len(normal))] += self.regularization
         person = np.linalg.solve(normal, self.weight * liked.sum(axis=0))
         return self.item_factors_ @ person
@@ -90,3 +91,4 @@ class ALS(ListBaseline):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
         self.item_factors_ = read_floats(arrays, "factors", len(self.item_ids_), self.factors)
+        self.gram_ = self.item_factors_.T @ self.item_factors_

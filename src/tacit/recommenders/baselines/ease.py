@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from tacit.data.domains import items_in
@@ -62,6 +63,10 @@ class EASE(ListBaseline):
     def _score(self, history: History) -> Floats:
         return np.asarray(self.weights_[self._likes(history).indices].sum(axis=0))
 
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        scores: Floats = like_rows(rows, rows.data >= self.liked_from_) @ self.weights_
+        return scores
+
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"weights": self.weights_}
 
@@ -107,11 +112,14 @@ class Ridge(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        row = history_row(history, self.item_ids_)
-        likes = row.data >= self.liked_from_
-        rated = like_rows(row, likes, other_weight=OTHER_WEIGHT)[:, self.source_places_]
-        scores: Floats = np.zeros(len(self.item_ids_))
-        scores[self.target_places_] = (rated @ self.weights_)[0]
+        scores: Floats = self._score_rows(history_row(history, self.item_ids_))[0]
+        return scores
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        likes = rows.data >= self.liked_from_
+        rated = like_rows(rows, likes, other_weight=OTHER_WEIGHT)[:, self.source_places_]
+        scores: Floats = np.zeros(rows.shape)
+        scores[:, self.target_places_] = rated @ self.weights_
         return scores
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -15,7 +15,9 @@ from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
     ListBaseline,
+    history_row,
     like_matrix,
+    like_rows,
     matrix_from_arrays,
     matrix_to_arrays,
     replace_values,
@@ -67,7 +69,11 @@ class ItemItem(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        votes = (self._likes(history) @ self.similar_).toarray()[0]
+        scores: Floats = self._score_rows(history_row(history, self.item_ids_))[0]
+        return scores
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        votes = (like_rows(rows, rows.data >= self.liked_from_) @ self.similar_).toarray()
         return np.asarray(votes + _POPULARITY_WEIGHT * self.popularity_)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

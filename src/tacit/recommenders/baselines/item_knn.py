@@ -66,12 +66,14 @@ class ItemKNN(Baseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        row = history_row(history, self.item_ids_)
-        deviations = replace_values(row, row.data - self.means_[row.indices])
-        weights = replace_values(row, np.ones(row.nnz))
+        scores: Floats = self._score_rows(history_row(history, self.item_ids_))[0]
+        return scores
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        deviations = replace_values(rows, rows.data - self.means_[rows.indices])
+        weights = replace_values(rows, np.ones(rows.nnz))
         engine = self.engine or Engine()
-        predicted = engine.predictions(deviations, weights, self.similar_)
-        return np.asarray(self.means_ + predicted[0])
+        return np.asarray(self.means_ + engine.predictions(deviations, weights, self.similar_))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"means": self.means_, **matrix_to_arrays("similar", self.similar_)}

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import Event
@@ -57,6 +58,9 @@ class Popularity(Baseline):
 
     def _score(self, history: History) -> Floats:
         return self.counts_
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        return np.broadcast_to(self.counts_, rows.shape)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"counts": self.counts_}
@@ -132,6 +136,9 @@ class PrivatePopularity(Baseline):
 
     def _score(self, history: History) -> Floats:
         return self.counts_
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        return np.broadcast_to(self.counts_, rows.shape)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, of what the fit spent."""

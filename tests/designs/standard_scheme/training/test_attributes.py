@@ -129,6 +129,18 @@ def test_a_model_that_can_show_too_few_items_is_refused(monkeypatch):
         StandardScheme(attributes=["group"], **SMALL).fit(many)
 
 
+@pytest.mark.parametrize("kinds", [("cat", "dog", "eel"), ("cat", "eel")])
+def test_the_rarest_value_is_named_with_what_to_do(kinds):
+    """The value under which least can be shown is in the sentence, and the options without it."""
+    pets = with_column("pet", kinds)
+    fitted = StandardScheme(attributes=["pet"], **SMALL).fit(pets).fitted_
+    fitted.tables["pet"].keep[-1, 3:] = 0
+    message = r"rarest value is 'eel' of pet: its people rated 3 of these items"
+    advice = "--values pet=cat,dog" if len(kinds) > 2 else "It takes more of them"
+    with pytest.raises(ConfigError, match=f"{message}.*{advice}"):
+        fitting.refuse_few_showable(fitted)
+
+
 @pytest.mark.parametrize(("showable", "refused"), [(3, True), (4, False)])
 def test_a_tenth_of_the_items_has_to_be_showable(showable, refused):
     """Below a tenth of the items with enough raters, devices could show too little to rank by."""

@@ -101,7 +101,7 @@ class ServedVendor(ServedThing):
         Raises:
             ConfigError: There is such a state.
         """
-        state = kept(self.state)
+        state = idempotency.remove_salt(kept(self.state))
         if state is None:
             return
         wrong = "damaged"
@@ -175,7 +175,7 @@ class ServedVendor(ServedThing):
             more: as of `idempotency.answer_once`.
         """
         named = self.name.encode() + b"\x00" + payload
-        step = self.cache.step(take)
+        step = idempotency.salt_states(self.cache.step(take))
         return await idempotency.answer_once(
             service, caller, operation, key, named, state=self.state, transition=step, **more
         )

@@ -176,7 +176,8 @@ def _judge(
     known = arrived if course.by_time else trial.train
     numbers = {item: number for number, item in enumerate(trial.train.item_ids.tolist())}
     lists = np.full((len(trial.people), LIST_LENGTH), -1, dtype=np.int64)
-    for row, user in enumerate(trial.train.user_ids[trial.people].tolist()):
-        ids = recommender.recommend(history=known.history(user), n=LIST_LENGTH).item_ids
-        lists[row, : len(ids)] = [numbers[item] for item in ids]
+    users = trial.train.user_ids[trial.people].tolist()
+    histories = [known.history(user) for user in users]
+    for row, made in enumerate(recommender.recommend_many(histories, n=LIST_LENGTH)):
+        lists[row, : len(made)] = [numbers[item] for item in made.item_ids]
     return ranking_metrics(lists, trial.relevant).ndcg

@@ -12,23 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
-from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE
-from tacit.designs.standard_scheme.experiment.table import (
-    NEAR,
-    AttackRow,
-    HidingTable,
-    KnownRow,
-    WorstRow,
-    shown_distance,
-    verdict,
-)
+from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE, RELEASES
+from tacit.designs.standard_scheme.experiment.levels import NEAR, shown_distance
 from tacit.errors import ConfigError
 from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, group_by, manifest
 from tacit.evaluation.page import Cell, Mark, Page, Section, Tile
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
+    from tacit.designs.standard_scheme.experiment.table import (
+        AttackRow,
+        HidingTable,
+        KnownRow,
+        WorstRow,
+    )
 
 ATTACK_ON = "The user attribute to hide."
 ATTACKERS = "These attackers in place of the panel, with commas."
@@ -227,6 +224,8 @@ def attack(settings: AttackSettings, run: Run) -> Result:
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
     """Lay out the page: lists on devices, the panel, what breaks a release, what releases cost."""
+    from tacit.designs.standard_scheme.experiment.table import verdict
+
     judged = table.judged or "none"
     panel = f"The panel on {judged}"
     breaks = "What breaks it: items known to be rated, and their number"

@@ -19,12 +19,11 @@ from tacit.auditing.attacks import Bound, auc, panel_names, permute_labels, simu
 from tacit.auditing.attacks.panel import check_attackers
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
-from tacit.designs.standard_scheme.disclosure import RELEASES
+from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE, RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy
 from tacit.designs.standard_scheme.experiment.at_device import compare_lists, device_list_rows
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.setup import (
-    DEFAULT_RELEASE,
     EPOCHS,
     QUICK_SCHEDULES,
     SCHEDULES,

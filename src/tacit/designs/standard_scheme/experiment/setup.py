@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
+from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE, RELEASES, Rule
 from tacit.designs.standard_scheme.epochs import (
     FIRST_END,
     LAST_EPOCH_OF_FIRST_DAY,
@@ -34,7 +34,6 @@ Ints = NDArray[np.int64]
 Pairs = Mapping[tuple[int, int], tuple[Tables, ...]]
 """By unordered pair of folds: tables without these people, then those of the refits."""
 
-DEFAULT_RELEASE = "scheme+selection+rounding"
 JUDGED = (
     DEFAULT_RELEASE,
     "coupling+selection",

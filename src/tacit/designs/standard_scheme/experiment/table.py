@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment.at_device import (
     SIZES,
     DeviceListRow,
@@ -12,12 +13,10 @@ from tacit.designs.standard_scheme.experiment.at_device import (
     at_device_name,
     describe_comparison,
 )
-from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE, UNION
+from tacit.designs.standard_scheme.experiment.levels import NEAR, shown_distance
+from tacit.designs.standard_scheme.experiment.setup import UNION
 from tacit.evaluation import Verdict
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
-
-NEAR = 0.06
-"""An AUC this close to 0.5 counts as near guessing."""
 
 
 @dataclass(frozen=True)
@@ -227,11 +226,6 @@ def _panel_measurements(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
         return (strongest,)
     area = (worst.control, 0.5, worst.control_upper)
     return strongest, Measurement("strongest attacker", PERMUTED, release, *area, *facts)
-
-
-def shown_distance(area: float) -> float:
-    """Distance from 0.5 of an AUC as the reader sees it, in hundredths."""
-    return round(abs(round(area, 2) - 0.5), 2)
 
 
 def verdict(table: HidingTable) -> Verdict:

@@ -9,6 +9,7 @@ The order: people, their tables, item profiles, item-item weights.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -199,8 +200,26 @@ def refuse_few_showable(fitted: Fitted) -> None:
         f"Devices could show {fitted.n_showable:,} of the {enough:,} items with {FEWEST} raters "
         f"or more: {listed}, and an item is shown only if people with every value rate it. Merge "
         "values into a few, and cut numbers at edges such as edges={'age': (25, 45)} "
-        "(--edges age=25,45)."
+        f"(--edges age=25,45). {describe_rarest_value(fitted)}"
     )
+
+
+def describe_rarest_value(fitted: Fitted) -> str:
+    """Sentence with the value of an attribute that keeps most items from being shown."""
+    least, rare_name, rare_value = len(fitted.item_ids) + 1, "", 0
+    for name, table in fitted.tables.items():
+        shown = (table.keep > 0).sum(axis=1)
+        if shown.min() < least:
+            least, rare_name, rare_value = int(shown.min()), name, int(shown.argmin())
+    values = fitted.tables[rare_name].values
+    others = [value for number, value in enumerate(values) if number != rare_value]
+    named = f"The rarest value is {values[rare_value]!r} of {rare_name}: its people rated {least:,}"
+    if len(others) < 2:
+        return f"{named} of these items often enough. It takes more of them."
+    listed = shlex.quote(f"{rare_name}={','.join(others[:6])}")
+    if len(others) > 6:
+        listed += " and so on"
+    return f"{named} of these items often enough. Without them:  --values {listed}"
 
 
 def describe_showable(fitted: Fitted) -> str:

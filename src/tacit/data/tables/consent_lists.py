@@ -1,0 +1,159 @@
+"""Lists of people who agreed not to be protected, from files.
+
+A person who is read here by mistake loses all protection. So a file with anything that is not
+understood is refused: a column that may hold an answer, an index, a person named twice.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.data.tables.names import is_compound_of, is_no_candidate, normalize_header
+from tacit.data.tables.vectors import as_id, read_text
+from tacit.errors import DataError
+
+_EXPECTED = "one column of ids under the heading 'user', or such a column and a column 'agreed'"
+_DELIMITERS = (",", ";", "\t")
+_USER_HEADINGS = frozenset(("people", "person", "persons", "id", "ids"))
+_AGREED_HEADINGS = frozenset(
+    ("agreed", "agree", "agrees", "consent", "consented", "consents", "hasagreed", "hasconsented")
+)
+_YES = frozenset(("yes", "y", "true", "1"))
+_NO = frozenset(("no", "n", "false", "0", ""))
+
+
+def read_consenting(path: Path) -> list[Any]:
+    """Read the ids of people who agreed not to be protected.
+
+    Args:
+        path: A CSV file with one column of ids; or with a column of ids and a column 'agreed', of
+            which only the rows with yes count.
+
+    Raises:
+        DataError: the file cannot be read, or it is not certain whom it names.
+    """
+    rows = _read_rows(path)
+    if max(len(row) for row in rows) == 1:
+        people = [row[0] for row in rows]
+        if _is_heading(people, path):
+            del people[0]
+    else:
+        people = _people_who_said_yes(rows, path)
+    _refuse_repeated(people, path)
+    return [as_id(person) for person in people]
+
+
+def _read_rows(path: Path) -> list[list[str]]:
+    """Read the cells of all lines that hold something."""
+    text = read_text(path)
+    first_line = text.lstrip().partition("\n")[0]
+    delimiters = [delimiter for delimiter in _DELIMITERS if delimiter in first_line]
+    if len(delimiters) > 1:
+        raise DataError(
+            "the columns of the consenting people are parted by more than one sign",
+            path=str(path),
+            found=first_line,
+            expected=_EXPECTED,
+        )
+    delimiter = delimiters[0] if delimiters else ","
+    lines = csv.reader(io.StringIO(text), delimiter=delimiter)
+    rows = [[cell.strip() for cell in line] for line in lines]
+    rows = [row for row in rows if any(row)]
+    if not rows:
+        raise DataError("the list of consenting people is empty", path=str(path))
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise DataError(
+                "a row of the consenting people has another number of cells than the first",
+                path=str(path),
+                row=number,
+                expected=_EXPECTED,
+            )
+    return rows
+
+
+def _is_heading(cells: Sequence[str], path: Path) -> bool:
+    """Tell whether the first cell of a single column is its heading.
+
+    Raises:
+        DataError: the heading says that the column holds no people.
+    """
+    first = cells[0]
+    if _names_people(first):
+        return True
+    others_are_numbers = all(isinstance(as_id(cell), int) for cell in cells[1:])
+    is_odd_one = len(cells) > 1 and others_are_numbers and not isinstance(as_id(first), int)
+    if is_odd_one or _names_agreement(first) or is_no_candidate(first) or _names_rating(first):
+        raise DataError(
+            "the heading of the consenting people's column does not say that it holds people",
+            path=str(path),
+            found=first,
+            expected=_EXPECTED,
+        )
+    return False
+
+
+def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]:
+    """Read a table of people and their answers.
+
+    Raises:
+        DataError: its columns are not these two, or an answer is neither yes nor no.
+    """
+    header = rows[0]
+    people = [column for column, name in enumerate(header) if _names_people(name)]
+    answers = [column for column, name in enumerate(header) if _names_agreement(name)]
+    if len(header) != 2 or len(people) != 1 or len(answers) != 1:
+        names = ", ".join(repr(name) for name in header)
+        raise DataError(
+            "it is not certain which column names the consenting people, and whether another one "
+            "says that a person did not agree",
+            path=str(path),
+            found=f"columns {names}",
+            expected=_EXPECTED,
+            fix="Write that column alone (pandas: frame[['user']].to_csv(path, index=False)).",
+        )
+    everybody = [row[people[0]] for row in rows[1:]]
+    if "" in everybody:
+        raise DataError("an answer has no person", path=str(path), row=everybody.index("") + 2)
+    _refuse_repeated(everybody, path)
+    said_yes: list[str] = []
+    for number, row in enumerate(rows[1:], 2):
+        answer = row[answers[0]].lower()
+        if answer not in _YES | _NO:
+            raise DataError(
+                "an answer is neither yes nor no",
+                path=str(path),
+                row=number,
+                column=header[answers[0]],
+                expected="yes, true or 1; no, false, 0 or nothing",
+            )
+        if answer in _YES:
+            said_yes.append(row[people[0]])
+    return said_yes
+
+
+def _refuse_repeated(people: Sequence[str], path: Path) -> None:
+    """Raise DataError for a person who is named twice: one answer may be no."""
+    if len(set(people)) < len(people):
+        raise DataError(
+            "a person stands in the list of consenting people twice",
+            path=str(path),
+            expected=_EXPECTED,
+            fix="Give each person one row, with their last answer.",
+        )
+
+
+def _names_people(heading: str) -> bool:
+    return is_compound_of("user", heading) or normalize_header(heading) in _USER_HEADINGS
+
+
+def _names_agreement(heading: str) -> bool:
+    return normalize_header(heading) in _AGREED_HEADINGS
+
+
+def _names_rating(heading: str) -> bool:
+    return any(is_compound_of(role, heading) for role in ("item", "rating", "time", "plays"))

@@ -1,0 +1,76 @@
+"""Help of commands is printed without the modules that compute."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tacit.cli.app import COMMANDS, PARTS
+from tacit.design import design, names
+
+HEAVY = ("numpy", "scipy", "numba", "polars", "sklearn", "opendp", "fastapi", "altair")
+LISTS_EVERY_DESIGN = {("fit",), ("evaluate",), ("plan",), ("simulate",), ("replay",)}
+"""Groups whose own help has a line of each of their commands, and so reads them all."""
+NOT_YET_LIGHT = {
+    ("evaluate", "xmap"),
+    ("plan", "sketches"),
+    ("simulate", "sketches"),
+    ("evaluate", "sketches"),
+    ("simulate", "pdap"),
+    ("simulate", "prec"),
+    ("simulate", "standard-scheme"),
+    ("replay", "pdap"),
+}
+"""Commands whose options are classes of the experiment."""
+
+PRINT_HELP = """
+import contextlib, io, json, sys
+from tacit.cli.app import main
+heavy, commands = json.loads(sys.argv[1])
+loaded = {}
+for words in commands:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        code = main([*words, "--help"])
+    assert "Usage" in printed.getvalue(), words
+    found = [name for name in heavy if name in sys.modules]
+    if found:
+        loaded[" ".join(words)] = found
+        break
+print(json.dumps(loaded))
+"""
+
+
+def commands():
+    """List the words of every command that is light."""
+    found = [(name,) for name in COMMANDS]
+    for part in PARTS:
+        found += [(part, name) for name in names() if part in design(name).parts]
+    return [list(words) for words in found if words not in LISTS_EVERY_DESIGN | NOT_YET_LIGHT]
+
+
+def heavy_modules_of(listed):
+    """Print helps in one fresh process; the first command that loads a heavy module, with them."""
+    asked = json.dumps([HEAVY, listed])
+    run = [sys.executable, "-c", PRINT_HELP, asked]
+    return json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+
+
+def test_help_loads_nothing_that_computes():
+    """No help of a light command loads a numeric package."""
+    listed = commands()
+    assert ["attack"] in listed
+    assert ["fit", "standard-scheme"] in listed
+    assert ["guarantee"] in listed
+    assert ["fit", "xmap"] in listed
+    assert heavy_modules_of(listed) == {}
+
+
+@pytest.mark.parametrize("words", sorted(NOT_YET_LIGHT))
+def test_exceptions_are_still_needed(words):
+    """A command that became light leaves the list of exceptions."""
+    if words[0] not in design(words[1]).parts:
+        pytest.fail(f"no command {words}")
+    assert heavy_modules_of([list(words)])
