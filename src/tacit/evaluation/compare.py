@@ -312,7 +312,7 @@ def _judge(
     }
     values[BY_PERSON] = {"people": trial.people.tolist()}
     for name, of_people in by_person.items():
-        values[BY_PERSON][name] = np.round(of_people, 6).tolist()
+        values[BY_PERSON][name] = of_people.tolist()
     if isinstance(recommender, OwnModel) and recommender.claim is not None:
         values[CLAIM] = [WHOLE_PROFILE, recommender.claim.against, recommender.claim.epsilon]
     has_stars = entry.stars or (isinstance(recommender, OwnModel) and recommender.predicts_stars)
