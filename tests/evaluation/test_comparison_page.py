@@ -87,7 +87,7 @@ def test_the_page_has_the_verdict_pictures_and_tables_in_this_order(result):
     ]  # fmt: skip
     places = [page.index(text) for text in order]
     assert places == sorted(places)
-    assert "http" not in page
+    assert "://" not in page
     assert "counts_&amp;_more" in page
 
 
