@@ -25,15 +25,16 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) 
     heads = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in columns)
     body = ""
     for row in rows:
-        cells = "".join(_cell(cell) for cell in row)
+        cells = "".join(_cell(cell, in_columns=bool(columns)) for cell in row)
         body += f"<tr>{cells}</tr>"
     head = f"<thead><tr>{heads}</tr></thead>" if heads else ""
     caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>' if title else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
 
 
-def _cell(cell: object) -> str:
-    is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+def _cell(cell: object, *, in_columns: bool) -> str:
+    """Write a cell: numbers below a heading on the right, all else on the left."""
+    is_number = in_columns and isinstance(cell, int | float) and not isinstance(cell, bool)
     return f"<td {_RIGHT if is_number else _LEFT}>{escape(_text(cell))}</td>"
 
 
