@@ -79,7 +79,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Mutants that change nothing a test could see, and why."""
 _SLOW = 2.0
 """Seconds of processor: slower tests of formulas, on the unchanged file, are left out."""
-FIRST_SECONDS = 5.0
+FIRST_SECONDS = 2.0
 """Seconds of processor: a test of a design that takes more is for survivors."""
 MOST = 60.0
 """Seconds of processor for the tests of one mutant of the part `designs`, by default."""

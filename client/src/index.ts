@@ -1,5 +1,6 @@
 /** Device halves: what runs where the stars are, and decides what leaves. */
 
+export { Backend, ServiceError, type ServedList } from "./backend.js";
 export { fromHex, toHex as hex, type Bytes } from "./bytes.js";
 export { isItemId as isId, type ItemId } from "./items.js";
 export { BrowserStore, TemporaryStore, TemporaryStore as PassingStore, type Store } from "./stores.js";

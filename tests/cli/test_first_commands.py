@@ -49,6 +49,22 @@ def test_an_import_lies_beside_its_file(orders: Path) -> None:
     assert main([*words, "--force"]) == 0
 
 
+def test_a_fit_to_generated_files_is_proved(tmp_path: Path) -> None:
+    """`generate` describes its file: with it and the items no condition is left on the card."""
+    shop, about = tmp_path / "shop.csv", str(tmp_path / "shop-items.csv")
+    sizes = ["--users", "60", "--items", "20", "--ratings", "600", "--labels", "3"]
+    assert main(["data", "generate", str(shop), "--seed", "1", *sizes]) == 0
+    fit = ["fit", "private", str(shop), "--epsilon", "1", "--catalogue", about, "--force"]
+    for words, basis in (
+        (["--format", str(tmp_path / "shop-format.json")], "proved"),
+        (["--scale", "1:5:1"], "conditional"),
+    ):
+        assert main([*fit, *words]) == 0
+        (card,) = tacit.load_model(shop.with_suffix(".tacit")).guarantees()
+        assert card.basis.value == basis
+        assert not any("without being named" in line for line in card.assumptions)
+
+
 def test_other_results_lie_beside_their_files(orders: Path) -> None:
     """Lists of everybody and domains, too, are written beside what they are made of."""
     orders.with_name("about.csv").write_text(

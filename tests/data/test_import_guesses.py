@@ -67,13 +67,13 @@ def test_a_column_that_was_named_is_believed(imported):
 
 
 def test_a_column_for_each_item_says_what_to_do(imported):
-    """A wide table is not read; the error names the step that makes rows of it."""
+    """A wide table without blanks is not read unasked; the error names the option that reads it."""
     rows = [
         f"u{user}," + ",".join(str(1 + (user + at) % 5) for at in range(9)) for user in range(9)
     ]
     error = imported(["user," + ",".join(f"joke{at}" for at in range(9)), *rows])["message"]
     assert "no item column" in error
-    assert "one row a rating" in error
+    assert "--layout wide" in error
 
 
 def test_a_scale_is_printed_as_it_is_written(tmp_path, capsys):

@@ -336,7 +336,7 @@ def test_an_unknown_scale_is_refused_with_the_file(write: Any) -> None:
             st.integers(0, 10**12),
             st.text("ab,;|:\"' é0189", min_size=1).map(str.strip).filter(bool),
             st.integers(1, 5),
-            st.integers(-(10**9), 10**10),
+            st.one_of(st.integers(-(10**9), 10**7), st.integers(10**8, 10**10)),
         ),
         min_size=1,
         max_size=8,
@@ -345,7 +345,10 @@ def test_an_unknown_scale_is_refused_with_the_file(write: Any) -> None:
 def test_what_is_written_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, name: str, rows: list[tuple[Any, ...]]
 ) -> None:
-    """Writing and reading give the same ratings, in each format, for any ids."""
+    """Writing and reading give the same ratings, in each format, for any ids.
+
+    Times are no numbers between: 20230501 is a date written in digits.
+    """
     users, items, values, times = map(list, zip(*rows, strict=True))
     items = [f"i{item}" for item in items]  # whole columns of digits would come back as integers
     ratings = Ratings.from_arrays(users, items, values, times, scale=STARS)

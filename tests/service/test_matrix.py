@@ -24,8 +24,10 @@ STAFF = {
     "POST /api/vendors/{name}/forwards": {"vendor"},
 }
 PEOPLE = {
-    "GET /api/recommend/{user}": {"operator", "subject"},
-    "POST /api/recommend": {"operator", "subject"},
+    "GET /api/recommend/{user}": {"operator", "recommend", "subject"},
+    "POST /api/recommend": {"operator", "recommend", "subject"},
+    "POST /api/recommend-many": {"operator", "recommend"},
+    "GET /v1/models/{model}/similar/{item}": {"operator", "recommend", "subject"},
     "POST /api/feedback": {"subject"},
     "GET /api/feedback": {"subject"},
     "DELETE /api/feedback": {"subject"},
@@ -49,6 +51,7 @@ ANYBODY = (
     "GET /api/models/{model}/items",
     "GET /api/guarantees",
     "GET /api/guarantees/{noun}/{name}",
+    "GET /api/guarantees/{noun}/{name}/officer",
     "POST /api/visitors",
     "GET /api/disclosures",
     "GET /api/disclosures/{name}",
@@ -68,7 +71,17 @@ OWN = ("GET /api/recommend/{user}", "DELETE /api/users/{user}")
 SIGNED = ("POST /api/vendors/{name}/forwards",)
 """A vendor that is no neighbour is not believed, whatever it signs."""
 KNOWN = (
-    *("anonymous", "subject", "other", "analyst", "auditor", "vendor", "neighbour", "operator"),
+    *(
+        "anonymous",
+        "subject",
+        "other",
+        "analyst",
+        "auditor",
+        "vendor",
+        "neighbour",
+        "recommend",
+        "operator",
+    ),
 )
 NOT_KNOWN = ("revoked", "wrong", "wrong person", "other tenant", "other tenant's person", "no key")
 

@@ -103,9 +103,11 @@ _PLAIN = {
     "GET /api/models/{model}/device": "anonymous /api/models/lists/device",
     "GET /api/models/{model}/items": "anonymous /api/models/films/items",
     "GET /api/recommend/{user}": "subject /api/recommend/ann?n=3",
+    "GET /v1/models/{model}/similar/{item}": "recommend /v1/models/lists/similar/12",
     "GET /api/feedback": "subject",
     "GET /api/guarantees": "anonymous",
     "GET /api/guarantees/{noun}/{name}": "anonymous /api/guarantees/models/films",
+    "GET /api/guarantees/{noun}/{name}/officer": "anonymous /api/guarantees/models/films/officer",
     "GET /api/privacy/budget": "subject",
     "GET /api/privacy/budgets": "operator",
     "GET /api/privacy/ledger": "auditor",
@@ -174,6 +176,9 @@ _ROUNDS = "/api/rounds/films"
 _VENDOR = "/api/vendors/cinema"
 _MADE: dict[str, Callable[[Demo], Valid]] = {
     "POST /api/recommend": _history,
+    "POST /api/recommend-many": lambda _: _json(
+        "recommend", "/api/recommend-many", {"model": "lists", "people": [{"history": ["12"]}]}
+    ),
     "POST /api/feedback": _rating,
     "DELETE /api/feedback": lambda d: Valid("subject", "/api/feedback", before=(_rating(d),)),
     "DELETE /api/users/{user}": lambda d: Valid("subject", "/api/users/ann", before=(_rating(d),)),

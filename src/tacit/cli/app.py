@@ -37,6 +37,7 @@ COMMANDS = {
     "sketches": "Count reports of sketches.",
     "data": "Import, describe, download or generate ratings.",
     "init": "Make a folder that a service starts from, with its first model.",
+    "refit": "Fit a service's folder again, under its lifetime.",
     "serve": "Serve recommendations over HTTP, with stored budgets.",
     "keys": "Issue and revoke the keys of a service.",
     "ledger": "Set privacy budgets, and show what was spent.",

@@ -181,8 +181,8 @@ def import_(
         "read": done.read,
         "kept": len(ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
-        "people": len(np.unique(ratings.users)),
-        "items": len(np.unique(ratings.items)),
+        "people": int(np.count_nonzero(np.bincount(ratings.users))),
+        "items": int(np.count_nonzero(np.bincount(ratings.items))),
         "likes": int(ratings.likes.sum()),
         "scale": str(ratings.scale)
         if ratings.scale != EVENTS or "rating" in done.columns
@@ -373,12 +373,18 @@ def _write(
         also: Words for what else was written.
         flag: Option that reads it.
     """
-    from tacit.data.tables.folder import write_items, write_ratings
+    from tacit.data.tables.folder import describe_written, write_format, write_items, write_ratings
 
     write_ratings(made, out)
+    form = out.with_name(f"{out.stem}-format.json")
+    write_format(describe_written(made, out), form)
     if about_items is not None:
         write_items(made, about_items)
-    files = {"ratings_file": str(out), "items_file": about_items and str(about_items)}
+    files = {
+        "ratings_file": str(out),
+        "items_file": about_items and str(about_items),
+        "format_file": str(form),
+    }
     sizes = {"users": made.n_users, "items": made.n_items, "ratings": len(made)}
     sentence = f"{len(made):,} ratings of {made.n_users:,} people are in {out}, {also}."
     data = {**files, **sizes, "digest": made.digest, **facts}

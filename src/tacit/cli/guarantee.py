@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING
+from dataclasses import MISSING, asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from tacit import terminal
 from tacit.cli.commands import parameter, with_typer_signature
-from tacit.design import design, design_of, names, option, options_of, usefulness
+from tacit.design import design, design_of, fit_count, names, option, options_of, usefulness
 from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
@@ -33,14 +34,25 @@ _COLOURS = {
 """Colours of a card's first line by its basis; only a refuted claim is red."""
 
 
-def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
-    """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
+def guarantee(
+    what: str, *, as_json: bool, for_officer: bool = False, out: Path | None = None, **given: Any
+) -> None:
+    """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism.
+
+    With --for-officer: one page in HTML about a model file, for a data protection officer.
+    """
     from tacit.auditing.shipped_mechanisms import MECHANISMS
     from tacit.mechanisms.guarantees import NAMES, guarantee_of
     from tacit.privacy import sort_refuted_first
     from tacit.recommenders import load_model
 
     given = {name: value for name, value in given.items() if value is not None}
+    if for_officer:
+        _check_options("a model file", given, ())
+        _write_officer_page(Path(what), out, as_json=as_json)
+        return
+    if out is not None:
+        raise ConfigError("--out names the file of the officer's page: add --for-officer.")
     cards: tuple[Guarantee, ...]
     following = ""
     useful: str | None = None
@@ -65,6 +77,31 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     cards = sort_refuted_first(cards)
     result = {"guarantees": [card.to_dict() for card in cards], "useful": useful}
     terminal.emit(result, as_json=as_json, render=lambda _: _show(cards, useful, following))
+
+
+def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) -> None:
+    """Write the officer's page of a model file beside it, or to `out`."""
+    from tacit.atomic_writes import write_whole
+    from tacit.privacy import sort_refuted_first
+    from tacit.privacy.officer_card import CardFacts, judge_all, officer_page
+    from tacit.recommenders import load_model
+
+    if not model_file.is_file():
+        raise ConfigError(f"{model_file}: is no model file. An officer's page is about one.")
+    model = load_model(model_file)
+    fits = fit_count(model)
+    made_on = datetime.fromtimestamp(model_file.stat().st_mtime, UTC).date()
+    facts = CardFacts(model_file.name, made_on, datetime.now(UTC).date(), fits)
+    cards = sort_refuted_first(tuple(model.guarantees()))
+    page = out or model_file.with_suffix(".officer.html")
+    write_whole(page, officer_page(cards, facts).encode())
+    result = {
+        "page": page,
+        "verdict": judge_all(cards),
+        "fits": None if fits is None else asdict(fits),
+    }
+    shown = f"Wrote {page}: protection {result['verdict']}. Open it in a browser, or print it."
+    terminal.emit(result, as_json=as_json, render=lambda _: terminal.say(shown))
 
 
 def _cards_of_design(
@@ -122,9 +159,16 @@ def _declare() -> None:
         texts = (f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
         options.append(parameter(key, kinds[key], option(" ".join(texts))))
     what = parameter("what", Annotated[str, typer.Argument(help=about)])
-    app.command()(
-        with_typer_signature(guarantee, [what, *options, parameter("as_json", JSON, False)])
+    officer = option(
+        "Write one page in HTML for a data protection officer, about a model file.", default=False
     )
+    page = option("The officer's page [MODEL.officer.html].", flag="--out -o", writes=True)
+    options += [
+        parameter("for_officer", bool, officer),
+        parameter("out", Path | None, page),
+        parameter("as_json", JSON, False),
+    ]
+    app.command()(with_typer_signature(guarantee, [what, *options]))
 
 
 _declare()

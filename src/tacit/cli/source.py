@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -70,6 +70,14 @@ class RatingsOptions:
     per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
     per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
+    def describe(self) -> dict[str, object]:
+        """Every option but the path, as JSON values; those left out are not there."""
+        described: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if name != "path" and value is not None:
+                described[name] = str(value.absolute()) if isinstance(value, Path) else value
+        return described
+
     @property
     def rating_scale(self) -> RatingScale | None:
         """The scale that was typed; None where it is to be detected."""
@@ -95,7 +103,7 @@ class RatingsOptions:
         Raises:
             DataError: A row cannot be read; with its file, row and column.
         """
-        self.name_items_beside()
+        self.name_items_beside(catalogue)
         if catalogue is None:
             ratings = self._load(domain=self.domain, items=self.items)
         else:
@@ -106,11 +114,18 @@ class RatingsOptions:
             return ratings.drop_rare(per_item=self.per_item, per_user=self.per_user)
         return ratings
 
-    def name_items_beside(self) -> None:
-        """Say it where a file of items is read that nobody named."""
+    def items_unnamed(self, catalogue: Path | None) -> Path | None:
+        """Find a file of items beside the ratings that nobody named, as the catalogue or else."""
         from tacit.data.tabular import items_beside
 
         beside = items_beside(self.path) if self.items is None else None
+        if beside is None or catalogue is None or not catalogue.exists():
+            return beside
+        return None if beside.samefile(catalogue) else beside
+
+    def name_items_beside(self, catalogue: Path | None) -> None:
+        """Say it where a file of items is read that nobody named."""
+        beside = self.items_unnamed(catalogue)
         if beside is not None:
             terminal.note(
                 f"Read without being named: {beside}, which says what is known of items. Name it "
@@ -143,7 +158,7 @@ class RatingsOptions:
     def _put_on_catalogue(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
         """Leave out items that the catalogue does not list, and add those that nobody rated."""
         from tacit.data.domains import DOMAIN, on_catalogue
-        from tacit.data.tabular import items_beside, read_catalogue, with_items
+        from tacit.data.tabular import read_catalogue, with_items
 
         columns = read_catalogue(path, item=self.item, domain=self.domain, domains=domains)
         try:
@@ -152,7 +167,7 @@ class RatingsOptions:
             raise error.with_place(path=error.path or path) from None
         if self.items is not None:
             return with_items(listed, self.items, item=self.item)
-        beside = items_beside(self.path)
+        beside = self.items_unnamed(path)
         if beside is None:
             return listed
         return with_items(listed, beside, item=self.item).with_guess("items")
@@ -210,12 +225,12 @@ def open_ratings(
     from tacit.data.tabular import items_beside
 
     source.require_stored()
-    source.name_items_beside()
+    source.name_items_beside(catalogue)
     public = PublicInputs(
         scale=source.rating_scale,
         catalogue=catalogue,
         items=source.items or items_beside(source.path),
-        items_named=source.items is not None,
+        items_named=source.items_unnamed(catalogue) is None,
         item=source.item,
         domain=source.domain,
         domains=domains,

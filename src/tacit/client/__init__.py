@@ -4,12 +4,15 @@ It fetches what is public, makes the message itself, stores it durably, and only
 service gets reports and letters, never a star or an attribute. It needs the standard library alone,
 so that it runs where no numerical package is.
 
-`client` (what a program calls), `letters` (the standard scheme's calendar), `accounts` and
+`client` (what a device's program calls), `backend` (what a shop's program calls, which sends
+histories), `letters` (the standard scheme's calendar), `accounts` and
 `memories` (what is stored), `transport` (requests), `private_files`, `strict_json`.
 """
 
 from tacit.client.accounts import Account as Account
 from tacit.client.accounts import FileAccount as FileAccount
+from tacit.client.backend import Backend as Backend
+from tacit.client.backend import ServedList as ServedList
 from tacit.client.client import Client as Client
 from tacit.client.client import SentReport as SentReport
 from tacit.client.letters import LetterResult as LetterResult

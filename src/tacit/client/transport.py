@@ -136,6 +136,12 @@ class Transport:
         }
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
+    def post_json(self, path: str, content: Any) -> bytes:
+        """Ask with JSON for something that changes nothing; fetch the body of the answer."""
+        headers = {"Content-Type": "application/json", **self._own_headers}
+        body = json.dumps(content, allow_nan=False).encode()
+        return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
+
     def delete(self, path: str, key: str) -> bytes:
         """Have something deleted.
 

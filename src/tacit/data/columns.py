@@ -74,13 +74,14 @@ class RatingScale:
         Returns:
             The scale, the one that holds most values if none holds 95 %; and how many are off it.
         """
+        different, counts = np.unique(values, return_counts=True)
         for scale, levels in _SCALES_OF_FEW_LEVELS:
-            if np.isin(values, levels).all() and np.isin(levels, values).sum() >= 2:
+            if np.isin(different, levels).all() and np.isin(levels, different).sum() >= 2:
                 return scale, 0
-        held = {scale: int(scale.holds(values).sum()) for scale in COMMON_SCALES}
+        held = {scale: int(counts[scale.holds(different)].sum()) for scale in COMMON_SCALES}
         if len(values) < FEWEST_FOR_RARE_SCALES:
             held = {scale: number for scale, number in held.items() if scale not in _RARE_SCALES}
-        if not (values < 0).any():
+        if not (different < 0).any():
             del held[_BELOW_ZERO]
         enough = [scale for scale in held if held[scale] >= MOST_ON_SCALE * len(values)]
         chosen = enough[0] if enough else max(held, key=held.__getitem__)
@@ -99,9 +100,11 @@ class RatingScale:
             0, -1 or 99 where more than 5 % of the values are it and the others lie on a common
             scale without it; None otherwise.
         """
-        if any(np.isin(values, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
+        different = np.unique(values)
+        if any(np.isin(different, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
             return None
-        for code in (0.0, -1.0, 99.0):
+        codes: list[float] = different[np.isin(different, (0.0, -1.0, 99.0))].tolist()
+        for code in codes:
             rest = values[values != code]
             if not rest.size or len(values) - len(rest) <= (1 - MOST_ON_SCALE) * len(values):
                 continue

@@ -56,6 +56,7 @@ class Design:
     tour                      makes a `Tour`
     useful                    says of a fitted model whether its lists are expected to beat
                               popularity
+    count_fits                counts the fits of a fitted model's people, as a `FitCount`
     fit, evaluate, attack,    a `Command` each
     plan, simulate, replay
     compare                   returns the `ComparisonEntry`s for a `Comparison`, or the reason why

@@ -12,6 +12,7 @@ from typing import Any
 from tacit.design.declaration import Design, ServedSection
 from tacit.errors import ConfigError
 from tacit.extensions import DESIGNS, find_entry_points
+from tacit.privacy.officer_card import FitCount
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 """Names of the designs of tacit itself."""
@@ -72,6 +73,15 @@ def design_of(model: object) -> Design | None:
         if module.startswith(f"{owner.package}."):
             return owner
     return None
+
+
+def fit_count(model: object) -> FitCount | None:
+    """Count the fits of a fitted model's people; None where its design counts none."""
+    owner = design_of(model)
+    if owner is None or "count_fits" not in owner.parts:
+        return None
+    count: FitCount = owner.part("count_fits")(model)
+    return count
 
 
 def usefulness(model: object) -> str | None:

@@ -2,6 +2,7 @@
 
 guarantee     the card: what is claimed, for whom, against whom, and on what ground
 measurements  the success of attackers on a card, and the sentence in which it is shown
+officer_card  one page about a guarantee, with a verdict in a word
 """
 
 from tacit.privacy.guarantee import Adjacency as Adjacency

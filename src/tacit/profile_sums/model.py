@@ -177,6 +177,7 @@ class PrivateLists(base.ItemRecommender):
         n: int = 10,
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
+        keep_seen: bool = False,
     ) -> Recommendations:
         """Recommend the n best items that are not in the history.
 
@@ -186,9 +187,11 @@ class PrivateLists(base.ItemRecommender):
             n: Length of the list.
             exclude: Ids to leave out, too.
             candidates: Ids to choose from; None: all.
+            keep_seen: Whether items of the history may be listed.
         """
         own = self._history(user, history)
-        left_out = {*own, *inputs.checked_ids(exclude, "exclude")}
+        seen = () if keep_seen else own
+        left_out = {*seen, *inputs.checked_ids(exclude, "exclude")}
         best = base.top_n(
             self._score(own),
             self.item_ids_,

@@ -250,6 +250,7 @@ class ItemRecommender(Parameters):
         n: int = 10,
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
+        keep_seen: bool = False,
     ) -> Recommendations:
         """Recommend the n best items that are not in the history.
 
@@ -259,14 +260,16 @@ class ItemRecommender(Parameters):
             n: Length of the list.
             exclude: Ids to leave out, too.
             candidates: Ids to choose from; None: all.
+            keep_seen: Whether items of the history may be listed.
         """
         own = self._history(user, history)
+        seen = () if keep_seen else own
         best = top_n(
             self._score(own),
             self.item_ids_,
             n=n,
             user=user,
-            left_out={*own, *checked_ids(exclude, "exclude")},
+            left_out={*seen, *checked_ids(exclude, "exclude")},
             candidates=candidates,
         )
         return best.with_titles(self.titles_)

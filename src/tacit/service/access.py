@@ -10,11 +10,12 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Header, Path, Request, Response
 
 from tacit.service.http_bodies import OCTETS
-from tacit.service.keys import NAME, Caller, Role
+from tacit.service.keys import LONGEST_CUSTOMER_ID, NAME, Caller, Role
 from tacit.service.operations import ROLES_EXTENSION, FromRequest
 from tacit.service.problems import MEDIA_TYPE, TITLES, Problem
 from tacit.service.served_things import ServedThing
 from tacit.service.service import Service
+from tacit.service.strict_json import PRINTABLE
 
 Thing = TypeVar("Thing", bound=ServedThing)
 NOT_FOUND = "There is nothing at this address."
@@ -28,6 +29,9 @@ CurrentCaller = Annotated[Caller, FromRequest(lambda request: request.state.call
 
 PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
 """The name of a thing or a person, in the path of a resource."""
+
+CustomerPath = Annotated[str, Path(min_length=1, max_length=LONGEST_CUSTOMER_ID, pattern=PRINTABLE)]
+"""A person in the path of a resource: their name, or the id that a shop has for them."""
 
 IdempotencyKey = Annotated[
     str,

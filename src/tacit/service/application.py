@@ -18,6 +18,7 @@ from tacit.service.event_log import EventLog
 from tacit.service.kinds import installed_routers
 from tacit.service.metrics import Metrics
 from tacit.service.middleware import Middleware
+from tacit.service.model_watch import watch_models
 from tacit.service.operations import Operation
 from tacit.service.problems import ProblemBody, documented_names
 from tacit.service.resources import (
@@ -91,8 +92,15 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
         def log_copy_fault(error: BaseException) -> None:
             log.write_fault("copy", error)
 
+        def log_model_fault(error: BaseException) -> None:
+            log.write_fault("model", error)
+
+        def log_model(address: str) -> None:
+            log.write("model", address=address)
+
         with serve_copies(service.ledger, settings.ledger_file, log_copy_fault):
-            yield
+            async with watch_models(service.deployment, log_model_fault, log_model):
+                yield
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()
         log.write("stopped")

@@ -26,8 +26,10 @@ class Deployment:
 
     tenant: str
     """Whose keys, people and budgets these are."""
-    served: Mapping[str, ServedThing]
+    served: dict[str, ServedThing]
     """What is served, by noun and name, such as "models/films"."""
+    sections: Mapping[str, Section]
+    """The section that each thing was made from."""
 
     @classmethod
     def read(cls, folder: Path, kinds: Kinds) -> Self:
@@ -41,9 +43,19 @@ class Deployment:
             ConfigError: Something in the file is wrong, or cannot be served.
         """
         tenant = read_tenant(folder)
-        deployment = cls(tenant, dict(_read_things(folder, tenant, kinds)))
+        served: dict[str, ServedThing] = {}
+        sections: dict[str, Section] = {}
+        for address, kind, section in _read_sections(folder, tenant, kinds):
+            served[address] = kind.from_section(section)
+            sections[address] = section
+        deployment = cls(tenant, served, sections)
         _ = deployment.cards  # made now, not on the loop while others wait
         return deployment
+
+    def replace(self, address: str, thing: ServedThing) -> None:
+        """Serve another thing under an address. Requests that have begun keep the one they have."""
+        self.cards[address] = sort_refuted_first(thing.guarantees())
+        self.served[address] = thing
 
     def find_all(self, kind: type[Thing]) -> dict[str, Thing]:
         """The things of one class, by name."""
@@ -77,7 +89,9 @@ def read_tenant(folder: Path) -> str:
     return tenant
 
 
-def _read_things(folder: Path, tenant: str, kinds: Kinds) -> Iterator[tuple[str, ServedThing]]:
+def _read_sections(
+    folder: Path, tenant: str, kinds: Kinds
+) -> Iterator[tuple[str, type[ServedThing], Section]]:
     path = folder / TOML
     for noun, tables in read_toml(folder).items():
         if noun in ("tenant", SECTION):
@@ -86,8 +100,7 @@ def _read_things(folder: Path, tenant: str, kinds: Kinds) -> Iterator[tuple[str,
             raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(kinds)}.")
         kind = kinds[noun]()
         for name, values in _named_tables(path, noun, tables):
-            section = Section(tenant, name, folder, values)
-            yield f"{noun}/{name}", kind.from_section(section)
+            yield f"{noun}/{name}", kind, Section(tenant, name, folder, values)
 
 
 def _named_tables(

@@ -1,8 +1,9 @@
 """API keys: whom each stands for. The service stores hashes of them, and no key.
 
-Staff (operator, analyst, auditor) and peer vendors have keys of 32 random bytes; the keys' file
-holds SHA-256 of each, which suffices because nobody can search 2^256. A person's key is made from
-the service's own secret and their name, so that any number of workers know it without a table.
+Staff (operator, analyst, auditor), backends (recommend) and peer vendors have keys of 32 random
+bytes; the keys' file holds SHA-256 of each, which suffices because nobody can search 2^256. A
+person's key is made from the service's own secret and their name, so that any number of workers
+know it without a table.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from tacit.errors import ConfigError, DataError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Names of tenants, models, campaigns and people, as they stand in addresses and in a ledger."""
+CUSTOMER_PREFIX = "customer-"
+"""How the pseudonyms begin of people whose id is no name."""
+LONGEST_CUSTOMER_ID = 256
+_PSEUDONYM = re.compile(rf"{CUSTOMER_PREFIX}[0-9a-f]{{40}}")
 _STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
 _PERSON_PREFIX = "tacit_person_"
 _NO_HASH = "0" * 64
@@ -39,6 +44,7 @@ class Role(StrEnum):
     ANALYST = "analyst"
     AUDITOR = "auditor"
     VENDOR = "vendor"
+    RECOMMEND = "recommend"
     OPERATOR = "operator"
 
 
@@ -105,6 +111,22 @@ class KeyRing:
     def person_key(self, name: str) -> str:
         """The key of one person. It stays the same for the life of the service's secret."""
         return f"{_PERSON_PREFIX}{name}.{self._seal(name)}"
+
+    def person_name(self, customer: str) -> str:
+        """The name of a person by the id that a shop has for them.
+
+        An id that is a name stays as it is. Any other, such as an e-mail address, gets a pseudonym
+        of the service's secret, so that logs and the ledger never hold the id.
+
+        Args:
+            customer: An id of printable characters, or a name or pseudonym.
+        """
+        is_name = NAME.fullmatch(customer) is not None
+        if is_name and not customer.startswith(CUSTOMER_PREFIX):
+            return customer
+        if _PSEUDONYM.fullmatch(customer):
+            return customer
+        return CUSTOMER_PREFIX + self.digest("customer", customer.encode()).hex()[:40]
 
     def digest(self, purpose: str, payload: bytes) -> bytes:
         """A keyed hash, which may stand in a log: nobody can guess what it was made of.

@@ -11,9 +11,12 @@ or sends with their question. No model learns from them, so they cost no budget.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
@@ -22,8 +25,10 @@ import numpy as np
 
 from tacit import container
 from tacit.data.ratings import RatingScale
+from tacit.design import fit_count
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Basis, Guarantee
+from tacit.privacy.officer_card import FitCount
 from tacit.recommenders import Recommendation, load_model
 from tacit.recommenders.item_details import ItemDetails
 from tacit.service.served_things import Section, ServedThing
@@ -81,6 +86,29 @@ class ItemWords:
     many: str
 
 
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """What a list may hold. Items are texts, of the catalogue or not."""
+
+    n: int = 10
+    """Length of the list, from 1 to LONGEST_LIST."""
+    exclude: frozenset[str] = frozenset()
+    """Items to leave out."""
+    candidates: frozenset[str] | None = None
+    """Items to choose from; None: all."""
+    category: str | None = None
+    """A category that every listed item has; None: any."""
+    diversity: int | None = None
+    """At most so many items of one category; None: any number."""
+    keep_seen: bool = False
+    """Whether items of the history may be listed."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the list of a person without a history is everybody's."""
+        return replace(self, n=10) == ListOptions()
+
+
 @dataclass(frozen=True, eq=False)
 class ServedModel(ServedThing):
     """A fitted model. Item ids are texts in requests and answers, and the model's own inside.
@@ -97,6 +125,12 @@ class ServedModel(ServedThing):
     scale: RatingScale
     model: Any
     words: ItemWords = ItemWords("item", "items")
+    digest: str = ""
+    """SHA-256 of the model file."""
+    made_on: date = date.min
+    """The day of the model file."""
+    previous: ServedModel | None = field(default=None, repr=False)
+    """The model that this one replaced while the service ran, without its own previous one."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -114,13 +148,30 @@ class ServedModel(ServedThing):
         _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
         scale = _read_scale(where, model, settings.scale)
         words = _read_words(where, settings.item_word)
-        served = cls(section.name, kind, variant, scale, model, words)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        made_on = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+        served = cls(section.name, kind, variant, scale, model, words, digest, made_on)
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
+
+    def replacing(self, before: ServedModel) -> ServedModel:
+        """Return this model as the successor of another, which it remembers."""
+        made = replace(self, previous=replace(before, previous=None))
+        _ = made.popular, made.positions, made.device_file, made.previous_device
+        return made
+
+    @cached_property
+    def previous_device(self) -> bytes | None:
+        """The device file of the model before; None where there was none."""
+        return None if self.previous is None else self.previous.device_file
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of the model."""
         return tuple(self.model.guarantees())
+
+    def fit_count(self) -> FitCount | None:
+        """Count the fits of the model's people."""
+        return fit_count(self.model)
 
     def describe_releases(self) -> str:
         """Say what keeps what the model learned, once a person has gone."""
@@ -208,17 +259,83 @@ class ServedModel(ServedThing):
                 usable[item] = stars
         return usable
 
-    def recommend(self, ratings: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
-        """The n best items for a person.
+    @cached_property
+    def categories(self) -> Mapping[str, tuple[str, ...]]:
+        """Categories of each item of the catalogue."""
+        return {item.item_id: item.categories for item in self.items}
+
+    def recommend(
+        self, ratings: Mapping[str, float], options: ListOptions
+    ) -> tuple[Recommendation, ...]:
+        """The best items for a person.
 
         Args:
             ratings: Stars by item, as `usable_ratings` returns them.
-            n: From 1 to LONGEST_LIST.
+            options: What the list may hold.
         """
-        if not ratings:
-            return self.popular[:n]
+        if not ratings and options.is_plain:
+            return self.popular[: options.n]
         history = {self.ids[item]: stars for item, stars in ratings.items()}
-        return tuple(self.model.recommend(history=history, n=n))
+        length = options.n if options.diversity is None else len(self.ids)
+        ranked = self.model.recommend(
+            history=history,
+            n=length,
+            exclude=[self.ids[item] for item in options.exclude if item in self.ids],
+            candidates=self._candidates(options),
+            keep_seen=options.keep_seen,
+        )
+        if options.diversity is None:
+            return tuple(ranked)
+        return self._limit_categories(ranked, options.n, options.diversity)
+
+    def similar(self, item: str, options: ListOptions) -> tuple[Recommendation, ...]:
+        """The items that go best with one item of the catalogue, best first.
+
+        Args:
+            item: An item of the catalogue.
+            options: What the list may hold.
+        """
+        known = self.ids[item]
+        if not hasattr(self.model, "similar_items"):
+            return self.recommend({item: self.scale.maximum}, options)
+        allowed = self._candidates(options)
+        rows = []
+        for row in self.model.similar_items(known, n=len(self.ids)):
+            is_allowed = allowed is None or row.item_id in allowed
+            if is_allowed and str(row.item_id) not in options.exclude:
+                rows.append(row)
+        if options.diversity is not None:
+            return self._limit_categories(rows, options.n, options.diversity)
+        return _renumber(rows[: options.n])
+
+    def _candidates(self, options: ListOptions) -> frozenset[Any] | None:
+        """The model's ids that a list is chosen from; None: all."""
+        if options.candidates is None and options.category is None:
+            return None
+        texts = self.ids.keys() if options.candidates is None else options.candidates
+        allowed = set()
+        for text in texts:
+            in_category = options.category is None or options.category in self.categories.get(
+                text, ()
+            )
+            if text in self.ids and in_category:
+                allowed.add(self.ids[text])
+        return frozenset(allowed)
+
+    def _limit_categories(
+        self, ranked: Iterable[Recommendation], n: int, most: int
+    ) -> tuple[Recommendation, ...]:
+        """Keep the first n rows of which at most so many have any one category."""
+        counts: Counter[str] = Counter()
+        kept: list[Recommendation] = []
+        for row in ranked:
+            categories = self.categories[str(row.item_id)]
+            if len(kept) == n:
+                break
+            if all(counts[category] < most for category in categories):
+                counts.update(categories)
+                kept.append(row)
+        return _renumber(kept)
 
     def title(self, item: str) -> str | None:
         """The title of an item; None where it has none, or is not in the catalogue."""
@@ -226,6 +343,11 @@ class ServedModel(ServedThing):
         if position is None:
             return None
         return self.items[position].title
+
+
+def _renumber(rows: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
+    """Give rows the ranks 1, 2, 3 and so on."""
+    return tuple(replace(row, rank=rank) for rank, row in enumerate(rows, 1))
 
 
 _REFUSED_KINDS = {

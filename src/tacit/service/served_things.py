@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Holder
 from tacit.privacy import Guarantee
+from tacit.privacy.officer_card import FitCount
 from tacit.randomness import Source
 from tacit.service.setting_tables import TOML, read_table
 
@@ -101,6 +103,15 @@ class ServedThing:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """List the guarantee cards: one for each group of people."""
         raise NotImplementedError
+
+    def fit_count(self) -> FitCount | None:
+        """Count the fits of the people that it was learned from; None where none are counted."""
+        return None
+
+    @property
+    def made_on(self) -> date:
+        """The day that it was made; by default the day it is asked for."""
+        return datetime.now(UTC).date()
 
     def budgets(self) -> Iterable[tuple[Holder, Cap]]:
         """List the budgets of data sets that it spends from; none by default."""

@@ -104,6 +104,15 @@ def test_many_at_once_are_one_after_another():
     assert [(c.arm, c.cell, c.visit) for c in together] == [(c.arm, c.cell, c.visit) for c in apart]
 
 
+def test_blocks_of_visits_may_be_of_any_size(monkeypatch):
+    """Where one visit's numbers are more than are drawn at once, visits are chosen one by one."""
+    contexts, _ = stream(40)
+    usual = joint().select_many(contexts)
+    monkeypatch.setattr(joint_module, "NUMBERS_AT_ONCE", 1)
+    small = joint().select_many(contexts)
+    assert [choice.arm for choice in small] == [choice.arm for choice in usual]
+
+
 class Fixed:
     """Releases the same whatever was learned."""
 
@@ -403,3 +412,21 @@ def test_numbers_that_are_none_are_refused(odd):
     with pytest.raises(DataError):
         policy.update(choice, odd)
     assert waiting(policy) == 0
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, 1e308, 1.5, -0.1])
+def test_contexts_that_are_none_are_refused_at_every_door(odd):
+    """Chosen for, learned from or in a log: a context lies in [0, 1], and nothing is learned."""
+    policy = joint()
+    wrong = np.array([[odd, 0.5]])
+    with pytest.raises(DataError):
+        policy.select_many(wrong)
+    with pytest.raises(DataError):
+        policy.learn_log([0], wrong, [1.0])
+    choice = policy.select(np.array([0.2, 0.5]))
+    with pytest.raises(DataError):
+        policy.update(replace(choice, cell=(odd, 0.5)), 1.0)
+    _, arrays = policy.export_state()
+    assert not arrays["exact"].any()
+    assert not arrays["log_exact"].any()
+    assert policy.arrivals == 1

@@ -93,6 +93,27 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
     assert most >= charged - 2
 
 
+@pytest.mark.parametrize(("low", "high"), [*RANGES, (0.0, 0.3), (-0.7, 0.2), (0.1, 1.0)])
+def test_the_largest_gap_is_not_below_that_of_any_report(low, high):
+    """A report at one end and a click at the other, in grains of the width, rounded up."""
+    gap = largest_gap(TrustSettings(low=low, high=high))
+    exact = max(abs(end - click) for end in (low, high) for click in (0, 1)) / (high - low) * GRAINS
+    assert exact <= gap < exact + 1
+
+
+def test_a_range_of_rewards_has_a_width():
+    """Its ends differ and are finite."""
+    for low, high in ((1.0, 1.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)):
+        with pytest.raises(ConfigError, match="lower and a higher"):
+            TrustSettings(low=low, high=high)
+
+
+def test_who_is_trusted_whole_is_trusted_from_the_start():
+    """With a share of 1, as in the paper, nothing has to be proved; with less it has."""
+    assert NeighbourTrust(TrustSettings(share=1.0), epsilon=math.inf).proved
+    assert not NeighbourTrust(TrustSettings(share=0.999), epsilon=math.inf).proved
+
+
 def test_the_noise_is_that_of_what_is_charged():
     """epsilon times the scale is at least the distance in grains; the price is no more than it."""
     for low, high in RANGES:

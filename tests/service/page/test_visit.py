@@ -97,7 +97,7 @@ def test_a_damaged_model_leaves_the_other_ways_to_a_list(visit):
         body[len(body) // 2] ^= 1
         route.fulfill(body=bytes(body))
 
-    person.page.route("**/api/models/lists/device", damaged)
+    person.page.route("**/api/models/lists/device?*", damaged)
     person.page.reload()
     person.rate(RATED)
     person.step("Your list")
@@ -520,7 +520,7 @@ def test_beside_the_switch_stands_who_may_use_it_and_what_was_measured(visit, se
     said = person.page.locator(".consent").inner_text()
     assert promised["sentence"].startswith(ONLY_FOR)
     assert promised["sentence"] in said
-    assert "Clicks on films of a list" in said
+    assert "Clicks in a list, looking films up" in said
 
 
 def test_without_its_card_no_letter_can_be_allowed(visit):

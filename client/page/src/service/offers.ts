@@ -112,7 +112,7 @@ async function fetchReleasedModel(
     if (device === null) continue;
     const catalogue = catalogues[place] as Catalogue;
     try {
-      const lists = await DeviceLists.decode(await fetchOctets(`/api/models/${name}/device`));
+      const lists = await DeviceLists.decode(await fetchOctets(`/api/models/${name}/device?digest=${device}`));
       if (lists.digest === device) return { name, lists, titles: catalogue.title, catalogue };
     } catch {
       continue;

@@ -314,8 +314,10 @@ def _canonical_numbers(column: pl.Series) -> pl.Series | None:
     numbers = column.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
         return None
-    odd = column.str.slice(0, 1).is_in(["+", "-", "0"]) & (column != "0")
-    return None if odd.any() else numbers
+    begins_with_zero = column.str.starts_with("0") & (column.str.len_bytes() > 1)
+    if begins_with_zero.any() or column.str.starts_with("+").any() or (numbers < 0).any():
+        return None
+    return None if (column == "-0").any() else numbers
 
 
 def _refuse_ids_not_served(column: pl.Series) -> pl.Series:

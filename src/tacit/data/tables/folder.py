@@ -27,6 +27,9 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.tables import TextForm
+from tacit.data.tables.cells import IdKind
+from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import match_columns, table_of
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import READING, WrittenFormat
@@ -56,6 +59,39 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
     if domains and DOMAIN in ratings.item_metadata:
         columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
     write_columns(columns, path)
+
+
+def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
+    """Describe a file that `write_ratings` writes, so that it is read row by row and proved."""
+    is_text = path.suffix != ".parquet"
+    has_stars = ratings.scale != EVENTS or not ratings.likes.all()
+    columns: dict[Role, str] = {"user": "user_id", "item": "item_id"}
+    if has_stars:
+        columns["rating"] = "rating"
+    if ratings.timestamps is not None:
+        columns["time"] = "timestamp"
+    if DOMAIN in ratings.item_metadata:
+        columns["domain"] = DOMAIN
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    form = TextForm("utf-8", delimiter, '"', lines_above=1, packed=False) if is_text else None
+    return WrittenFormat(
+        kind="text" if is_text else "typed columns",
+        columns=columns,
+        ids={"user": _kind_of(ratings.user_ids), "item": _kind_of(ratings.item_ids)},
+        text=form,
+        headers=tuple(columns.values()) if is_text else (),
+        scale=str(ratings.scale) if has_stars else None,
+        times="seconds",
+    )
+
+
+def _kind_of(ids: Column) -> IdKind:
+    return "text" if ids.dtype == object else "integer"
+
+
+def write_format(written: WrittenFormat, path: Path) -> None:
+    """Write a description that `--format` reads."""
+    write_whole(path, (json.dumps(written.to_json(), indent=2) + "\n").encode())
 
 
 def write_users(ratings: Ratings, path: PathLike) -> None:

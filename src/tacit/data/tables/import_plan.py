@@ -51,6 +51,7 @@ _PAIR: tuple[Role, ...] = ("user", "item")
 _MANY_REPEATS = 0.7
 _FEWEST_ABOVE = 0.01  # of the ratings in the upper half of their scale
 _MANY_EVENTS = 5_000
+_SAMPLE = 20_000  # cells of a whole column of times
 _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 
@@ -410,6 +411,7 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
     if at is None or columns.why["time"] == "asked":
         return columns
     column = columns.table.frame[:, at]
+    column = column.gather_every(max(1, len(column) // _SAMPLE))
     filled = len(column) - column.null_count()
     try:
         form = rules.times or time_form(column, guessing=rules.guessing)
@@ -431,8 +433,8 @@ def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:
         return  # so few rows are an example; `warnings_about` says what is odd
     path = made.path
     fix = "Check which column holds what (--user, --item, --rating, --plays, --events)."
-    people = len(np.unique(ratings.users))
-    items = len(np.unique(ratings.items))
+    people = int(np.count_nonzero(np.bincount(ratings.users)))
+    items = int(np.count_nonzero(np.bincount(ratings.items)))
     for name, number in (("person", people), ("item", items)):
         if number < 2:
             raise DataError(
@@ -452,8 +454,8 @@ def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list
     said = []
     if not ratings.likes.any():
         said.append(f"No rating is a like on the scale {ratings.scale}.")
-    values = np.unique(ratings.values)
-    if ratings.scale != EVENTS and len(values) == 1:
+    values = ratings.values
+    if ratings.scale != EVENTS and len(values) and values.min() == values.max():
         said.append(f"Every rating is {values[0]:g}: is this column the stars?")
     repeats = dropped.get(REPEATS, 0) + dropped.get(SUMMED, 0)
     if repeats > _MANY_REPEATS * read:

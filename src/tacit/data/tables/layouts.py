@@ -27,6 +27,7 @@ from tacit.errors import DataError
 
 _FEWEST_BLANK = 0.2  # of the cells of a wide table that is unfolded without being asked
 _MOST_ODD = 0.05  # of its numbers may be off their scale
+_SAMPLE = 1000  # cells that are looked at first
 _FEW = 50  # cells that say little about whether they hold lists
 _ALL_DIFFERENT = 0.9  # of the cells of a column that holds lists
 _SEPARATORS = ("|", ";", ",", "\t", " ")
@@ -180,7 +181,7 @@ def _unfold_wide(table: Table, asked: Asked, *, events: bool) -> Guess:
     long = long.rename({"user": person if person not in long.columns else "user"})
     why = dict.fromkeys(found, "content")
     why["user"] = "asked" if asked.get("user") else "name"
-    unfolded = _unfolded(table, long, lines)
+    unfolded = _make_unfolded_table(table, long, lines)
     return Guess(unfolded, found, why, events, tuple(warnings), settled=False)
 
 
@@ -213,7 +214,7 @@ def _counts_the_others(table: Table, first: int, others: Sequence[int]) -> bool:
     return False
 
 
-def _unfolded(table: Table, frame: pl.DataFrame, rows: Any) -> Table:
+def _make_unfolded_table(table: Table, frame: pl.DataFrame, rows: Any) -> Table:
     """Make the table of unfolded rows; each has the line of the row that it is from."""
 
     def lines() -> list[int]:
@@ -311,7 +312,7 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
         frame = pl.concat([frame.drop(table.headers[at], *shared), own], how="horizontal")
     lines = frame["\0line"].to_numpy()
     frame = frame.drop("\0line")
-    unfolded = _unfolded(table, frame, lines)
+    unfolded = _make_unfolded_table(table, frame, lines)
     lists_and_rows = f"{len(table.frame):,} lists of items became {len(frame):,} rows"
     warnings.append(f"{lists_and_rows} (--layout baskets).")
     if is_objects:
@@ -330,7 +331,7 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
         frame = frame.with_columns(with_stars)
         found_places["rating"], why["rating"] = frame.columns.index("\0stars"), "content"
         frame = frame.rename({"\0stars": _free_name("rating", frame.columns)})
-        unfolded = _unfolded(table, frame, lines)
+        unfolded = _make_unfolded_table(table, frame, lines)
     return Guess(unfolded, found_places, why, events, tuple(warnings), settled=False)
 
 
@@ -360,6 +361,7 @@ def _refuse_lists_of_items(columns: Guess) -> None:
     if (
         cells.dtype != pl.String
         or len(cells) < _FEW
+        or cells.head(_SAMPLE).n_unique() < _ALL_DIFFERENT * min(_SAMPLE, len(cells))
         or cells.n_unique() < _ALL_DIFFERENT * len(cells)
     ):
         return

@@ -104,10 +104,8 @@ def ratings_of(
     reasons = {str(role): reason for role, reason in tables[0].why.items()}
     source = TableSource(path, headers, reasons)
     made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
-    formats = {
-        str(_describe_format(each, rules, made)): _describe_format(each, rules, made)
-        for each in tables
-    }
+    described = [_describe_format(each, rules, made) for each in tables]
+    formats = {str(written): written for written in described}
     return TableReading(
         made,
         sum(part.read for part in parts),

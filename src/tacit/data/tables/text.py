@@ -511,9 +511,7 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 def _has_blanks(data: bytes, separator: str) -> bool:
     """Tell whether a cell may begin or end with a blank, or be an empty one between quotes."""
-    signs = [
-        sign for sign in (b" ", b"\t", b"\v", b"\f", b'""', b"''") if sign != separator.encode()
-    ]
+    signs = set(b" \t\v\f\"'") - set(separator.encode())
     return not data.isascii() or any(sign in data for sign in signs)
 
 

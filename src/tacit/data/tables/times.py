@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from tacit.data.tables.names import normalize_header
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
@@ -80,6 +81,8 @@ _ZONES = {
     "JST": "+0900",
 }
 _ZONE_NAME = re.compile(r" (" + "|".join(_ZONES) + r")$")
+_NAMES_OF_SECONDS = {"timestamp", "timestampms", "ts", "epoch", "unixtime", "tstamp"}
+_SAMPLE = 20_000  # cells of the whole column that say what its numbers are
 _MOST = 0.95  # of the numbers of a column decide what they are
 _FIRST_SERIAL, _LAST_SERIAL, _EPOCH_SERIAL = 20_000, 60_000, 25_569
 """Days of a spreadsheet from 1954 to 2064, and 1970-01-01 among them."""
@@ -115,6 +118,8 @@ def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
     """Whether an order of day and month, seen in some cells, says how others are read."""
     if dates is not None or column.dtype != pl.String:
         return False
+    if column.cast(pl.Int64, strict=False).null_count() == column.null_count():
+        return False
     return bool(column.str.strip_chars().str.contains(_YEAR_LAST).any())
 
 
@@ -135,12 +140,13 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     """Find how the numbers of a column are times.
 
     Args:
-        column: Numbers, dates or text.
+        column: Numbers, dates or text, under its name: `timestamp` holds no days of a spreadsheet.
         guessing: Whether they may be anything but seconds and smaller.
     """
     if not guessing or isinstance(column.dtype, pl.Datetime) or column.dtype == pl.Date:
         return "usual"
-    some = column.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+    sampled = column.gather_every(max(1, len(column) // _SAMPLE))
+    some = sampled.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     if len(some) == 0:
         return "usual"
     most = _MOST * len(some)  # so that one cell decides nothing for the others
@@ -148,7 +154,8 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
         days = some.cast(pl.Int64, strict=False).cast(pl.String).str.to_date("%Y%m%d", strict=False)
         if len(some) - days.null_count() >= most:
             return "yyyymmdd"
-    if int(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum()) >= most:
+    counts_seconds = normalize_header(column.name) in _NAMES_OF_SECONDS
+    if not counts_seconds and int(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum()) >= most:
         return "spreadsheet days"
     middle = float(some.abs().quantile(0.5, "lower") or 0.0)
     return next((unit for unit in UNITS if middle <= LAST_SECOND * UNITS[unit]), "nanoseconds")

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.design import Design, option
+from tacit.designs.private.refits import compute_budget_status
 from tacit.privacy import Guarantee
+from tacit.privacy.officer_card import FitCount
 from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP, Settings
 
 
@@ -30,6 +32,18 @@ def describe_usefulness(model: Any) -> str:
     return str(model.summary())
 
 
+def count_fits(model: Any) -> FitCount:
+    """Count the fits of a fitted model's people, and those that its lifetime still has."""
+    status = compute_budget_status(
+        model.releases_,
+        model.settings_.delta,
+        model.lifetime_,
+        repeated=False,
+        planned=model.fitted_.planned_fits,
+    )
+    return FitCount(status.fits, status.further, status.lifetime)
+
+
 DESIGN = Design(
     "private",
     "Private lists",
@@ -47,6 +61,7 @@ DESIGN = Design(
         "tour": "experiment.tour:make_tour",
         "compare": "experiment.tour:comparison_entries",
         "useful": "design:describe_usefulness",
+        "count_fits": "design:count_fits",
     },
     "Works from about 1,150 people at epsilon 1 and 1,700 items; with fewer, everybody gets a "
     "list of popular items. tacit plan private says how many yours takes.",

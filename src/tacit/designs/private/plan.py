@@ -16,7 +16,10 @@ from tacit.profile_sums.fit_plan import make_plan
 from tacit.profile_sums.fits import MICRO_RHO, Fit
 from tacit.profile_sums.plan_state import ITEMS, AddedTable
 from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
-from tacit.profile_sums.usefulness import people_needed
+from tacit.profile_sums.usefulness import LEAST_SHARE, expected_share, people_needed
+
+FROZEN_MAP_LOSS = 0.05
+"""What lists of later fits lose of EASE's gain because the map of tastes is the first fit's."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,12 @@ class PlannedWeek:
     """Effective population of one release of the whole lifetime."""
     fresh_fit: float
     """Effective population of a fit that stands by itself, each with an equal part."""
+    share: float
+    """Estimated share of EASE's gain over popularity that the plan's lists have."""
+    single_release_share: float
+    """That of one release of the whole lifetime."""
+    fresh_fit_share: float
+    """That of a fit that stands by itself."""
 
 
 def plan_weeks(
@@ -117,7 +126,9 @@ def plan_weeks(
     """Expect lists of a plan in some weeks, with the same people in all of them.
 
     The noise of week w is that of one release times sqrt(Q) / W, with W the sum of the precisions
-    of sums 1 and 3 until then, and Q = W where nothing is forgotten.
+    of sums 1 and 3 until then, and Q = W where nothing is forgotten. Shares of EASE's gain are
+    `expected_share` at that noise; the plan's are smaller by `FROZEN_MAP_LOSS`, because its
+    directions of taste are those of the first fit.
 
     Args:
         users: Number of people.
@@ -144,13 +155,17 @@ def plan_weeks(
             precision = plan.precision(plan.noises(number)[ITEMS if number == 1 else 1], ITEMS)
             table = table.add(np.zeros(1), precision, plan.forgetting)
         noise = plan.sigma * table.noise_factor
+        fresh_noise = sigma * math.sqrt(fits)
         planned.append(
             PlannedWeek(
                 week=week,
                 effective=users / noise,
                 worthwhile=users >= people_needed(items, noise),
                 single_release=users / sigma,
-                fresh_fit=users / (sigma * math.sqrt(fits)),
+                fresh_fit=users / fresh_noise,
+                share=max(expected_share(items, users, noise) - FROZEN_MAP_LOSS, LEAST_SHARE),
+                single_release_share=expected_share(items, users, sigma),
+                fresh_fit_share=expected_share(items, users, fresh_noise),
             )
         )
     return tuple(planned)

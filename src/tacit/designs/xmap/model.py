@@ -169,6 +169,7 @@ class XMap(base.ItemRecommender):
         candidates: Collection[Any] | None = None,
         target: str | None = None,
         history_times: HistoryTimes | None = None,
+        keep_seen: bool = False,
     ) -> Recommendations:
         """Recommend the n best unseen items of all targets, or of `target`.
 
@@ -183,16 +184,23 @@ class XMap(base.ItemRecommender):
             target: One target domain; None: all.
             history_times: When each item of the history was rated, in seconds. The published
                 variant with an alpha above 0 weighs old ratings less; otherwise of no effect.
+            keep_seen: Whether items of the history may be listed.
         """
         possible = self._target_ids(target)
         if candidates is not None:
             possible &= {*inputs.checked_ids(candidates, "candidates")}
         if self.published_ is None:
             return self._sound_lists().recommend(
-                user, history=history, n=n, exclude=exclude, candidates=possible
+                user,
+                history=history,
+                n=n,
+                exclude=exclude,
+                candidates=possible,
+                keep_seen=keep_seen,
             )
         person = self.published_.read_person(user, history, history_times)
-        left_out = {*person.history, *inputs.checked_ids(exclude, "exclude")}
+        seen = () if keep_seen else person.history
+        left_out = {*seen, *inputs.checked_ids(exclude, "exclude")}
         scores = self.published_.score(person)
         ids = self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)

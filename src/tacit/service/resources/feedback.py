@@ -19,8 +19,8 @@ from tacit.service.access import (
 )
 from tacit.service.idempotency import Reply, Transition, answer_once, refusal, reply
 from tacit.service.keys import Role
+from tacit.service.list_requests import ItemId, Stars, check_stars
 from tacit.service.operations import Operation
-from tacit.service.resources.recommendations import ItemId, Stars, check_ratings
 from tacit.service.schemas import AnswerModel, RequestModel
 from tacit.service.served_models import ServedModel
 from tacit.service.served_things import PersonalState
@@ -74,7 +74,7 @@ async def rate(
     """Store one rating of one's own, change it, or take it back."""
     served = find_served(service, ServedModel, rating.model)
     if rating.stars is not None:
-        check_ratings(served, {rating.item: rating.stars})
+        check_stars(served, {rating.item: rating.stars})
 
     def store_rating(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
         before = StoredRatings.decode(state)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 
 from tacit.privacy import Guarantee
+from tacit.privacy.officer_card import CardFacts, officer_page
 from tacit.service.access import NOT_FOUND, CurrentService, PathName, allow
 from tacit.service.deployment import Deployment
 from tacit.service.keys import Role
@@ -16,6 +18,12 @@ from tacit.service.problems import Problem
 from tacit.service.schemas import AnswerModel
 
 NO_PROMISE = "This promises no privacy to anybody."
+
+_OFFICER_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
+}
+"""The page has its style in it and no script."""
 
 router = APIRouter(route_class=Operation, tags=["guarantees"])
 
@@ -109,6 +117,24 @@ def guarantee(
     if cards is None:
         raise Problem(404, NOT_FOUND)
     return _promise(address, cards)
+
+
+@router.get(
+    "/api/guarantees/{noun}/{name}/officer",
+    response_class=Response,
+    **allow(Role.ANONYMOUS),
+)
+def officer_card(
+    service: CurrentService, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: PathName
+) -> Response:
+    """Show one page about a guarantee, in HTML, for a data protection officer."""
+    address = f"{noun}/{name}"
+    thing = service.deployment.served.get(address)
+    if thing is None:
+        raise Problem(404, NOT_FOUND)
+    facts = CardFacts(address, thing.made_on, datetime.now(UTC).date(), thing.fit_count())
+    page = officer_page(service.deployment.cards[address], facts)
+    return Response(page, media_type="text/html; charset=utf-8", headers=_OFFICER_HEADERS)
 
 
 def _promise(address: str, cards: tuple[Guarantee, ...]) -> Promise:

@@ -12,6 +12,7 @@ from tacit.service.metrics import CONTENT_TYPE, Metrics
 from tacit.service.operations import Operation, run_on_loop
 from tacit.service.problems import ADDRESS, KINDS, KindBody, Problem
 from tacit.service.schemas import AnswerModel
+from tacit.service.served_models import ServedModel
 
 router = APIRouter(route_class=Operation, tags=["health"])
 
@@ -23,14 +24,35 @@ def healthz() -> dict[str, str]:
     return {"status": "lives"}
 
 
+class ModelFile(AnswerModel):
+    """The file of a served model."""
+
+    name: str
+    digest: str
+    """SHA-256 of the file that is served now."""
+    previous_digest: str | None
+    """SHA-256 of the file before, which this worker served since its start; null for none."""
+
+
+class Ready(AnswerModel):
+    """The service answers."""
+
+    status: str
+    models: list[ModelFile]
+
+
 @router.get("/readyz", **allow(Role.ANONYMOUS))
-def readyz(service: CurrentService) -> dict[str, str]:
-    """The ledger answers, so requests can be answered."""
+def readyz(service: CurrentService) -> Ready:
+    """The ledger answers, so requests can be answered; and which model files are served."""
     try:
         service.ledger.epoch  # noqa: B018  # a query, whose answer is not needed
     except TacitError:
         raise Problem(503, "The record of budgets cannot be reached.", retry_after=1) from None
-    return {"status": "ready"}
+    models = []
+    for name, served in service.deployment.find_all(ServedModel).items():
+        before = None if served.previous is None else served.previous.digest
+        models.append(ModelFile(name=name, digest=served.digest, previous_digest=before))
+    return Ready(status="ready", models=models)
 
 
 @router.get("/metrics", response_class=PlainTextResponse, **allow(Role.OPERATOR, Role.AUDITOR))

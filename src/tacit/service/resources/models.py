@@ -105,9 +105,21 @@ def items(
     **allow_bytes(Role.ANONYMOUS, response="The released model, as devices make lists of it."),
 )
 @run_on_loop
-def device(service: CurrentService, model: PathName) -> Response:
-    """Show what a device needs to make lists: released and public numbers alone."""
-    file = find_served(service, ServedModel, model).device_file
+def device(
+    service: CurrentService,
+    model: PathName,
+    digest: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")] = None,
+) -> Response:
+    """Show what a device needs to make lists: released and public numbers alone.
+
+    digest: that of the file that is asked for, the one of now or the one before; by default the one
+    of now. A page that read the digest while a model was replaced gets the file that it read of.
+    """
+    served = find_served(service, ServedModel, model)
+    file = served.device_file
+    if digest is not None:
+        known = [one for one in (file, served.previous_device) if one is not None]
+        file = next((one for one in known if one[-_DIGEST_BYTES:].hex() == digest), None)
     if file is None:
         raise Problem(404, NOT_FOUND)
     return Response(file, media_type=OCTETS)

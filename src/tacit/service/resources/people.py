@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from tacit.service.access import NAME_PATTERN, NOT_FOUND, CurrentService, allow
-from tacit.service.keys import Role
+from tacit.service.access import NOT_FOUND, CurrentService, allow
+from tacit.service.keys import CUSTOMER_PREFIX, LONGEST_CUSTOMER_ID, Role
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.schemas import AnswerModel, RequestModel
+from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, tags=["people"])
 
@@ -25,10 +26,13 @@ class Person(RequestModel):
     name: Annotated[
         str,
         Field(
-            pattern=NAME_PATTERN,
-            description="A pseudonym: it stands in logs. Names that begin with 'visitor-' are "
-            "those of visitors, and are refused.",
-            json_schema_extra={"not": {"pattern": f"^{VISITOR_PREFIX}"}},
+            min_length=1,
+            max_length=LONGEST_CUSTOMER_ID,
+            pattern=PRINTABLE,
+            description="A pseudonym of a-z, 0-9, _ and -, which stands in logs; or any other id, "
+            "such as an e-mail address, of which the service makes a pseudonym. Names that begin "
+            "with 'visitor-' or 'customer-' are refused.",
+            json_schema_extra={"not": {"pattern": f"^({VISITOR_PREFIX}|{CUSTOMER_PREFIX})"}},
         ),
     ]
 
@@ -37,6 +41,7 @@ class PersonKey(AnswerModel):
     """A person's key."""
 
     name: str
+    """The person's name in logs and in the ledger."""
     key: str
     """For the header  Authorization: Bearer KEY. It stays the same for one name, as long as the
     service's secret does, and is stored nowhere."""
@@ -57,9 +62,12 @@ class Visitor(RequestModel):
 @router.post("/api/people", **allow(Role.OPERATOR))
 def person(service: CurrentService, person: Person) -> PersonKey:
     """Make the key of a person. It changes nothing: a key is made from the name and a secret."""
-    if person.name.startswith(VISITOR_PREFIX):
-        raise Problem(422, f"Names that begin with {VISITOR_PREFIX} are those of visitors.")
-    return PersonKey(name=person.name, key=service.keys.person_key(person.name))
+    if person.name.startswith((VISITOR_PREFIX, CUSTOMER_PREFIX)):
+        raise Problem(
+            422, f"Names that begin with {VISITOR_PREFIX} or {CUSTOMER_PREFIX} are the service's."
+        )
+    name = service.keys.person_name(person.name)
+    return PersonKey(name=name, key=service.keys.person_key(name))
 
 
 @router.post("/api/visitors", **allow(Role.ANONYMOUS))

@@ -1,19 +1,22 @@
-"""Lists, from the ratings that a person stored or from those that come with the question."""
+"""Lists: for a person, from stored ratings or a history that comes with the question; for many."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from tacit.data.columns import LONGEST_ID
+from tacit.recommenders import Recommendation
 from tacit.service.access import (
     NAME_PATTERN,
+    NOT_FOUND,
     CurrentCaller,
     CurrentService,
+    CustomerPath,
     PathName,
     allow,
     check_self,
@@ -21,18 +24,26 @@ from tacit.service.access import (
 )
 from tacit.service.http_bodies import JSON
 from tacit.service.keys import Role
+from tacit.service.list_requests import (
+    MOST_PEOPLE,
+    ListQuestion,
+    PersonQuestion,
+    ReadQuestion,
+    read_question,
+)
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
-from tacit.service.schemas import AnswerModel, RequestModel
-from tacit.service.served_models import LONGEST_LIST, ServedModel
-from tacit.service.stored_ratings import MOST_RATINGS, StoredRatings
+from tacit.service.schemas import AnswerModel
+from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
+from tacit.service.stored_ratings import StoredRatings
 from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, tags=["recommendations"])
 
-Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
-ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
-Stars = Annotated[float, Field(allow_inf_nan=False)]
+ModelName = Annotated[str, Field(pattern=NAME_PATTERN)]
+ListLength = Annotated[int, Query(ge=1, le=LONGEST_LIST)]
+Diversity = Annotated[int | None, Query(ge=1, le=LONGEST_LIST)]
+Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)]
 
 
 class Line(AnswerModel):
@@ -53,68 +64,143 @@ class Listed(AnswerModel):
     personal: bool
     """Whether the person's ratings went into it, or it is everybody's list."""
     items: list[Line]
+    ignored: list[str]
+    """Items of the question that the model does not know; nothing was made of them."""
 
 
-class History(RequestModel):
-    """A question for a list that brings its own ratings. Nothing of it is stored."""
+class PersonList(AnswerModel):
+    """The list of one of many people."""
 
-    model: Annotated[str, Field(pattern=NAME_PATTERN)]
-    history: Annotated[dict[ItemId, Stars], Field(max_length=MOST_RATINGS)]
-    """Stars by item."""
-    n: Length = 10
+    customer: str | None
+    personal: bool
+    items: list[Line]
+    ignored: list[str]
 
 
-@router.get("/api/recommend/{user}", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
+class ManyListed(AnswerModel):
+    """Lists of many people, in the order of the question."""
+
+    model: str
+    lists: list[PersonList]
+
+
+class SimilarItems(AnswerModel):
+    """The items that go best with one item, the best first."""
+
+    model: str
+    item_id: str
+    items: list[Line]
+
+
+class Question(PersonQuestion, ListQuestion):
+    """A question for one list, which brings its own history."""
+
+    model: ModelName
+
+
+class ManyQuestion(ListQuestion):
+    """A question for the lists of many people."""
+
+    model: ModelName
+    people: Annotated[list[PersonQuestion], Field(min_length=1, max_length=MOST_PEOPLE)]
+
+
+@router.get(
+    "/api/recommend/{user}",
+    response_model=Listed,
+    **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND),
+)
 def recommend(
     service: CurrentService,
     caller: CurrentCaller,
-    user: PathName,
-    n: Annotated[int, Query(ge=1, le=LONGEST_LIST)] = 10,
+    user: CustomerPath,
+    n: ListLength = 10,
     model: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    category: Category = None,
+    diversity: Diversity = None,
+    seen: bool = False,
 ) -> Response:
     """List what a person may like, from the ratings that they gave; without any, what people like.
 
-    model: by default the first that is served.
+    model: by default the first that is served. category: one that every listed item has.
+    diversity: at most so many items of one category. seen: whether rated items may be listed.
     """
+    user = service.keys.person_name(user)
     check_self(caller, user)
     if model is None:
         model = next(iter(service.deployment.find_all(ServedModel)), "")
     served = find_served(service, ServedModel, model)
-    ratings = StoredRatings.read(service, user).of_model(served.name)
-    return _list_response(served, ratings, n)
+    stored = StoredRatings.read(service, user).of_model(served.name)
+    options = ListOptions(n=n, category=category, diversity=diversity, keep_seen=seen)
+    question = ReadQuestion(served.usable_ratings(stored), options, ())
+    return _respond({"model": served.name, **_list_content(served, question)})
 
 
-@router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
-def recommend_once(service: CurrentService, question: History) -> Response:
+@router.post(
+    "/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND)
+)
+def recommend_once(service: CurrentService, question: Question) -> Response:
     """Make a list from a history that comes with the question.
 
-    It changes nothing, so it takes no Idempotency-Key; it needs the key of a person or of the
-    operator in Authorization.
+    The history is ids, or ids with stars, or with quantities. Items that the model does not know
+    are named in the answer. It changes nothing, so it takes no Idempotency-Key; it needs the key of
+    a person, a backend or the operator in Authorization.
     """
     served = find_served(service, ServedModel, question.model)
-    check_ratings(served, question.history)
-    return _list_response(served, question.history, question.n)
+    read = read_question(served, question, question)
+    return _respond({"model": served.name, **_list_content(served, read)})
 
 
-def check_ratings(served: ServedModel, ratings: Mapping[str, float]) -> None:
-    """Check that all ratings are of the public catalogue and on its scale.
+@router.post(
+    "/api/recommend-many", response_model=ManyListed, **allow(Role.OPERATOR, Role.RECOMMEND)
+)
+def recommend_many(service: CurrentService, question: ManyQuestion) -> Response:
+    """Make the lists of many people at once, each from the history that comes with the question."""
+    served = find_served(service, ServedModel, question.model)
+    lists = []
+    for person in question.people:
+        read = read_question(served, person, question)
+        lists.append({"customer": person.customer, **_list_content(served, read)})
+    return _respond({"model": served.name, "lists": lists})
 
-    Raises:
-        Problem: Status 422; one is not.
+
+@router.get(
+    "/v1/models/{model}/similar/{item:path}",
+    response_model=SimilarItems,
+    **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND),
+)
+def similar(
+    service: CurrentService,
+    model: PathName,
+    item: Annotated[str, Path(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)],
+    n: ListLength = 10,
+    category: Category = None,
+    diversity: Diversity = None,
+) -> Response:
+    """List the items that go best with one item: what to show beside it.
+
+    category: one that every listed item has. diversity: at most so many items of one category.
     """
-    if len(served.usable_ratings(ratings)) < len(ratings):
-        raise Problem(
-            422,
-            "A rating is of an item of the catalogue, in stars of the model's scale: see "
-            "/api/models and /api/models/{model}/items.",
-        )
+    served = find_served(service, ServedModel, model)
+    if item not in served.ids:
+        raise Problem(404, NOT_FOUND)
+    options = ListOptions(n=n, category=category, diversity=diversity)
+    rows = served.similar(item, options)
+    return _respond({"model": served.name, "item_id": item, "items": _lines(served, rows)})
 
 
-def _list_response(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
-    """A `Listed`, written without pydantic, which would take longer than making the list."""
-    usable = served.usable_ratings(ratings)
+def _list_content(served: ServedModel, question: ReadQuestion) -> dict[str, Any]:
+    rows = served.recommend(question.ratings, question.options)
+    return {
+        "personal": bool(question.ratings),
+        "items": _lines(served, rows),
+        "ignored": list(question.ignored),
+    }
+
+
+def _lines(served: ServedModel, rows: Iterable[Recommendation]) -> list[dict[str, Any]]:
     lines = []
-    for row in served.recommend(usable, n):
+    for row in rows:
         item = str(row.item_id)
         line = {
             "rank": row.rank,
@@ -123,5 +209,9 @@ def _list_response(served: ServedModel, ratings: Mapping[str, float], n: int) ->
             "title": served.title(item),
         }
         lines.append(line)
-    content = {"model": served.name, "personal": bool(usable), "items": lines}
+    return lines
+
+
+def _respond(content: dict[str, Any]) -> Response:
+    """Write an answer without pydantic, which would take longer than making the list."""
     return Response(json.dumps(content), media_type=JSON)

@@ -11,8 +11,8 @@ from tacit.randomness import Source
 from tacit.service.access import (
     CurrentCaller,
     CurrentService,
+    CustomerPath,
     IdempotencyKey,
-    PathName,
     allow,
     check_self,
 )
@@ -65,13 +65,14 @@ class Receipt(AnswerModel):
 
 @router.delete("/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR))
 async def forget(
-    service: CurrentService, caller: CurrentCaller, user: PathName, key: IdempotencyKey
+    service: CurrentService, caller: CurrentCaller, user: CustomerPath, key: IdempotencyKey
 ) -> Response:
     """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
 
     Every part is taken out in a transaction of its own. If one fails, the same request again goes
     on where it stopped; the receipt comes last.
     """
+    user = service.keys.person_name(user)
     check_self(caller, user)
     payload = canonical({"user": user})
     # First of all: a key that was used for another person is refused before anything is gone.

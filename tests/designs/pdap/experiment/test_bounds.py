@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tacit import randomness
@@ -128,6 +129,41 @@ def test_a_draws_loss_is_that_of_its_weights():
     lost, parts = draw_loss(policy, 0, [1.0, 0.0])
     assert lost == pytest.approx(0.25, rel=1e-3)
     assert parts == [0.0, lost]
+
+
+def test_lemma_3_is_of_the_whole_cube_and_the_first_world():
+    """T draws by the means in the middle of world 0, beside the bounds at the spread of level 0."""
+    world = replace(WORLD, dimensions=2, lipschitz=1.5)
+    bound = one(bounds(world, (("p-dap", 0.5),)), "Lemma 3", "p-dap")
+    s = world.setting
+    spread = theory.spread(s.lipschitz, s.slices, s.smoothness, 0)
+    assert bound.printed == theory.draw_regret_as_printed(spread, 0.5, 2, 200)
+    assert bound.corrected == theory.draw_regret(spread, 0.5, 2, 200)
+    means = world.clicks(0).means(np.full((1, 2), 0.5))[0, :2].tolist()
+    policy = PDap(s, epsilon=0.5, randomness=randomness.secure(), gamma=0.0)
+    assert bound.measured == pytest.approx(200 * draw_loss(policy, 0, means)[0])
+
+
+def test_theorem_2_is_of_all_visits_of_its_cell():
+    """As many draws as a cell of the level has before it splits, A m^(p l), at most T."""
+    world = replace(WORLD, arrivals=200_000, lipschitz=0.01)
+    short = simulate(replace(WORLD, arrivals=10), "p-dap", 0.001, 0)
+    found = bounds_of(world, short.rows, {("p-dap", 0.001, 0): short.levels})
+    bound = one(found, "Theorem 2", "p-dap")
+    s = world.setting
+    draws = min(s.horizon, s.first_split * s.slices ** (s.p * bound.level))
+    assert f"in {draws:,.0f} draws" in bound.quantity
+    policy = PDap(s, epsilon=0.001, randomness=randomness.secure(), gamma=0.0)
+    assert bound.measured == pytest.approx(draws * draw_loss(policy, bound.level, [1.0, 0.0])[0])
+
+
+def test_bounds_are_of_the_end_of_the_training():
+    """What was measured is the regret of all visits, not of the first checkpoint."""
+    result = simulate(WORLD, "dap", math.inf, 0)
+    ended = [row for row in result.rows if row.arrivals == 200]
+    found = bounds_of(WORLD, result.rows, {("dap", math.inf, 0): result.levels})
+    assert one(found, "Theorem 3", "dap").measured == ended[0].regret
+    assert ended[0].regret > result.rows[0].regret
 
 
 def test_theorem_6_is_refuted_by_what_it_saves():

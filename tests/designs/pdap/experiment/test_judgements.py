@@ -203,6 +203,20 @@ def test_growth_of_regret_is_measured_in_the_second_half():
     assert found["dap"].verdict == "holds"
 
 
+def test_a_regret_of_zero_has_no_growth():
+    """Of three seeds one has lost nothing: the claim is made of the two others, without a word of
+    it where all three have lost nothing."""
+    rows = []
+    for seed in range(3):
+        for arrivals in (1000, 2000):
+            some = 0.0 if seed == 0 else 0.1
+            rows.append(row("dap", 0.5, seed=seed, arrivals=arrivals, average_regret=some))
+            rows.append(row("cap", 0.5, seed=seed, arrivals=arrivals, average_regret=0.0))
+    growth = [one for one in regret_claims(rows) if one.most == 1.0]
+    assert [one.policy for one in growth] == ["dap"]
+    assert growth[0].measured.mean == pytest.approx(1.0)
+
+
 PRINTED_ACCURACIES = """
 Table II  cap    inf   70.32 75.36 76.88 77.34
 Table II  dup    inf   73.32 74.52 74.78 75.08

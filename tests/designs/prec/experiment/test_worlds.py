@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
 
@@ -172,6 +174,21 @@ def test_the_adversary_spends_voters_while_there_are_enough():
     assert spent[-1] == 0
     assert sum(spent) <= game.voters - game.peers
     assert max(len(set(cast.tolist())) for cast in votes) == 2
+
+
+@pytest.mark.parametrize(("rounds", "objects", "voters"), [(60, 3, 64), (1000, 2, 320)])
+def test_the_adversary_spends_where_voters_are_dearest(rounds, objects, voters):
+    """In the first round the chance of a disliked recommendation, by the share of survivors that
+    it costs, is within 3 % of the best of any number of voters."""
+    votes, likes = played("adaptive", Game(rounds, objects, voters, 1))
+    spent = int((~likes[0][votes[0]]).sum())
+    law = OutputDistribution(rounds, objects)
+
+    def worth(number):
+        chance = law.chances(np.array([number, voters - number]))[0]
+        return float(chance) / -math.log1p(-number / voters)
+
+    assert worth(spent) > 0.97 * max(worth(number) for number in range(1, voters))
 
 
 def test_the_adversary_sees_whom_a_bad_recommendation_spends():

@@ -18,8 +18,10 @@ from tacit.designs.sketches.experiment.ratings import (
     evaluate_ratings,
     hit_chances,
     lists_on_devices,
+    plan_campaign,
 )
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
+from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.population import server_of_reports
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import replay, simulation
@@ -166,3 +168,17 @@ def test_on_movielens(ml_100k):
     assert ndcg["popularity", None] > 1.1 * endless
     assert ndcg["item-knn", None] > 1.5 * endless
     assert curve["needed"][0]["users_clt"] > 1e9
+
+
+def test_the_campaign_is_the_advised_one():
+    """Sets as large as the plan's theta makes them, and as many questions; not those of theta 1."""
+    for epsilon, rated in ((1.0, 10), (6.0, 20)):
+        advice = plan(items=200, rated=rated, epsilon=epsilon)
+        advised = advice.method_plan("multi-maxsense")
+        made = plan_campaign(range(200), advice, epsilon, 3.5, seed=1)
+        sized, other = (
+            new_campaign(range(200), rated=rated, epsilon=epsilon, theta=theta).set_size
+            for theta in (advised.theta, 1.0)
+        )
+        assert made.set_size == sized != other
+        assert (made.questions, made.rated, made.liked_from) == (advised.questions, rated, 3500)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +11,7 @@ from scipy import sparse
 from tacit import generate
 from tacit.auditing.attacks import auc
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import evaluation
+from tacit.designs.standard_scheme.experiment import accuracy, evaluation
 from tacit.designs.standard_scheme.experiment.accuracy import Judge, accuracy_row, mix_point
 from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.experiment.setup import Experiment
@@ -102,6 +104,20 @@ def test_the_effect_in_true_stars_counts_once():
     true = judged.errors(RELEASES["none"], "none")
     obfuscated = judged.errors(RELEASES["scheme"], "scheme")
     assert true["rmse_at_home"] == pytest.approx(obfuscated["rmse_at_home"], abs=0.01)
+
+
+@pytest.mark.parametrize(("beyond", "end"), [(9.0, 4.0), (4.5, 4.0), (-3.0, 0.0)])
+def test_predictions_are_clipped_to_the_scale(monkeypatch, beyond, end):
+    """What is predicted above five stars counts as five, below one star as one."""
+
+    def errors_of(level):
+        predicts = SimpleNamespace(predict_levels=lambda shown: np.full(shown.shape, level))
+        monkeypatch.setattr(accuracy, "train_profiles", lambda *_, **__: predicts)
+        return judge(tables(gap=0)).errors(RELEASES["none"], "none")
+
+    assert errors_of(beyond) == errors_of(end)
+    assert errors_of(end)["rmse"] > 1
+    assert errors_of(2.0)["rmse"] < errors_of(end)["rmse"]
 
 
 def test_share_of_shown_ratings():

@@ -1,0 +1,129 @@
+"""`tacit refit FOLDER DATA`: the next fit of a service's folder, charged, checked and served."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from dataclasses import MISSING, asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit import terminal
+from tacit.atomic_writes import write_whole
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
+from tacit.evaluation import Result
+from tacit.terminal import JSON
+
+if TYPE_CHECKING:
+    from tacit.designs.private.folder_fits import FolderFit, RefitSettings
+
+app = typer.Typer(help="Fit a service's folder again, under its lifetime.")
+UNITS = "systemd"
+"""Folder of the units that  tacit init  writes."""
+_CALENDAR = {"day": "daily", "week": "weekly", "month": "monthly"}
+_CRON = {"day": "17 3 * * *", "week": "17 3 * * 1", "month": "17 3 1 * *"}
+
+
+@command(app)
+def refit(
+    folder: Annotated[Path, typer.Argument(help="The service's folder, with its refit.toml.")],
+    data: Annotated[Path, typer.Argument(help="All ratings until now.", metavar="RATINGS")],
+    as_json: JSON = False,
+) -> Result:
+    """Make the folder's first fit or the next one, with the folder's settings.
+
+    The fit is charged to the folder's lifetime before noise is drawn. If the new model is worse
+    than the served one by released values, the served one stays. A running service takes up the new
+    file by itself.
+    """
+    from tacit.designs.private.folder_fits import RefitSettings, fit_next
+    from tacit.service.deployment import read_tenant
+
+    settings = RefitSettings.read(folder)
+    ratings = read_rows(settings, data)
+    with terminal.progress("Fitting", None, quiet=as_json):
+        done = fit_next(folder, settings, read_tenant(folder), ratings)
+    return Result(describe_fit(folder, settings, done), _show_fit(settings, done))
+
+
+def read_rows(settings: RefitSettings, data: Path) -> Any:
+    """Read the ratings as the folder's settings say."""
+    rows: dict[str, Any] = {}
+    for one in fields(RatingsOptions):
+        rows[one.name] = None if one.default is MISSING else one.default
+    rows |= settings.rows
+    for name in ("written", "users", "items"):
+        if rows[name] is not None:
+            rows[name] = Path(rows[name])
+    source = RatingsOptions(**rows | {"path": data})
+    catalogue = None if settings.catalogue is None else Path(settings.catalogue)
+    return source.read(catalogue=catalogue, domains=False)
+
+
+def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict[str, Any]:
+    """JSON values of a fit."""
+    status = done.model.budget_status_
+    return {
+        "folder": folder,
+        "model": folder / settings.model,
+        "replaced": done.replaced,
+        "reason": done.reason,
+        "digest": done.digest,
+        "previous_digest": done.previous_digest,
+        "mode": done.model.released_.mode,
+        "lists": done.model.released_.serves_lists,
+        "effective": done.model.released_.usefulness.effective,
+        "standing": asdict(status),
+        "delta": settings.delta,
+    }
+
+
+def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
+    status = done.model.budget_status_
+    served = "It is served from now on." if done.replaced else f"It is NOT served: {done.reason}."
+    spent = f"epsilon {status.total:.4g} spent in total at delta {settings.delta:g}"
+    if status.lifetime is not None:
+        spent += f" of {status.lifetime:g} allowed, {status.further} fits left"
+    return [
+        f"Fit {status.fits} of this folder: {spent}. {served}",
+        done.model.summary(),
+    ]
+
+
+def write_units(folder: Path, name: str, every: str, data: Path, *, at: Path) -> None:
+    """Write a systemd service, its refits with their timer, and a cron line.
+
+    Args:
+        folder: Where the units are written to.
+        name: Name of the units.
+        every: How often a fit is due.
+        data: The file of ratings that each fit reads.
+        at: Where the service's folder is.
+    """
+    program = shutil.which("tacit") or "tacit"
+    serve = shlex.join([program, "serve", str(at)])
+    refit_line = shlex.join([program, "refit", str(at), str(data)])
+    units = folder / UNITS
+    units.mkdir()
+    written = {
+        f"{name}.service": (
+            f"[Unit]\nDescription=tacit: {name}\nAfter=network-online.target\n\n"
+            f"[Service]\nExecStart={serve}\nUMask=0077\nRestart=on-failure\nKillMode=mixed\n"
+            "NoNewPrivileges=yes\nPrivateTmp=yes\n\n[Install]\nWantedBy=multi-user.target\n"
+        ),
+        f"{name}-refit.service": (
+            f"[Unit]\nDescription=tacit: the next fit of {name}\n\n"
+            f"[Service]\nType=oneshot\nExecStart={refit_line}\nUMask=0077\nNice=10\n"
+        ),
+        f"{name}-refit.timer": (
+            f"[Unit]\nDescription=tacit: a fit of {name} every {every}\n\n"
+            f"[Timer]\nOnCalendar={_CALENDAR[every]}\nPersistent=true\n\n"
+            "[Install]\nWantedBy=timers.target\n"
+        ),
+        "crontab": f"{_CRON[every]} {refit_line}\n",
+    }
+    for file, text in written.items():
+        write_whole(units / file, text.encode())

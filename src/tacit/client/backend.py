@@ -1,0 +1,174 @@
+"""A shop's backend: lists by the service, from histories that it sends and that are not stored.
+
+It trusts the service with its customers' histories, unlike a device. Its key has the role
+`recommend`, which can ask for lists and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from tacit.client.transport import ServiceError, Transport
+
+ItemId = str | int
+BackendHistory = Mapping[ItemId, float] | Sequence[ItemId | Mapping[str, Any]]
+"""Stars by item; or ids of what was liked or bought, and `{"item": ..., "quantity": 2}`."""
+
+
+@dataclass(frozen=True)
+class ListedItem:
+    """One line of a list."""
+
+    item_id: str
+    score: float
+    """What the list is ranked by; these are not stars."""
+    title: str | None
+
+
+@dataclass(frozen=True)
+class ServedList:
+    """A list, the best item first."""
+
+    items: tuple[ListedItem, ...]
+    personal: bool
+    """Whether the history went into it, or it is everybody's list."""
+    ignored: tuple[str, ...]
+    """Items of the question that the model does not know."""
+    customer: str | None = None
+    """The customer's id, as it was sent."""
+
+
+class Backend:
+    """A backend and one service.
+
+    Every method raises ServiceError where the service fails or refuses.
+
+    Args:
+        url: Address of the service.
+        key: A key of the role `recommend`.
+        settings: Further arguments of `Transport`.
+    """
+
+    def __init__(self, url: str, key: str, **settings: Any) -> None:
+        self._service = Transport(url, key, **settings)
+
+    def recommend(
+        self,
+        model: str,
+        history: BackendHistory = (),
+        *,
+        customer: str | None = None,
+        exclude: Collection[ItemId] = (),
+        candidates: Collection[ItemId] | None = None,
+        category: str | None = None,
+        n: int = 10,
+        diversity: int | None = None,
+        seen: bool = False,
+    ) -> ServedList:
+        """Ask for one person's list.
+
+        Args:
+            model: Name of the served model.
+            history: What the person liked, bought or rated; without any, everybody's list.
+            customer: The shop's id of the person; the answer repeats it.
+            exclude: Items to leave out.
+            candidates: Items to choose from; None: all.
+            category: A category that every listed item has; None: any.
+            n: Length of the list.
+            diversity: At most so many items of one category; None: any number.
+            seen: Whether items of the history may be listed.
+        """
+        question = {
+            "model": model,
+            "customer": customer,
+            "history": _write_history(history),
+            "exclude": list(exclude),
+            "candidates": None if candidates is None else list(candidates),
+            "category": category,
+            "n": n,
+            "diversity": diversity,
+            "seen": seen,
+        }
+        answer = self._service.parse_json(self._service.post_json("/api/recommend", question))
+        return _read_list(answer, customer)
+
+    def recommend_many(
+        self,
+        model: str,
+        histories: Mapping[str, BackendHistory],
+        *,
+        candidates: Collection[ItemId] | None = None,
+        category: str | None = None,
+        n: int = 10,
+        diversity: int | None = None,
+        seen: bool = False,
+    ) -> dict[str, ServedList]:
+        """Ask for the lists of up to 200 people in one request.
+
+        Args:
+            model: Name of the served model.
+            histories: By the shop's id of each person.
+            candidates: Items to choose from; None: all.
+            category: A category that every listed item has; None: any.
+            n: Length of each list.
+            diversity: At most so many items of one category; None: any number.
+            seen: Whether items of the history may be listed.
+
+        Returns:
+            The lists by the ids that were given.
+        """
+        people = []
+        for customer, history in histories.items():
+            people.append({"customer": customer, "history": _write_history(history)})
+        question = {
+            "model": model,
+            "people": people,
+            "candidates": None if candidates is None else list(candidates),
+            "category": category,
+            "n": n,
+            "diversity": diversity,
+            "seen": seen,
+        }
+        answer = self._service.parse_json(self._service.post_json("/api/recommend-many", question))
+        try:
+            rows = dict(zip(histories, answer["lists"], strict=True))
+        except (KeyError, TypeError, ValueError):
+            raise ServiceError("The service's answer holds no lists.") from None
+        return {customer: _read_list(row, customer) for customer, row in rows.items()}
+
+    def similar(self, model: str, item: ItemId, *, n: int = 10) -> tuple[ListedItem, ...]:
+        """Ask for the items that go best with one item; ServiceError of status 404 if unknown.
+
+        Args:
+            model: Name of the served model.
+            item: The item.
+            n: Length of the list.
+        """
+        path = f"/v1/models/{quote(model, safe='')}/similar/{quote(str(item), safe='')}?n={n}"
+        answer = self._service.parse_json(self._service.get(path, with_key=True))
+        return _read_items(answer)
+
+
+def _write_history(history: BackendHistory) -> Any:
+    if isinstance(history, Mapping):
+        return {str(item): float(stars) for item, stars in history.items()}
+    return [dict(entry) if isinstance(entry, Mapping) else entry for entry in history]
+
+
+def _read_list(answer: Any, customer: str | None) -> ServedList:
+    items = _read_items(answer)
+    ignored, personal = answer.get("ignored"), answer.get("personal")
+    if not isinstance(ignored, list) or not isinstance(personal, bool):
+        raise ServiceError("The service's answer is no list.")
+    return ServedList(items, personal, tuple(map(str, ignored)), customer)
+
+
+def _read_items(answer: Any) -> tuple[ListedItem, ...]:
+    try:
+        rows = answer["items"]
+        return tuple(ListedItem(row["item_id"], row["score"], row["title"]) for row in rows)
+    except (KeyError, TypeError):
+        raise ServiceError("The service's answer is no list.") from None

@@ -1,0 +1,257 @@
+"""The officer's card: one page about a guarantee, for a person who has to decide.
+
+The verdict is one word by a rule that the page states. Words of statistics stand below a fold.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from tacit.privacy.guarantee import Basis, Guarantee, Trust
+from tacit.privacy.measurements import Measurement
+
+Verdict = Literal["strong", "moderate", "weak", "none"]
+STRONG, MODERATE, WEAK = 0.5, 1.0, 5.0
+"""Largest epsilon of everything that is ever released about a person, for each verdict."""
+MODERATE_AUC, WEAK_AUC = 0.55, 0.65
+"""Largest upper end of the strongest attacker's AUC, where there is no epsilon."""
+RULE = (
+    "Strong: all that is ever released about one person costs epsilon 0.5 or less together. "
+    "Moderate: 1 or less. Weak: 5 or less. None: more, no limit, or a claim that is refuted. A "
+    "claim under a condition that was not checked, or about one visit or rating instead of a "
+    "person, is at most moderate. Where attackers were measured and nothing is proved, it is at "
+    "most moderate: up to an AUC of 0.55 at the upper end of the strongest attacker's interval; "
+    "weak up to 0.65. Where nothing limits further releases, the verdict is about those until now."
+)
+_PEOPLE = ("user", "person")
+
+
+@dataclass(frozen=True)
+class FitCount:
+    """How many fits of the same people were made, and how many are left."""
+
+    made: int
+    left: int | None
+    """None: nothing limits them."""
+    lifetime: float | None
+    """Epsilon of all fits together; None without a limit."""
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What the page says beside the guarantee."""
+
+    about: str
+    """The model or the service, in words."""
+    made_on: date
+    """The day of the model file."""
+    written_on: date
+    """The day of the page."""
+    fits: FitCount | None
+    """None where a fit is not repeated under one budget."""
+
+
+def judge(card: Guarantee) -> Verdict:
+    """Give the verdict of a card, by `RULE`."""
+    if card.basis in (Basis.REFUTED, Basis.NONE, Basis.UNMEASURED):
+        return "none"
+    if card.basis is Basis.MEASURED:
+        return _judge_measured(card.measurements)
+    epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
+    if epsilon is None or epsilon > WEAK:
+        return "none"
+    if epsilon > MODERATE:
+        return "weak"
+    is_of_person = any(word in str(card.adjacency.unit) for word in _PEOPLE)
+    if epsilon > STRONG or card.basis is Basis.CONDITIONAL or not is_of_person:
+        return "moderate"
+    return "strong"
+
+
+def judge_all(cards: Sequence[Guarantee]) -> Verdict:
+    """Give the verdict of several cards: the worst of them; none without a card."""
+    order: tuple[Verdict, ...] = ("none", "weak", "moderate", "strong")
+    verdicts = [judge(card) for card in cards]
+    return min(verdicts, key=order.index, default="none")
+
+
+def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
+    """Write the page as HTML that needs no other file and prints on paper."""
+    verdict = judge_all(cards)
+    parts = [_HEAD.format(title=html.escape(facts.about))]
+    parts.append(f"<h1>{html.escape(facts.about)}</h1>")
+    parts.append(f'<p class="verdict {verdict}">Protection: <strong>{verdict}</strong></p>')
+    parts += [_paragraph(sentence) for sentence in _promise(cards, verdict)]
+    rows = [
+        ("Who must be trusted", _trusted(cards)),
+        ("Valid for", _validity(facts)),
+        ("Fits left", _fits_left(facts.fits)),
+        ("What breaks it", _list_items(_breaks(cards))),
+        ("If a person asks to be erased", _erasure(facts.fits)),
+        ("Evidence", _list_items(_evidence(cards, facts))),
+    ]
+    parts.append("<dl>")
+    for name, content in rows:
+        parts.append(f"<dt>{name}</dt><dd>{content}</dd>")
+    parts.append("</dl>")
+    parts.append(f'<p class="rule"><strong>How the verdict is found.</strong> {RULE}</p>')
+    parts.append(_fold(cards))
+    parts.append("</main></body></html>\n")
+    return "\n".join(parts)
+
+
+def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
+    """Say in two plain sentences what is promised."""
+    if not cards or verdict == "none":
+        return (
+            "Nothing here limits in a useful way what others can learn about one person.",
+            "Treat what is published as if the data of each person were published.",
+        )
+    card = cards[0]
+    if card.basis is Basis.MEASURED:
+        changed = (
+            "What leaves a person's device was changed so that others guess one fact about them "
+            "worse than before."
+        )
+        return changed, "How much worse was measured with today's attackers; nothing is proved."
+    epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
+    assert epsilon is not None  # a verdict better than none has one
+    hidden = (
+        "Anyone who sees all that is published cannot find out with certainty whether a person is "
+        "in the data, or what they did."
+    )
+    bound = (
+        f"Someone who thought it as likely as not can be at most {_belief(epsilon)} in 100 sure "
+        "afterwards, whatever else they know."
+    )
+    return hidden, bound
+
+
+def _belief(epsilon: float) -> int:
+    """What a belief of one half becomes at most, in percent."""
+    odds = math.exp(epsilon)
+    return math.ceil(100 * odds / (1 + odds))
+
+
+def _trusted(cards: Sequence[Guarantee]) -> str:
+    words = {
+        Trust.NOBODY: "Nobody but the person's own device.",
+        Trust.READERS_GUESS: "The person's own device; who reads what it sends can still guess.",
+        Trust.PLATFORM: "The platform, which has everyone's data.",
+        Trust.OWN_VENDOR: "The vendor that a person visits, and no other.",
+    }
+    found = [words[card.trust] for card in cards]
+    return html.escape(" ".join(dict.fromkeys(found)) or "Everyone who sees what is published.")
+
+
+def _validity(facts: CardFacts) -> str:
+    text = f"The data that the model of {facts.made_on:%d %B %Y} was fitted to"
+    if facts.fits is None or facts.fits.lifetime is None:
+        return text + ", for as long as no further model of the same people is published."
+    return text + ", and all later fits of the same people within their lifetime."
+
+
+def _fits_left(fits: FitCount | None) -> str:
+    if fits is None:
+        return "This is not counted in fits."
+    if fits.left is None:
+        return f"{fits.made} made; nothing limits how many follow, and each weakens the promise."
+    if fits.left == 0:
+        return f"{fits.made} made, none left: the next one is refused."
+    return f"{fits.made} made, {fits.left} left; after that the next one is refused."
+
+
+def _breaks(cards: Sequence[Guarantee]) -> list[str]:
+    lines = []
+    for card in cards:
+        lines += [f"It fails if this is not so: {one}." for one in card.assumptions]
+        lines += [f"It does not cover: {one}." for one in card.not_covered]
+    plain = [line for line in dict.fromkeys(lines) if not _TECHNICAL.search(line)]
+    return plain or ["The conditions are in the full card below."]
+
+
+def _erasure(fits: FitCount | None) -> str:
+    text = (
+        "Their rows are left out of the next fit. Models that were published stay: they do not "
+        "show, beyond the limit above, that the person was in the data."
+    )
+    if fits is not None:
+        text += " What was spent of the budget stays spent: a release cannot be taken back."
+    return text
+
+
+def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
+    made_on, written_on = facts.made_on.isoformat(), facts.written_on.isoformat()
+    lines = [f"Model file of {made_on}; page written {written_on}."]
+    lines += [card.first_line for card in cards]
+    lines.append("Tests of this version: tacit audit. What is spent: tacit ledger.")
+    return list(dict.fromkeys(lines))
+
+
+def _fold(cards: Sequence[Guarantee]) -> str:
+    """Everything that the page does not say in plain words."""
+    parts = ["<details><summary>The full cards, in the words of the field</summary>"]
+    for card in cards:
+        parts.append(f"<h2>{html.escape(card.name)}</h2>{_paragraph(card.sentence)}")
+        costs = []
+        if card.epsilon is not None:
+            costs.append(f"One release: epsilon {card.epsilon:.3g} at delta {card.delta:.0e}.")
+        if card.lifetime_epsilon is not None:
+            costs.append(
+                f"All releases: epsilon {card.lifetime_epsilon:.3g} at delta "
+                f"{card.lifetime_delta:.0e}."
+            )
+        costs.append(f"Over a lifetime: {card.lifetime}")
+        parts += [_paragraph(cost) for cost in costs]
+        parts.append(_list_items([*card.assumptions, *card.not_covered, *card.sources]))
+        parts.append(_list_items([str(one) for one in card.measurements]))
+    parts.append("</details>")
+    return "\n".join(parts)
+
+
+def _judge_measured(measurements: Sequence[Measurement]) -> Verdict:
+    highest = max((one.high for one in measurements if one.release != "none"), default=1.0)
+    if highest <= MODERATE_AUC:
+        return "moderate"
+    return "weak" if highest <= WEAK_AUC else "none"
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _list_items(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>"
+
+
+_TECHNICAL = re.compile(
+    r"\bmu\b|sigma|clipped|\bmode\b|zCDP|--[a-z]|\d{7}|[0-9]e-[0-9]", re.IGNORECASE
+)
+"""What does not stand above the fold."""
+_HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; color: #1c2426; background: #fffdf9; margin: 0; }}
+main {{ max-width: 44rem; margin: 0 auto; padding: 2rem 1.25rem; }}
+h1 {{ font-size: 1.6rem; overflow-wrap: anywhere; }}
+.verdict {{ font-size: 1.3rem; border-left: 6px solid #566063; padding: .4rem 1rem; }}
+.strong, .moderate {{ border-color: #1d5a54; }}
+.weak {{ border-color: #a8560c; }}
+.none {{ border-color: #a3281f; }}
+dt {{ font-weight: 600; margin-top: .9rem; }}
+dd {{ margin: .2rem 0 0; }}
+ul {{ margin: .2rem 0; padding-left: 1.2rem; }}
+.rule {{ font-size: .9rem; color: #465053; }}
+@media print {{ main {{ padding: 0; }} details {{ break-before: page; }} }}
+</style></head><body><main>"""

@@ -1,0 +1,149 @@
+"""Requests for lists: histories in three forms, what a list may hold, and what is not known.
+
+A history is the ids of what a person liked or bought, or each with stars, or each with a quantity;
+a quantity is a like. Items that the model does not know are left out and named in the answer, so
+that one new product refuses nothing. Stars off the model's scale are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from tacit.data.columns import LONGEST_ID
+from tacit.service.keys import LONGEST_CUSTOMER_ID
+from tacit.service.problems import Problem
+from tacit.service.schemas import RequestModel
+from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
+from tacit.service.stored_ratings import MOST_RATINGS
+from tacit.service.strict_json import LARGEST_INTEGER, PRINTABLE
+
+MOST_PEOPLE = 200
+"""People in one request for lists."""
+MOST_ITEMS = 5_000
+"""Items that a request may exclude or choose from."""
+
+Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
+ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
+AnyItemId = ItemId | Annotated[int, Field(ge=-LARGEST_INTEGER - 1, le=LARGEST_INTEGER)]
+"""Ids may be written as numbers where a shop's are."""
+Stars = Annotated[float, Field(allow_inf_nan=False)]
+Quantity = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+CustomerId = Annotated[str, Field(min_length=1, max_length=LONGEST_CUSTOMER_ID, pattern=PRINTABLE)]
+
+
+class HistoryItem(RequestModel):
+    """One item of a history, with stars or a quantity; with neither it was liked."""
+
+    item: AnyItemId
+    stars: Stars | None = None
+    quantity: Quantity | None = None
+    """How many were bought or how often it was played: any number above 0 is a like."""
+
+    @model_validator(mode="after")
+    def _check_one_amount(self) -> Self:
+        if self.stars is not None and self.quantity is not None:
+            raise ValueError("an item has stars or a quantity")
+        return self
+
+
+History = (
+    Annotated[dict[ItemId, Stars], Field(max_length=MOST_RATINGS)]
+    | Annotated[list[AnyItemId | HistoryItem], Field(max_length=MOST_RATINGS)]
+)
+"""Stars by item; or a list of ids, and of items with stars or quantities."""
+ManyItems = Annotated[list[AnyItemId], Field(max_length=MOST_ITEMS)]
+
+
+class ListQuestion(RequestModel):
+    """What a list may hold."""
+
+    candidates: ManyItems | None = None
+    """Items to choose from; null: all."""
+    category: Annotated[str, Field(min_length=1, max_length=LONGEST_ID)] | None = None
+    """A category of the catalogue that every listed item has; null: any."""
+    n: Length = 10
+    diversity: Length | None = None
+    """At most so many items of one category; null: any number."""
+    seen: bool = False
+    """Whether items of the history may be listed."""
+
+
+class PersonQuestion(RequestModel):
+    """One person whose list is asked for. Nothing of it is stored."""
+
+    customer: CustomerId | None = None
+    """The shop's id of the person, which the answer repeats; it changes no list."""
+    history: History = Field(default=[])
+    exclude: ManyItems = Field(default=[])
+    """Items to leave out."""
+
+
+@dataclass(frozen=True)
+class ReadQuestion:
+    """A question as a model understands it."""
+
+    ratings: dict[str, float]
+    """Stars by item of the catalogue."""
+    options: ListOptions
+    ignored: tuple[str, ...]
+    """Items that the model does not know, each once, in the order of the question."""
+
+
+def read_question(served: ServedModel, person: PersonQuestion, wish: ListQuestion) -> ReadQuestion:
+    """Read a question.
+
+    Raises:
+        Problem: Status 422; stars are off the model's scale.
+    """
+    ratings = _read_history(served, person.history)
+    excluded = [str(item) for item in person.exclude]
+    candidates = None if wish.candidates is None else [str(item) for item in wish.candidates]
+    options = ListOptions(
+        n=wish.n,
+        exclude=frozenset(excluded),
+        candidates=None if candidates is None else frozenset(candidates),
+        category=wish.category,
+        diversity=wish.diversity,
+        keep_seen=wish.seen,
+    )
+    known_ratings = {item: stars for item, stars in ratings.items() if item in served.ids}
+    check_stars(served, known_ratings)
+    ignored = _unknown_items(served, [*ratings, *excluded, *(candidates or ())])
+    return ReadQuestion(known_ratings, options, ignored)
+
+
+def check_stars(served: ServedModel, ratings: dict[str, float]) -> None:
+    """Check that stars of the catalogue's items are on the model's scale.
+
+    Raises:
+        Problem: Status 422; some are not.
+    """
+    if len(served.usable_ratings(ratings)) < len(ratings):
+        raise Problem(
+            422,
+            "A rating is of an item of the catalogue, in stars of the model's scale: see "
+            "/api/models and /api/models/{model}/items.",
+        )
+
+
+def _read_history(served: ServedModel, history: History) -> dict[str, float]:
+    """Stars by item: a like without stars has the most."""
+    if isinstance(history, dict):
+        return dict(history)
+    most = served.scale.maximum
+    ratings: dict[str, float] = {}
+    for entry in history:
+        if isinstance(entry, HistoryItem):
+            ratings[str(entry.item)] = most if entry.stars is None else entry.stars
+        else:
+            ratings[str(entry)] = most
+    return ratings
+
+
+def _unknown_items(served: ServedModel, items: Iterable[str]) -> tuple[str, ...]:
+    unknown = [item for item in items if item not in served.ids]
+    return tuple(dict.fromkeys(unknown))

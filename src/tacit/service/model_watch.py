@@ -1,0 +1,84 @@
+"""Model files that change while the service runs: each worker takes them up by itself.
+
+A file is looked at every two seconds. A new one is read and checked in a thread beside the
+requests; then it replaces the one before in one step. A file that cannot be served is logged and
+passed over, and the model before goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from tacit.errors import TacitError
+from tacit.service.deployment import Deployment
+from tacit.service.served_models import ServedModel
+
+SECONDS_BETWEEN_LOOKS = 2.0
+Stamp = tuple[int, int, int]
+"""Time of change, size and number of a file."""
+
+
+class ModelWatch:
+    """The model files of a deployment, as they were last looked at."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._stamps = {address: self._stamp(address) for address in self._addresses()}
+
+    def take_up_changes(self, report_fault: Callable[[BaseException], None]) -> list[str]:
+        """Serve the files that changed since the last call; return their addresses."""
+        taken = []
+        for address in self._addresses():
+            stamp = self._stamp(address)
+            if stamp is None or stamp == self._stamps[address]:
+                continue
+            self._stamps[address] = stamp  # one that cannot be read is not tried again
+            try:
+                made = ServedModel.from_section(self._deployment.sections[address])
+            except (TacitError, OSError) as error:
+                report_fault(error)
+                continue
+            before = self._deployment.served[address]
+            if isinstance(before, ServedModel) and made.digest != before.digest:
+                self._deployment.replace(address, made.replacing(before))
+                taken.append(address)
+        return taken
+
+    def _addresses(self) -> list[str]:
+        served = self._deployment.served.items()
+        return [address for address, thing in served if isinstance(thing, ServedModel)]
+
+    def _stamp(self, address: str) -> Stamp | None:
+        section = self._deployment.sections[address]
+        try:
+            found = Path(section.folder / section.text("file")).stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+@asynccontextmanager
+async def watch_models(
+    deployment: Deployment,
+    report_fault: Callable[[BaseException], None],
+    report_change: Callable[[str], None],
+) -> AsyncIterator[None]:
+    """Take up changed model files until the end of the block."""
+    watch = ModelWatch(deployment)
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            for address in await asyncio.to_thread(watch.take_up_changes, report_fault):
+                report_change(address)
+
+    task = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,165 @@
+"""A backend asks for lists: histories in three forms, unknown items, and what a list may hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.service.served_models import ServedModel
+
+
+@pytest.fixture(scope="module")
+def served(shared_shop):
+    """The private model, whose items have genres."""
+    return shared_shop.service.deployment.find_all(ServedModel)["lists"]
+
+
+def ask(shop, who="recommend", **question):
+    """The answer to a question for one list."""
+    answer = shop.post(who, "/api/recommend", json={"model": "lists", **question})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def listed(answer):
+    """Ids of a list."""
+    return [line["item_id"] for line in answer["items"]]
+
+
+def test_a_history_has_three_forms(shared_shop, served):
+    """Ids, ids with the most stars and ids with quantities give one list, as the model makes it."""
+    expected = [str(row.item_id) for row in served.model.recommend(history={12: 5.0, 40: 5.0})]
+    histories = (
+        ["12", "40"],
+        [12, 40],
+        {"12": 5, "40": 5},
+        [{"item": "12", "quantity": 3}, {"item": 40, "quantity": 0.5}],
+        [{"item": "12", "stars": 5}, "40"],
+    )
+    assert [listed(ask(shared_shop, history=one)) for one in histories] == [expected] * 5
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"item": "12", "quantity": 0}],
+        [{"item": "12", "quantity": -1}],
+        [{"item": "12", "quantity": 1, "stars": 5}],
+        [{"item": "12", "plays": 1}],
+        [True],
+        {"12": 9},
+        "12",
+    ],
+)
+def test_a_history_of_no_form_is_refused(shared_shop, history):
+    """No quantity of zero, not stars beside it, no other field, no stars off the scale."""
+    question = {"model": "lists", "history": history}
+    assert shared_shop.post("recommend", "/api/recommend", json=question).status_code == 422
+
+
+def test_unknown_items_are_named_and_refuse_nothing(shared_shop):
+    """New products in every part of a question, each named once; the list is as without them."""
+    plain = ask(shared_shop, history=["12"], exclude=["40"])
+    with_unknown = ask(
+        shared_shop,
+        history=["NEW-1", "12", "NEW-1"],
+        exclude=["40", "NEW-2"],
+        candidates=None,
+    )
+    assert with_unknown["ignored"] == ["NEW-1", "NEW-2"]
+    assert with_unknown["items"] == plain["items"]
+    assert plain["ignored"] == []
+    of_unknown = ask(shared_shop, history={"NEW-1": 5})
+    assert (of_unknown["personal"], of_unknown["ignored"]) == (False, ["NEW-1"])
+
+
+def test_a_list_is_of_the_candidates_and_without_the_excluded(shared_shop):
+    """In the order of the whole list."""
+    whole = listed(ask(shared_shop, history=["12"], n=100))
+    candidates = whole[3:60:4]
+    found = listed(ask(shared_shop, history=["12"], candidates=candidates, exclude=candidates[:2]))
+    assert found == candidates[2:12]
+
+
+def test_a_list_is_of_one_category(shared_shop, served):
+    """All items that the category has, and no other."""
+    category = served.items[0].categories[0]
+    found = listed(ask(shared_shop, history=["12"], category=category, n=100))
+    assert found
+    assert all(category in served.categories[item] for item in found)
+    assert listed(ask(shared_shop, history=["12"], category="no such thing")) == []
+
+
+def test_diversity_is_at_most_so_many_of_a_category(shared_shop, served):
+    """Each category is met at most twice, and what was passed over would have been a third."""
+    ranked = served.model.recommend(history={12: 5.0}, n=len(served.ids))
+    whole = [str(row.item_id) for row in ranked]
+    found = ask(shared_shop, history=["12"], diversity=2, n=10)
+    assert [line["rank"] for line in found["items"]] == list(range(1, len(found["items"]) + 1))
+    counts = {}
+    expected = []
+    for item in whole:
+        categories = served.categories[item]
+        if all(counts.get(category, 0) < 2 for category in categories):
+            expected.append(item)
+            for category in categories:
+                counts[category] = counts.get(category, 0) + 1
+    assert max(counts.values()) == 2
+    assert listed(found) == expected[:10]
+
+
+def test_seen_items_stay_in_when_asked_for(shared_shop):
+    """By default a list never holds what the history does."""
+    best = listed(ask(shared_shop, n=1))
+    assert best[0] not in listed(ask(shared_shop, history=best, n=100))
+    assert best[0] in listed(ask(shared_shop, history=best, seen=True, n=100))
+
+
+def test_lists_of_many_people_are_those_of_each(shared_shop):
+    """In their order, with the ids that the shop gave, whatever these look like."""
+    customers = ["Ann.Lee+1@Example.COM", "00042", "Zoë", "x" * 256]
+    histories = [["12"], {"40": 1}, [], ["NEW-1"]]
+    people = []
+    for customer, history in zip(customers, histories, strict=True):
+        people.append({"customer": customer, "history": history})
+    question = {"model": "lists", "people": people, "n": 5}
+    lists = shared_shop.post("recommend", "/api/recommend-many", json=question).json()["lists"]
+    assert [one["customer"] for one in lists] == customers
+    for one, history in zip(lists, histories, strict=True):
+        alone = ask(shared_shop, history=history, n=5)
+        assert (one["items"], one["ignored"]) == (alone["items"], alone["ignored"])
+
+
+def test_similar_items_are_the_models(shared_shop, served):
+    """By the model's own rule; an unknown item is not found."""
+    answer = shared_shop.get("recommend", "/v1/models/lists/similar/12?n=7").json()
+    expected = [str(row.item_id) for row in served.model.similar_items(12, n=7)]
+    assert listed(answer) == expected
+    assert shared_shop.get("recommend", "/v1/models/lists/similar/NEW-1").status_code == 404
+
+
+def test_a_person_may_have_any_id(shared_shop):
+    """An e-mail address gets a pseudonym, under which ratings are stored, listed and forgotten."""
+    address = "Ann.Lee+1@Example.COM"
+    made = shared_shop.post("operator", "/api/people", json={"name": address}).json()
+    assert address not in made["name"]
+    shared_shop.keys["email"] = made["key"]
+    rating = {"model": "lists", "item": "12", "stars": 5}
+    assert shared_shop.post("email", "/api/feedback", json=rating).is_success
+    by_id = shared_shop.get("recommend", f"/api/recommend/{address}?model=lists").json()
+    assert by_id == shared_shop.get("email", f"/api/recommend/{made['name']}?model=lists").json()
+    assert by_id["personal"]
+    assert shared_shop.ask("operator", "DELETE", f"/api/users/{address}").is_success
+    assert not shared_shop.get("email", f"/api/recommend/{address}?model=lists").json()["personal"]
+
+
+def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations):
+    """Of all operations with roles, those of lists alone are open to it."""
+    public = [one.name for one in operations if "anonymous" in one.roles]
+    own = [one.name for one in operations if "recommend" in one.roles]
+    assert public
+    assert own == [
+        "GET /api/recommend/{user}",
+        "POST /api/recommend",
+        "POST /api/recommend-many",
+        "GET /v1/models/{model}/similar/{item}",
+    ]

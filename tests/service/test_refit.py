@@ -1,0 +1,196 @@
+"""`tacit refit`: the next fit of a folder, charged and checked; the service takes it up."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import urllib.request
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.data.synthetic import generate
+from tacit.designs.private.folder_fits import RefitSettings, describe_loss, fit_next
+from tacit.recommenders import load_model
+from tacit.service.deployment import Deployment
+from tacit.service.kinds import installed_kinds
+from tacit.service.model_watch import ModelWatch
+from tests.support.service_process import start_process
+
+
+def answer(capsys, *words, code=0):
+    """The object that a command prints with --json."""
+    capsys.readouterr()
+    assert main([*map(str, words), "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Ratings of a shop, and its catalogue with genres."""
+    folder = tmp_path_factory.mktemp("data")
+    words = "--seed 1 --users 300 --items 40 --ratings 9000 --labels 4"
+    assert main(["data", "generate", str(folder / "shop.csv"), *words.split()]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def weekly(data, tmp_path_factory):
+    """A folder that `tacit init --lifetime 3 --every week` wrote. Not to be changed."""
+    folder = tmp_path_factory.mktemp("init") / "shop"
+    catalogue = ("--catalogue", str(data / "shop-items.csv"), "--scale", "1:5:1")
+    words = ("init", str(folder), str(data / "shop.csv"), *catalogue, "--lifetime", "3")
+    assert main([*words, "--every", "week"]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(weekly, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(weekly, tmp_path / "shop")
+
+
+def test_init_prints_the_three_commands_that_follow(data, tmp_path, capsys):
+    """Serve, refit, guarantee; and it writes a timer and a cron line with the refit's command."""
+    folder = tmp_path / "our-shop"
+    words = ["init", str(folder), str(data / "shop.csv"), "--lifetime", "3", "--every", "day"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    refit = f"tacit refit {folder} {data / 'shop.csv'}"
+    for line in (
+        f"tacit serve {folder}",
+        refit,
+        f"tacit guarantee {folder / 'lists.tacit'} --for-officer",
+    ):
+        assert f"  {line}\n" in shown
+    units = folder / "systemd"
+    assert refit in (units / "crontab").read_text()
+    assert refit in (units / "our-shop-refit.service").read_text()
+    assert "OnCalendar=daily" in (units / "our-shop-refit.timer").read_text()
+    assert "fits = 365" in (folder / "refit.toml").read_text()
+
+
+def test_settings_are_read_as_they_were_written(tmp_path):
+    """Every setting, also those of the rows."""
+    settings = RefitSettings(
+        epsilon=0.5,
+        lifetime=2.0,
+        fits=12,
+        every="month",
+        catalogue='C:\\a "b".csv',
+        features=("genres", "price"),
+        rows={"scale": "1:5:1", "where": ["a>0"], "events": True},
+    )
+    settings.write(tmp_path)
+    assert RefitSettings.read(tmp_path) == settings
+
+
+def test_a_refit_is_the_next_fit_of_the_plan(folder, data, capsys):
+    """It is charged, replaces the served file, and says how many fits are left."""
+    before = (folder / "lists.tacit").read_bytes()
+    done = answer(capsys, "refit", folder, data / "shop.csv")
+    assert done["replaced"]
+    assert (folder / "lists.tacit").read_bytes() != before
+    assert (done["standing"]["fits"], done["standing"]["further"]) == (2, 50)
+    assert done["standing"]["lifetime"] == 3
+    assert done["previous_digest"] != done["digest"]
+
+
+def test_a_worse_model_is_charged_and_not_served(folder, data, capsys, tmp_path):
+    """Of a tenth of the people: the served file stays, and the next fit follows the new one."""
+    lines = (data / "shop.csv").read_text().splitlines()
+    few = [lines[0], *(line for line in lines[1:] if int(line.split(",")[0]) % 10 == 0)]
+    (tmp_path / "few.csv").write_text("\n".join(few) + "\n")
+    settings = RefitSettings.read(folder)
+    single = RefitSettings(epsilon=3.0, catalogue=settings.catalogue, rows=settings.rows)
+    single.write(folder)
+    (folder / "newest.tacit").unlink()
+    (folder / "lists.tacit").unlink()
+    assert answer(capsys, "refit", folder, data / "shop.csv")["replaced"]
+    before = (folder / "lists.tacit").read_bytes()
+    done = answer(capsys, "refit", folder, tmp_path / "few.csv")
+    assert not done["replaced"]
+    assert "personal" in done["reason"] or "effective population" in done["reason"]
+    assert (folder / "lists.tacit").read_bytes() == before
+    assert (
+        load_model(folder / "newest.tacit").releases_
+        != load_model(folder / "lists.tacit").releases_
+    )
+    assert done["standing"]["fits"] == 2
+
+
+def test_a_model_is_not_worse_than_itself(weekly):
+    """By released values."""
+    model = load_model(weekly / "lists.tacit")
+    assert describe_loss(model, model) == ""
+
+
+def test_a_lifetime_that_is_spent_refuses_and_changes_nothing(folder, data, tmp_path, capsys):
+    """The served file and the chain stay as they were."""
+    settings = RefitSettings(epsilon=2.9, lifetime=3.0, rows={"scale": "1:5:1"})
+    ratings = generate(users=60, items=20, ratings=900, seed=1)
+    own = tmp_path / "own"
+    own.mkdir()
+    fit_next(own, settings, "shop", ratings)
+    before = (own / "lists.tacit").read_bytes(), (own / "newest.tacit").read_bytes()
+    settings.write(own)
+    (own / "tacit.toml").write_text('tenant = "shop"\n')
+    assert main(["refit", str(own), str(data / "shop.csv")]) == 5
+    assert "lifetime" in capsys.readouterr().err
+    assert ((own / "lists.tacit").read_bytes(), (own / "newest.tacit").read_bytes()) == before
+
+
+def test_a_folder_without_settings_is_refused(tmp_path, data, capsys):
+    """With the command that writes them."""
+    assert main(["refit", str(tmp_path), str(data / "shop.csv")]) == 2
+    assert "tacit init" in capsys.readouterr().err
+
+
+def test_a_changed_file_is_taken_up_and_a_damaged_one_is_not(folder, data, capsys):
+    """The new model remembers the one before; a file that cannot be read changes nothing."""
+    deployment = Deployment.read(folder, installed_kinds())
+    watch = ModelWatch(deployment)
+    faults = []
+    assert watch.take_up_changes(faults.append) == []
+    first = deployment.served["models/lists"]
+    answer(capsys, "refit", folder, data / "shop.csv")
+    assert watch.take_up_changes(faults.append) == ["models/lists"]
+    second = deployment.served["models/lists"]
+    assert (second.previous.digest, second.previous_device) == (first.digest, first.device_file)
+    assert second.digest != first.digest
+    (folder / "lists.tacit").write_bytes(b"damaged")
+    assert watch.take_up_changes(faults.append) == []
+    assert watch.take_up_changes(faults.append) == []
+    assert deployment.served["models/lists"] is second
+    assert len(faults) == 1
+
+
+def test_a_running_service_takes_up_a_refit(folder, data, demo, capsys):
+    """Health shows both digests, and the device file before is still there by its digest."""
+    running = start_process(demo, folder, ())
+    try:
+
+        def fetch(path):
+            with urllib.request.urlopen(running.address + path) as response:
+                return response.read()
+
+        before = json.loads(fetch("/readyz"))["models"][0]
+        device = json.loads(fetch("/api/models"))["models"][0]["device"]
+        old_file = fetch("/api/models/lists/device")
+        done = answer(capsys, "refit", folder, data / "shop.csv")
+        until = time.monotonic() + 60
+        while True:
+            now = json.loads(fetch("/readyz"))["models"][0]
+            if now["digest"] != before["digest"] or time.monotonic() > until:
+                break
+            time.sleep(0.2)
+        assert now == {
+            "name": "lists",
+            "digest": done["digest"],
+            "previous_digest": before["digest"],
+        }
+        assert fetch(f"/api/models/lists/device?digest={device}") == old_file
+        assert fetch("/api/models/lists/device") != old_file
+    finally:
+        running.stop()
