@@ -160,9 +160,9 @@ def with_typer_signature(
     takes_json = any(each.name == "as_json" for each in own)
     if not takes_json:
         own.append(parameter("as_json", terminal.JSON, False))
-    reads = any(each.annotation is RatingsOptions for each in own)
-    if reads:
-        own = _with_ratings_options(own)
+    source_class = _find_source_class(own)
+    if source_class is not None:
+        own = _with_ratings_options(own, source_class)
     options = {each.name: each.default for each in own if isinstance(each.default, Field)}
 
     def perform(*, as_json: bool, **arguments: Any) -> None:
@@ -179,10 +179,10 @@ def with_typer_signature(
             from tacit.evaluation.figures import check_plots
 
             check_plots()
-        if reads:
-            names = list(options_of(RatingsOptions))
+        if source_class is not None:
+            names = list(options_of(source_class))
             own_options = {name: arguments.pop(name) for name in names}
-            arguments["source"] = RatingsOptions(**own_options)
+            arguments["source"] = source_class(**own_options)
         if takes_json:
             arguments["as_json"] = as_json
         result = run(**arguments)
@@ -199,10 +199,21 @@ def with_typer_signature(
     return perform
 
 
-def _with_ratings_options(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+def _find_source_class(parameters: list[inspect.Parameter]) -> type[RatingsOptions] | None:
+    """Find the class of options that says where ratings are; None where no ratings are read."""
+    for each in parameters:
+        kind = each.annotation
+        if isinstance(kind, type) and issubclass(kind, RatingsOptions):
+            return kind
+    return None
+
+
+def _with_ratings_options(
+    parameters: list[inspect.Parameter], source_class: type[RatingsOptions]
+) -> list[inspect.Parameter]:
     """Put the file of ratings in the place of the `RatingsOptions`, and its options at the end."""
-    path, *others = (parameter(*field) for field in _option_parameters(RatingsOptions))
-    placed = [path if each.annotation is RatingsOptions else each for each in parameters]
+    path, *others = (parameter(*field) for field in _option_parameters(source_class))
+    placed = [path if each.annotation is source_class else each for each in parameters]
     return [*placed, *others]
 
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -45,6 +45,7 @@ keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_he
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
 Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend"]
+FIRST_VENDOR_PORT = 8001
 FILE = "keys.json"
 MODEL = "lists.tacit"
 PERSON = "me"
@@ -65,10 +66,20 @@ file = "{model}"
 """
 
 
+@dataclass(frozen=True)
+class OptionalRatings(RatingsOptions):
+    """Options that say where ratings are; vendors need none."""
+
+    path: Path | None = option(  # type: ignore[assignment]  # checked where it is read
+        "A file of ratings, or a folder of  tacit data import. Vendors have none.",
+        argument="RATINGS",
+    )
+
+
 @command(making)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: RatingsOptions,
+    source: OptionalRatings,
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
     delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
     catalogue: Path | None = option("Public list of items. Others are left out."),
@@ -77,6 +88,9 @@ def init(
         "Epsilon of all fits together; epsilon is then not used: the fits of a year share it."
     ),
     every: str = option("How often a fit is due: day, week or month.", default="week"),
+    vendors: int | None = option(
+        "Write the folders of this many vendors that forward to each other: 2. No ratings then."
+    ),
     as_json: JSON = False,
 ) -> Result:
     """Fit private lists and write the folder of a service: tacit.toml, model, keys, timer.
@@ -88,6 +102,12 @@ def init(
     from tacit.designs.private.model import Private
 
     name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64] or "shop"
+    if vendors is not None:
+        return _init_vendors(folder, name, vendors, source)
+    if source.path is None:
+        raise ConfigError(
+            "Name the file of ratings, or  --vendors 2  for vendors, which need none."
+        )
     refits = RefitSettings(
         epsilon=epsilon,
         delta=delta,
@@ -98,8 +118,7 @@ def init(
         rows=source.describe(),
     )
     _ = Private(epsilon, delta, lifetime=lifetime).settings  # refused before the file is read
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
+    _refuse_used(folder)
     ratings = source.read(catalogue=catalogue, domains=False)
     if lifetime is not None:
         refits = _share_lifetime(refits, ratings)
@@ -143,6 +162,34 @@ def init(
     return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
 
 
+def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatings) -> Result:
+    """Write the folders of two vendors that forward to each other."""
+    from tacit.designs.pdap.serve.demo import make_two
+
+    if vendors != 2 or source.path is not None:
+        raise ConfigError("--vendors 2  writes two folders, and reads no ratings.")
+    _refuse_used(folder)
+    names = (f"{tenant[:50]}-1", f"{tenant[:50]}-2")
+    addresses = tuple(f"http://127.0.0.1:{FIRST_VENDOR_PORT + place}" for place in range(2))
+    folders = tuple(folder / name for name in names)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
+        made = Path(beside) / "folder"
+        inside = tuple(made / name for name in names)
+        keys = make_two(inside, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
+        made.rename(folder)
+    result = {"folders": folders, "addresses": addresses, "keys": keys}
+    shown = [f"Wrote two vendors that forward to each other: {', '.join(names)}."]
+    for place, address in enumerate(addresses):
+        shown.append(f"  {address}  key of its operator: {keys[place]['operator']}")
+    shown += [
+        "The keys are not shown again. Write your articles into videos of each tacit.toml.",
+        "Each in a terminal of its own:",
+        *[f"  tacit serve {shlex.quote(str(one))}" for one in folders],
+    ]
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}")
+
+
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
     """Share a lifetime among the fits of a year: by a plan, or equal parts without features."""
     from tacit.data.domains import item_features
@@ -159,6 +206,12 @@ def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
         return replace(refits, fits=fits)
     epsilon = largest_epsilon_per_fit(refits.lifetime, refits.delta, fits)
     return replace(refits, epsilon=epsilon)
+
+
+def _refuse_used(folder: Path) -> None:
+    """Refuse a folder that holds something; an empty one is replaced."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
 def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:

@@ -11,6 +11,7 @@ Not         that a request was made, when, and to whom. A policy that forwards b
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +98,7 @@ class Forwarder:
         spent = agreement.epsilon * (1 - 2**-40)
         self.response = KaryResponse(spent, agreement.answers) if noisy else None
         self._numbers = b""
+        self._process = os.getpid()
 
     @property
     def event(self) -> Event | None:
@@ -124,8 +126,9 @@ class Forwarder:
         return Forward(self._number(), self.agreement.micros, slices, places)
 
     def _number(self) -> bytes:
-        """Take the next 16 random bytes; many are drawn at once."""
-        if not self._numbers:
+        """Take the next 16 random bytes; many are drawn at once, anew in a forked process."""
+        if not self._numbers or os.getpid() != self._process:
+            self._process = os.getpid()
             self._numbers = self._source.words(2 * 256).astype(">u8").tobytes()
         number, self._numbers = self._numbers[:REQUEST_BYTES], self._numbers[REQUEST_BYTES:]
         return number

@@ -108,6 +108,7 @@ class Device:
             released = self._decide(known[item], level, self._dice(item))
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
+        self._state.note_shown()
         self._state.withdraw(rated)
         return current_release(self._state, self._disclosure, epoch)
 

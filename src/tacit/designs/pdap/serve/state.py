@@ -71,7 +71,7 @@ class Ticket:
     number: int
     turn: int
     arm: int
-    steps: tuple[int, ...]
+    steps: tuple[int, ...] = field(repr=False)
 
     @classmethod
     def from_visit(cls, visit: Visit) -> Self:
@@ -95,7 +95,7 @@ class VendorState:
     """
 
     vendor: Vendor
-    visits: NDArray[Any] = field(init=False)
+    visits: NDArray[Any] = field(init=False, repr=False)
     names: list[str] = field(default_factory=list)
     since: int = 0
 
@@ -196,7 +196,9 @@ class VendorState:
             self._note(visit)
         elif ticket.number > 0 and any(ticket.arm in names for names in self.vendor.arms):
             context = self._context_of(np.array(ticket.steps, dtype=np.uint16))
-            choice = Choice(ticket.arm, "explore", tuple(context.tolist()), None, ticket.turn)
+            cell = tuple(context.tolist())
+            tag = self._home.tag
+            choice = Choice(ticket.arm, "explore", cell, None, ticket.turn, tag)
             with suppress(PrivacyError):  # it was answered before
                 self._home.update(choice, reward)
 
@@ -234,7 +236,8 @@ class VendorState:
             return None
         peer = int(row["peer"])
         stored = self._context_of(row["context"])
-        choice = Choice(int(row["arm"]), "explore", tuple(stored.tolist()), None, int(row["turn"]))
+        arm, turn, cell = int(row["arm"]), int(row["turn"]), tuple(stored.tolist())
+        choice = Choice(arm, "explore", cell, None, turn, self._home.tag)
         return Visit(
             stored if context is None else context,
             choice,
