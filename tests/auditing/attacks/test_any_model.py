@@ -9,6 +9,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import tacit
+from tacit.auditing.attacks.any_model import count_steps
 from tacit.auditing.attacks.any_model.adapters import adapt
 from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
@@ -222,3 +223,22 @@ def test_few_people_of_a_group_are_not_attacked():
     """Nineteen of a kind are too few to learn from."""
     labels = (np.arange(100) < 19).astype(int)
     assert auc_of_lists(np.zeros((100, 3), dtype=int), labels, seed=0) is None
+
+
+def test_progress_counts_the_steps_that_are_announced(ratings):
+    """As many steps as `count_steps` says at most; the bar's end is the attack's."""
+    done = []
+    attacks = ("membership", "reconstruction")
+    settings = {key: SMALL[key] for key in ("targets", "shadows", "victims", "length")}
+    tacit.attack(Popularity(), ratings, attacks=attacks, progress=done.append, **settings)
+    assert sum(done) == count_steps(attacks, SMALL["shadows"], SMALL["victims"])
+
+
+def test_a_notebook_shows_findings(ratings):
+    """A row for each attack, the verdict in words, text on the left and no colour."""
+    found = tacit.attack(Popularity(), ratings, attacks=("reconstruction",), length=20)
+    view = found._repr_html_()
+    assert "Attacks on Popularity" in view
+    assert "nothing is claimed" in view
+    assert "text-align:left" in view
+    assert "color:#" not in view

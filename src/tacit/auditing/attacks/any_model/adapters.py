@@ -147,12 +147,23 @@ def adapt(model: Any) -> AdaptedModel:
     elif fits and (recommend is not None or hasattr(unfitted, "predict")):
         kind = _Matrix
     else:
-        raise ConfigError(
-            f"A {type(unfitted).__name__} is no recommender that can be attacked. Give an object "
-            "or a class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or "
-            "predict(X), or a function history -> list of items."
-        )
+        raise ConfigError(_describe_missing_methods(unfitted))
     return AdaptedModel(_name(unfitted), lambda ratings: kind(make(), ratings))
+
+
+def _describe_missing_methods(model: Any) -> str:
+    """Say which methods an object lacks to be a recommender."""
+    answers = [name for name in ("recommend", "predict") if callable(getattr(model, name, None))]
+    missing = "fit(X)"
+    if callable(getattr(model, "fit", None)):
+        missing = "recommend(X, n) or predict(X)"
+    elif not answers:
+        missing = "fit(X), and recommend(X, n) or predict(X)"
+    return (
+        f"A {type(model).__name__} is no recommender: it lacks {missing}. Give an object or a "
+        "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or predict(X), "
+        "or a function history -> list of items."
+    )
 
 
 def _name(model: Any) -> str:
@@ -165,7 +176,7 @@ def _maker(model: Any) -> Callable[[], Any] | None:
         return model
     if inspect.isroutine(model) or not (hasattr(model, "fit") or hasattr(model, "train")):
         if not callable(model):
-            raise ConfigError(f"A {type(model).__name__} is no recommender: it has no fit.")
+            raise ConfigError(_describe_missing_methods(model))
         needed = [
             each
             for each in inspect.signature(model).parameters.values()

@@ -40,7 +40,7 @@ from tacit.evaluation import auc_interval, mean_interval
 from tacit.evaluation.metrics import (
     RankingMetrics,
     mae,
-    ndcg_by_person,
+    ranking_by_person,
     ranking_metrics,
     rmse,
 )
@@ -123,14 +123,14 @@ class Judge:
         self._judge_device_list(POPULARITY, popularity)
 
     def _judge_device_list(self, name: str, preferences: Floats) -> None:
-        self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
+        self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         self.lists.recall[name] = self._lists(preferences).recall
 
     def accuracy(self, rule: Rule, name: str) -> Figures:
         """Judge one release of the ratings that are not held out: errors, lists, share shown."""
         shown, at_home, elsewhere = self._levels(rule, name)
         preferences = self._ease.preferences(shown, at_home).astype(float)
-        self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
+        self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         lists = self._lists(preferences)
         return {
             **self._errors(at_home, elsewhere),
