@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,14 +164,14 @@ def settings_from_header(header: Mapping[str, Any]) -> Settings:
 
 
 def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
-    """JSON values of the choices."""
+    """JSON values of the choices; of a file its name alone, for the place is the operator's."""
     return {
         "source": _plain_names(choices.source),
         "target": _plain_names(choices.target),
         "domain": _plain_names(choices.domain),
         "features": _plain_names(choices.features),
         "text": list(choices.text),
-        "vectors": choices.vectors,
+        "vectors": None if choices.vectors is None else Path(choices.vectors).name,
     }
 
 

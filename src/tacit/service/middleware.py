@@ -57,6 +57,7 @@ class Middleware:
         self._metrics = metrics
         self._log = log
         self._documented_names = documented_names
+        self._deployment = service.deployment
         self.settings = service.settings
         self._known_hosts = self.settings.known_hosts
         self._rate_limits = RateLimits(self.settings.per_second, self.settings.burst)
@@ -112,7 +113,7 @@ class Middleware:
         if self._known_hosts is not None and _read_host(scope) not in self._known_hosts:
             raise Problem(400, "No service of this name is here: see `hosts` in tacit.toml.")
         caller = self._admit(scope)
-        octets, value = await read_body(scope, receive, self.settings.most_body)
+        octets, value = await read_body(scope, receive, self._most_body(scope["path"]))
         operation = find_operation(self._operations, scope)
         operation.check_role(caller)
         state = scope.setdefault("state", {})
@@ -121,6 +122,13 @@ class Middleware:
         state["value"] = value
         state["places"] = self.places
         return await self._run(operation, Request(scope))
+
+    def _most_body(self, path: str) -> int:
+        """Bytes of the largest body that is read at an address."""
+        most = self.settings.most_body
+        for thing in self._deployment.served.values():
+            most = max(most, thing.largest_bodies().get(path, 0))
+        return most
 
     def _admit(self, scope: Scope) -> Caller:
         """Find who sends a request, and count it."""
