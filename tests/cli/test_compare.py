@@ -95,7 +95,7 @@ def test_csv_latex_and_page_are_whole(compared):
 
 
 def test_the_page_opens_without_an_error(compared, chromium_path):
-    """In Chromium, offline: no message on the console, no request; a page no wider than a screen."""
+    """In Chromium, offline: no message, no request, and no page or table wider than a screen."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
