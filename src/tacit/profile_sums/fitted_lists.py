@@ -149,12 +149,12 @@ class FittedLists:
 
     @property
     def named_features(self) -> tuple[str, ...]:
-        """Names of the features that mean something to people: not of dense ones."""
+        """Names of the features that people can understand: all but the dense ones."""
         return self.feature_names[: len(self.feature_names) - self.dense_columns]
 
     @property
     def planned_fits(self) -> tuple[Fit, ...]:
-        """Fits that the plan still has; none outside of plans."""
+        """Fits of the plan that are still to come; empty without a plan."""
         if self.plan is None:
             return ()
         plan = self.plan.plan

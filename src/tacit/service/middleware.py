@@ -1,7 +1,7 @@
-"""The way of every request to its resource and back.
+"""What happens to every request on its way to a resource and back.
 
-Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
-of the request's content passes into a log, a metric or an error.
+It is admitted by its key and its rate, read up to a limit as strict JSON, answered within a
+deadline, and logged in one line. Nothing of its content passes into a log, a metric or an error.
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ class Middleware:
             self._log.write_request(request_id, operation, status, seconds)
 
     async def _answer_or_problem(self, answer: Awaitable[Response], request_id: str) -> Response:
-        """An operation's answer, or a problem: nothing else may leave, with the data in it."""
+        """Return an operation's answer, or the problem that stands for an exception.
+
+        No exception leaves: its text could hold a person's data.
+        """
         try:
             return await answer
         except Problem as problem:
