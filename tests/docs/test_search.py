@@ -20,7 +20,7 @@ WANTED = {
     "epsilon": "is-this-number-strong",
     "Private": "private",
     "erasure": "year-of-fits",
-    "weekly": "year-of-fits",
+    "every week": "year-of-fits",
 }
 NARROW = 390
 

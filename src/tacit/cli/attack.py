@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import function_with_options
+from tacit.cli.commands import function_with_options, keep_finished
 from tacit.cli.groups import make_group
 from tacit.design import Command, Run, option
 from tacit.evaluation import SEED, Result, Table, manifest
@@ -45,6 +46,9 @@ class ModelSettings:
     shadows: int = option("Fits that the attacker learns from.", default=16, least=4)
     victims: int = option("Fits that are attacked.", default=8, least=1)
     canaries: int = option("Made-up people of each kind.", default=400, least=8)
+    resume: Path | None = option(
+        "Add finished fits of the membership attack here, and go on from them.", writes=True
+    )
     seed: int = option(SEED, default=0, least=0)
 
 
@@ -55,7 +59,7 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
     rate lately? Which value has an attribute? It is fitted to these ratings again and again.
     """
     from tacit.auditing.attacks import any_model
-    from tacit.auditing.attacks.any_model.named_models import find_model
+    from tacit.auditing.attacks.any_model.named_models import digest_of_code, find_model
 
     model = find_model(asked.model, read_arguments(asked.setting or []))
     any_model.adapt(model)  # refuses what is no recommender before the file is read
@@ -75,9 +79,19 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
         "seed": asked.seed,
     }
     steps = any_model.count_steps(settings["attacks"], asked.shadows, asked.victims)
-    with run.progress("Attacking", steps) as advance:
+    identity = f"{asked.model} {sorted(asked.setting or [])} {digest_of_code(asked.model)}"
+    with (
+        keep_finished("attack", asked.resume) as finished,
+        run.progress("Attacking", steps) as advance,
+    ):
         result = any_model.attack(
-            model, ratings, members=people, progress=advance, **settings
+            model,
+            ratings,
+            members=people,
+            progress=advance,
+            resume=finished,
+            identity=identity,
+            **settings,
         ).to_dict()
     made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
     after = "docs/attacks.md says what each row means;  --json has all digits."

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, Field, replace
+from datetime import UTC, datetime
 from functools import partial, update_wrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
@@ -97,6 +100,33 @@ def function_with_options(command: Command) -> Callable[..., None]:
         fields.append(parameter(name, kind, field))
     as_json = parameter("as_json", terminal.JSON, False)
     return with_typer_signature(run, [*source, *fields, as_json])
+
+
+@contextmanager
+def keep_finished(command_name: str, resume: Path | None) -> Iterator[Path]:
+    """Yield the file of finished tasks; one is left in the current folder if Ctrl-C is typed.
+
+    Args:
+        command_name: Name of the command, for the file's name.
+        resume: File that the reader named; None for one that is deleted when all is done.
+    """
+    if resume is not None:
+        try:
+            yield resume
+        except KeyboardInterrupt:
+            terminal.note(f"The same command goes on from {resume}.")
+            raise
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "finished.jsonl"
+        try:
+            yield path
+        except KeyboardInterrupt:
+            if path.exists():
+                left = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
+                shutil.copyfile(path, left)
+                terminal.note(f"Finished parts are in {left}: add  --resume {left}  to go on.")
+            raise
 
 
 def name_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Path:

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
@@ -16,7 +11,7 @@ import typer
 from tacit import terminal
 from tacit.cli.attack import HELP as MODEL_HELP
 from tacit.cli.attack import read_arguments
-from tacit.cli.commands import command
+from tacit.cli.commands import command, keep_finished
 from tacit.cli.source import RatingsOptions, split_names
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
@@ -98,7 +93,7 @@ def compare(
     entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own]
     total = comparing.count_steps(entries, seeds, attacks)
     with (
-        keep_finished(resume) as finished,
+        keep_finished("compare", resume) as finished,
         terminal.progress("Comparing", total, quiet=as_json) as advance,
     ):
         result = comparing.compare_entries(
@@ -155,32 +150,6 @@ def compare(
         ],
         "--report out.html draws one page;  --json has intervals and groups.",
     )
-
-
-@contextmanager
-def keep_finished(resume: Path | None) -> Iterator[Path]:
-    """Yield the file of finished tasks; one is left in the current folder if Ctrl-C is typed.
-
-    Args:
-        resume: File that the reader named; None for one that is deleted when all is done.
-    """
-    if resume is not None:
-        try:
-            yield resume
-        except KeyboardInterrupt:
-            terminal.note(f"The same command goes on from {resume}.")
-            raise
-        return
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "finished.jsonl"
-        try:
-            yield path
-        except KeyboardInterrupt:
-            if path.exists():
-                left = Path(f"tacit-compare-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
-                shutil.copyfile(path, left)
-                terminal.note(f"Finished parts are in {left}: add  --resume {left}  to go on.")
-            raise
 
 
 def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str, Any]]:

@@ -49,13 +49,13 @@ FIRST_VENDOR_PORT = 8001
 FILE = "keys.json"
 MODEL = "lists.tacit"
 PERSON = "me"
-_TOML = """\
+_TOML_TEMPLATE = """\
 # What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
 tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
 
 [models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
 file = "{model}"
-{without}
+{without_guarantee}
 [service]
 # host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
 # port = 8000
@@ -85,7 +85,7 @@ def init(
     catalogue: Path | None = option("Public list of items. Others are left out."),
     features: str | None = option(FEATURES_HELP),
     lifetime: float | None = option(
-        "Epsilon of all fits together; epsilon is then not used: the fits of a year share it."
+        "Epsilon of all fits together, shared by the fits of one year. Replaces epsilon."
     ),
     every: str = option("How often a fit is due: day, week or month.", default="week"),
     vendors: int | None = option(
@@ -95,7 +95,8 @@ def init(
 ) -> Result:
     """Fit private lists and write the folder of a service: tacit.toml, model, keys, timer.
 
-    The keys are shown once. The operator's key administers; the other one is of a first person.
+    The keys are shown once. One is the operator's, who administers the service; the other one
+    belongs to a first person, `me`.
     """
     from tacit.cli.refit import write_units
     from tacit.designs.private.folder_fits import RefitSettings, fit_next
@@ -117,20 +118,20 @@ def init(
         features=split_names(features),
         rows=source.describe(),
     )
-    _ = Private(epsilon, delta, lifetime=lifetime).settings  # refused before the file is read
+    _ = Private(epsilon, delta, lifetime=lifetime).settings  # raises before the file is read
     _refuse_used(folder)
     ratings = source.read(catalogue=catalogue, domains=False)
     if lifetime is not None:
         refits = _share_lifetime(refits, ratings)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
-        made = Path(beside) / "folder"  # the whole folder at once
+        made = Path(beside) / "folder"  # renamed when it is complete, so never half written
         made.mkdir()
         with terminal.progress("Fitting", None, quiet=as_json):
             model = fit_next(made, refits, name, ratings).model
         refits.write(made)
         write_units(made, name, every, source.path.absolute(), at=folder.absolute())
-        keys = _fill(made, name, model)
+        keys = _write_settings_and_keys(made, name, model)
         made.rename(folder)
     (card,) = model.guarantees()
     result: dict[str, Any] = {
@@ -214,15 +215,22 @@ def _refuse_used(folder: Path) -> None:
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
-def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
+def _write_settings_and_keys(folder: Path, tenant: str, model: Private) -> dict[str, str]:
+    """Write tacit.toml, the service's secret and the keys; return the keys by their owners."""
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.setting_tables import TOML
 
-    without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
-    text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
-    (made / TOML).write_text(text, "utf-8")
-    operator = add_key(made / FILE, "operator", Role.OPERATOR, tenant)
-    person = KeyRing(made / FILE, read_secret(made / "service.secret"), tenant).person_key(PERSON)
+    without_guarantee = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
+    text = _TOML_TEMPLATE.format(
+        tenant=tenant,
+        model=MODEL,
+        epsilon=model.epsilon,
+        without_guarantee=without_guarantee,
+    )
+    (folder / TOML).write_text(text, "utf-8")
+    operator = add_key(folder / FILE, "operator", Role.OPERATOR, tenant)
+    secret = read_secret(folder / "service.secret")  # made here, on first use
+    person = KeyRing(folder / FILE, secret, tenant).person_key(PERSON)
     return {"operator": operator, PERSON: person}
 
 

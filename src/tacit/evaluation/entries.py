@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pickle
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tacit.auditing.attacks.any_model.named_models import digest_of_code
 from tacit.data.ratings import Ratings
 from tacit.design import Comparison, ComparisonEntry, Design, model_class, names, options_of
 from tacit.design import design as design_of
@@ -223,14 +223,9 @@ def choose_entries(
 
 
 def digests_of_code(entries: Sequence[ComparisonEntry]) -> list[str]:
-    """Digest the files that own models come from: with another code they are other models."""
-    digests = []
-    for entry in entries:
-        model = entry.settings.get("model")
-        path = Path(model.rpartition(":")[0] or model) if isinstance(model, str) else None
-        if path is not None and path.is_file():
-            digests.append(hashlib.sha256(path.read_bytes()).hexdigest())
-    return digests
+    """Digest the files that own models come from: with other code they are other models."""
+    models = [entry.settings.get("model") for entry in entries]
+    return [digest_of_code(model) for model in models if isinstance(model, str)]
 
 
 def refuse_unpicklable(entries: Sequence[ComparisonEntry]) -> None:

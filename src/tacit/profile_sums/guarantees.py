@@ -142,9 +142,7 @@ def _card_with_noise(
     drawn = (*fits, *planned)
     sums = f"{sum(len(fit.noises) for fit in drawn)} noisy sums over people, all charged"
     sums += " before the first" if len(drawn) == 1 else " before the first one of their fit"
-    continued = ()
-    if len(drawn) > 1:
-        continued = (_CONTINUED_ONCE,)
+    continued = (_CONTINUED_ONCE,) if len(drawn) > 1 else ()
     sentence += describe_condition(assumed_public)
     if usefulness:
         sentence += f" {usefulness}"

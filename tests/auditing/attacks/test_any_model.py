@@ -242,3 +242,34 @@ def test_a_notebook_shows_findings(ratings):
     assert "nothing is claimed" in view
     assert "text-align:left" in view
     assert "color:#" not in view
+
+
+def test_a_stopped_attack_goes_on_from_its_file(ratings, tmp_path):
+    """Finished fits are not made again, and the findings are those of an attack in one go."""
+    fits = []
+
+    class Counted(Popularity):
+        def fit(self, ratings):
+            fits.append(1)
+            if len(fits) == 6:
+                raise KeyboardInterrupt
+            return super().fit(ratings)
+
+    file = tmp_path / "fits.jsonl"
+    settings = {**SMALL, "attacks": ("membership",), "resume": file}
+    with pytest.raises(KeyboardInterrupt):
+        tacit.attack(Counted, ratings, **settings)
+    found = tacit.attack(Counted, ratings, **settings)
+    whole = tacit.attack(Popularity, ratings, **{**settings, "resume": None})
+    assert [row.auc for row in found.rows] == [row.auc for row in whole.rows]
+    fits_in_one_go = 1 + SMALL["shadows"] + SMALL["victims"]  # the first is for the card
+    assert len(fits) == fits_in_one_go + 1 + 1  # the card again, and the fit that was stopped
+
+
+def test_another_file_is_not_added_to(ratings, tmp_path):
+    """A sentence, and its content stays."""
+    file = tmp_path / "notes.txt"
+    file.write_text("mine\n")
+    with pytest.raises(ConfigError, match="no finished fits"):
+        tacit.attack(Popularity, ratings, attacks=("membership",), resume=file, **SMALL)
+    assert file.read_text() == "mine\n"

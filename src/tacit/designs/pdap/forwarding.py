@@ -82,11 +82,11 @@ CLEAR = messages.MOST_SLICES
 
 
 class Forwarder:
-    """Randomises contexts, each visit's once; the caller limits a person's visits.
+    """Randomises the context of each visit once. Limiting a person's visits is the caller's task.
 
     Attributes:
         agreement: how contexts are sent.
-        response: the mechanism; None if nothing is sent, or the true cell.
+        response: the mechanism; None if either nothing or the true cell is sent.
     """
 
     def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
@@ -94,10 +94,11 @@ class Forwarder:
         self.agreement = agreement
         self._source = randomness
         noisy = agreement.tells_cell and not math.isinf(agreement.epsilon)
-        # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
+        # Slightly below the agreed epsilon: rounding must not make a budget of three visits pay
+        # for only two.
         spent = agreement.epsilon * (1 - 2**-40)
         self.response = KaryResponse(spent, agreement.answers) if noisy else None
-        self._numbers = b""
+        self._numbers = b""  # random bytes drawn ahead for the numbers of messages
         self._process = os.getpid()
 
     @property

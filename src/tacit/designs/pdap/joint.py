@@ -1,4 +1,4 @@
-"""Joint privacy: of a visit only noisy sums remember anything, and all choices use those.
+"""Joint privacy: only noisy sums keep anything of a visit, and all choices are made from them.
 
 Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint
             privacy; Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS
@@ -6,8 +6,8 @@ Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 201
 Runs at     the vendor.
 Sees        contexts, choices and rewards of its own users.
 Releases    the sums of `sums.py`, once an epoch; everything else follows from them.
-Guarantee   epsilon per visit, learned or not, against all others. The visit takes place in both
-            cases, at the same number: arrivals are public.
+Guarantee   epsilon per visit, learned or not, against all others. Neighbouring data differ in one
+            visit's content: that it took place, and its number, are public.
 Order       features.py -> sums.py -> posterior.py -> here; epochs.py is the public time.
 """
 
@@ -293,7 +293,7 @@ class Joint(Policy):
         return arm
 
     def remove_arm(self, arm: int) -> None:
-        """Never choose this arm again: from now on, not from the next epoch."""
+        """Stop choosing this arm at once, without waiting for the next epoch."""
         super().remove_arm(arm)
         if arm in self._rows:
             self.epochs.has_left = True

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from tacit.evaluation.lists import Contender
 
 _HOW_SHARES_ARE_ESTIMATED = (
-    "These shares are an estimate before any data, with the noise of each fit: 0.85 - 0.5 / r^0.6, "
-    "r the people over those needed, and 0.05 less for a plan. The curve was chosen on MovieLens "
-    "100K, where its mean error is 0.07; on MovieLens 1M it is 0.06 to 0.10 too high. Yours may "
-    "lie farther off;  tacit evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
+    "These shares are an estimate before any data, with the noise of each fit: 0.9 - 0.7 / r^0.45, "
+    "r the people over those needed, and 0.05 less for a plan. The curve was fitted on MovieLens "
+    "100K and generated people; its mean error there is 0.14, and yours may be larger.  tacit "
+    "evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
 )
 _PERIODS = ("day", "week", "month", "quarter", "year")
 _PASSES = 4
@@ -156,7 +156,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
             f"Of the {len(model.consented)} people of {settings.consented} who agreed not to be "
             f"protected, {with_rows} have ratings and {without} have none."
         )
-    after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
+    after = f"tacit guarantee {settings.out}  says what it promises."
     return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 

@@ -1,4 +1,4 @@
-"""How many people lists take, and what each of several fits may cost: before any data."""
+"""How many people private lists need, and what each of several fits may cost: before any data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
 from tacit.profile_sums.usefulness import LEAST_SHARE, expected_share, people_needed
 
 FROZEN_MAP_LOSS = 0.05
-"""What lists of later fits lose of EASE's gain because the map of tastes is the first fit's."""
+"""Share of EASE's gain that later fits lose because they keep the first fit's map of tastes."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ def plan_releases(
     releases: int = 1,
     across: bool = False,
 ) -> Plan:
-    """Plan releases that share epsilon alike.
+    """Plan releases that share epsilon equally.
 
-    Their Gaussian noise adds up in mu^2, also where a release looks at earlier ones.
+    Their costs add up as mu^2, also where a release is chosen in view of earlier ones.
 
     Args:
         users: Number of people.
@@ -77,12 +77,12 @@ def plan_releases(
         across: Whether lists are made in another domain than people have rated in.
 
     Raises:
-        ConfigError: there are no people, or epsilon needs no noise.
+        ConfigError: There are fewer than 2 people or items, or no release, or epsilon is infinite.
     """
     if min(users, items) < 2 or releases < 1:
-        raise ConfigError("A plan is for 2 or more people and items and 1 release or more.")
+        raise ConfigError("A plan needs at least 2 people, 2 items and 1 release.")
     if not Settings(epsilon=epsilon, delta=delta).is_private:
-        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+        raise ConfigError("A plan needs a finite epsilon: without noise, any two people suffice.")
     fit_epsilon = largest_epsilon_per_fit(epsilon, delta, releases)
     sigma = combined_noise(noise_multipliers(Settings(fit_epsilon, delta)))
     return Plan(
@@ -143,7 +143,7 @@ def plan_weeks(
     """
     settings = Settings(lifetime, delta)
     if not settings.is_private:
-        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+        raise ConfigError("A plan needs a finite epsilon: without noise, any two people suffice.")
     if not all(1 <= week <= fits for week in weeks):
         raise ConfigError(f"Weeks are numbers of fits, from 1 to {fits}; got {list(weeks)}.")
     plan = make_plan(fits, lifetime, settings)

@@ -2,7 +2,8 @@
 
 Source     Smith, Thakurta: Fully adaptive composition for GDP (2022), for epsilons that are chosen
            in view of earlier releases.
-Guarantee  For one person's whole profile through all fits: rows of earlier fits and new ones.
+Guarantee  For one person's whole profile over all fits: ratings that earlier fits used, and new
+           ones.
 Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
            and the list of fits are one transaction. A fit is identified by the one before it: the
            same request again gives the stored file, and no new noise. A fit that fails after its
@@ -116,18 +117,25 @@ def earlier_fits(
 
 
 def open_previous(previous: Any) -> Any:
-    """Open the model before this one; ConfigError if it is none of this design."""
+    """Open the model of the previous fit.
+
+    Args:
+        previous: A fitted model, or its file.
+
+    Raises:
+        ConfigError: It is not a model of this design.
+    """
     model = load_model(previous) if isinstance(previous, str | Path) else previous
     if not hasattr(model, "releases_"):
-        raise ConfigError("previous is a fitted model of the design 'private', or its file.")
+        raise ConfigError("previous must be a fitted model of the design 'private', or its file.")
     return model
 
 
 def checked_lifetime(lifetime: Any) -> float:
-    """Return the epsilon of a lifetime; ConfigError for what is none."""
+    """Return a lifetime's epsilon as a float; ConfigError if it is not above 0 and below 1e5."""
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
-        raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
+        raise ConfigError(f"lifetime must be an epsilon above 0 and below 1e5; got {lifetime!r}.")
     return float(lifetime)
 
 

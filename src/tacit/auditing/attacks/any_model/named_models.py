@@ -78,6 +78,12 @@ def read_saved_model(
     return recommend
 
 
+def digest_of_code(text: str) -> str:
+    """Digest the file that a model comes from: with other code it is another model; "" for none."""
+    path = Path(text.rpartition(":")[0] or text)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
 def _import_module(home: str) -> ModuleType:
     """Import a module by its name or its file.
 

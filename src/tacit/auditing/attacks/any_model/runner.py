@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from tacit.auditing.attacks.any_model.canaries import (
     reconstruct_changes,
 )
 from tacit.auditing.attacks.any_model.findings import CONFIDENCE, LISTS, SCORES, AttackRow
+from tacit.auditing.attacks.any_model.finished_fits import FinishedFits
 from tacit.auditing.attacks.any_model.membership import (
     attack_membership,
     attack_membership_of_fixed_model,
@@ -114,6 +116,8 @@ def attack(
     length: int = 100,
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
+    resume: Path | None = None,
+    identity: str = "",
 ) -> AttackResult:
     """Attack any recommender that `adapters` knows, fitted to these ratings again and again.
 
@@ -134,9 +138,12 @@ def attack(
         length: Length of the lists that are looked at.
         seed: Seed of all that the attacks draw.
         progress: Called with 1 after each fit, and after each view of the attribute attack.
+        resume: File to which finished fits of the membership attack are added, and whose fits are
+            not made again; as secret as the findings.
+        identity: What tells this model and its settings from others in that file.
 
     Raises:
-        ConfigError: An attack is unknown, or this is no recommender.
+        ConfigError: An attack is unknown, the file is another one, or this is no recommender.
     """
     for name in attacks:
         if name not in ATTACKS:
@@ -179,6 +186,9 @@ def attack(
             level=level,
             seed=seed,
             progress=progress,
+            finished=FinishedFits(
+                resume, f"{identity} {adapted.name} {ratings.digest} {targets} {length} {seed}"
+            ),
         )
     if "audit" in refitting:
         rows += audit_in_one_run(
