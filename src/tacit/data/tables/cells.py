@@ -67,6 +67,8 @@ ANSWERS = {
     "disliked": "0",
     "down": "0",
 }
+OPINIONS = ("like", "liked", "up", "dislike", "disliked", "down")
+"""Answers that mean likes whatever was asked."""
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
 _GROUPED = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}

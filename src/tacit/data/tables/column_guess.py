@@ -19,7 +19,7 @@ import polars as pl
 
 from tacit.data.columns import RatingScale
 from tacit.data.tables import WIDE, Table, choose, find, missing
-from tacit.data.tables.cells import ANSWERS, Rules, to_numbers
+from tacit.data.tables.cells import ANSWERS, OPINIONS, Rules, to_numbers
 from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
     Role,
@@ -100,6 +100,7 @@ class ColumnLook:
         self.numbers = numbers.drop_nulls().drop_nans()
         self.is_numeric = self._are_most(len(self.numbers))
         all_answers = len(cells) > 0 and bool(texts.str.to_lowercase().is_in([*ANSWERS]).all())
+        self.is_opinion = all_answers and bool(texts.str.to_lowercase().is_in(OPINIONS).all())
         self.is_answer = cells.dtype == pl.Boolean or (cells.dtype == pl.String and all_answers)
 
     def _are_most(self, cells: int) -> bool:
@@ -260,12 +261,13 @@ class _Search:
             named_otherwise = [at for at in times if is_named("other", self.headers[at])]
             fitting = [at for at in times if at not in named_otherwise]
             self.take("time", fitting[0] if fitting else None, "content")
-        if self.table.header:
-            return
         answers = [at for at in self.free_places if self.looks[at].is_answer]
+        if self.table.header:  # true and 1 are likes only under a name that says so
+            answers = [at for at in answers if self.looks[at].is_opinion]
         if len(answers) == 1 and not self.events and "plays" not in self.places:
             self.take("rating", answers[0], "content")  # such as like and dislike
-        self._take_by_order()
+        if not self.table.header:
+            self._take_by_order()
 
     def _take_by_order(self) -> None:
         """Take people, items and stars of a table without a header by their usual order."""
