@@ -16,7 +16,7 @@ ifneq ($(TACIT_DATA),)
   export TACIT_DATA
 endif
 
-.PHONY: help setup page demo test test-long mutants check bench docs dist lock clean
+.PHONY: help setup page demo test test-long mutants check bench docs figures dist lock clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
@@ -64,6 +64,9 @@ docs: setup ## build the documentation into docs/_build/html
 	@! grep -rnoE --include='*.html' '<(script|img|link|iframe)[^>]+(src|href)="(https?:)?//[^"]*' docs/_build/html \
 	  || { echo "These pages would fetch something from the network." >&2; exit 1; }
 	@echo "docs/_build/html/index.html"
+
+figures: setup ## draw the pictures of the documentation from its records
+	@$(BIN)/python tools/figures.py
 
 dist: setup ## build sdist, wheel, tacit-client and the npm package into dist/, and try each outside the checkout
 	@$(BIN)/python tools/make_distributions.py $(ARGS)

@@ -5,6 +5,9 @@
 Each file is imported, and the first of them goes on: fit, recommend, guarantee, evaluate, serve.
 Every step is one command, as the README has it, in a process of its own; `serve` is stopped when
 its interface has answered. Nothing is prepared between the steps.
+
+Then the paths of a shop, a newspaper and an officer, each a script of `examples/paths` that is run
+in an empty folder: how many commands it has, and how many seconds it takes.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.support.messy import messy_files, own_ratings
 
+EXAMPLES = Path(__file__).parents[1] / "examples" / "paths"
+PATHS = ("shop", "newspaper", "officer")
 TACIT = (sys.executable, "-m", "tacit.cli.app")
 
 
@@ -48,15 +53,40 @@ def main() -> int:
         ]
         times = {line: _timed(line, folder) for line in steps}
         times["serve shop.tacit"] = _served(folder)
+        paths = {name: _path(name) for name in PATHS}
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = used.ru_utime + used.ru_stime
     if asked.json:
-        print(json.dumps({"seconds": times, "total": sum(times.values()), "processor": processor}))
+        total = sum(times.values())
+        found = {"seconds": times, "total": total, "processor": processor, "paths": paths}
+        print(json.dumps(found))
     else:
         for line, seconds in times.items():
             print(f"{seconds:7.1f} s  tacit {line}")
-        print(f"{sum(times.values()):7.1f} s  in all, {processor:.1f} s of a processor")
+        print(f"{sum(times.values()):7.1f} s  in all")
+        for name, path in paths.items():
+            print(f"{path['seconds']:7.1f} s  the {name}'s path of {path['commands']} commands")
+        print(f"{processor:7.1f} s  of a processor")
     return 0
+
+
+def _path(name: str) -> dict[str, float]:
+    """Run one path in an empty folder: its number of commands, and its seconds."""
+    script = EXAMPLES / f"{name}.sh"
+    lines = script.read_text("utf-8").splitlines()
+    commands = sum(line.startswith("tacit ") for line in lines)
+    folders = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ports = {"PORT": "0", "PORT_1": "0", "PORT_2": "0"}
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix=f"tacit-{name}-") as empty:
+        subprocess.run(
+            ["sh", str(script)],
+            cwd=empty,
+            check=True,
+            capture_output=True,
+            env={**os.environ, **ports, "PATH": folders},
+        )
+    return {"commands": commands, "seconds": time.perf_counter() - begun}
 
 
 def _timed(line: str, folder: Path) -> float:

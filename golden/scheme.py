@@ -228,6 +228,8 @@ def memory() -> State:
         letter=Release("é", 2810, (("é", 0),)).encode(),
         spoken=2809,
         log=((0, "0" * 16), (2809, "f" * 16)),
+        showed=True,
+        merged={"é", 11, "\ue000", "\U00010000"},
     )
 
 

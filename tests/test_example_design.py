@@ -86,3 +86,17 @@ def test_it_is_fitted_evaluated_and_has_a_page(answered, tmp_path):
     shown = page.read_text("utf-8")
     assert "Noisy top" in shown
     assert "://" not in shown
+
+
+def test_it_is_compared_and_attacked(answered, tmp_path):
+    """Without a word about it: by its model, its unit and its adversary by its card."""
+    ratings = tmp_path / "r.csv"
+    sizes = ("--users", 60, "--items", 20, "--ratings", 700)
+    answered("data", "generate", ratings, "--seed", 1, *sizes)
+    words = ("--design", NAME, "--epsilon", "1,3", "--seeds", 2, "--workers", 1)
+    rows = answered("compare", ratings, *words, "--no-attacks")["rows"]
+    own = [row for row in rows if row["design"] == NAME]
+    assert {row["epsilon"] for row in own} == {1.0, 3.0}
+    assert {row["unit"] for row in own} == {"a person's whole profile, added or removed"}
+    few = ("--attack", "membership", "--targets", 10, "--shadows", 4, "--victims", 2)
+    assert answered("attack", "--model", NAME, ratings, *few)["rows"]

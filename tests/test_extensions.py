@@ -63,6 +63,18 @@ def test_a_comparison_has_the_metric_of_the_installed_data_set(capsys):
     assert all(0 <= share <= 1 for share in shares.values())
 
 
+def test_the_example_of_a_model_is_compared_and_attacked(capsys):
+    """On the installed data set, with the installed metric, and by the installed attacker."""
+    home = f"{EXAMPLES / 'a_model' / 'cosine.py'}:Cosine"
+    words = ["compare", "two-tastes", "--design", "private", "--epsilon", "1", "--seeds", "2"]
+    assert main([*words, "--model", home, "--workers", "1", "--no-attacks", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert "popular-share" in {row["metric"] for row in rows if row["design"] == "Cosine"}
+    asked = ["--attack", "membership", "--targets", "10", "--shadows", "4", "--victims", "2"]
+    assert main(["attack", "--model", home, "two-tastes", *asked, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == "Cosine"
+
+
 def test_an_installed_data_set_takes_no_columns():
     """It knows its own."""
     with pytest.raises(DataError, match=r"names its own columns.*found 'user'"):

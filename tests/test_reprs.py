@@ -55,7 +55,10 @@ def test_no_notebook_view_names_a_person(shown):
 def test_a_card_and_a_list_have_a_notebook_view():
     """A card begins with its basis; a list shows titles where the model has them, escaped."""
     (card,) = FITTED.guarantees()
-    assert f"<td>{card.first_line}</td>" in card._repr_html_()
+    view = card._repr_html_()
+    assert f">{card.first_line}</td>" in view
+    assert "text-align:left" in view
+    assert "color:#" not in view
     best = FITTED.recommend(history=[1], n=1)
     titled = best.with_titles({best[0].item_id: "Salt & <b>"})
     assert f"Salt &amp; &lt;b&gt; ({best[0].item_id})" in titled._repr_html_()

@@ -1,12 +1,13 @@
-"""Figures of docs/results.md as records: measured by a command, shown in tables, measured again.
+"""Figures of the results as records: measured by a command, shown in tables, measured again.
 
     python tools/results.py measure NAME...     run a record's command, write its record
     python tools/results.py remeasure NAME...   run it again and say whether the record still holds
-    python tools/results.py page                write the tables of docs/results.md from the records
+    python tools/results.py page                write the tables of the pages from the records
     python tools/results.py check               say what page, definitions and records disagree on
     python tools/results.py list                records, with what each costs
 
-Definitions are TOML, in a file for each design: docs/results/definitions/DESIGN.toml. Records are
+The pages are docs/results.md and docs/results/*.md. Definitions are TOML, in a file for each
+design: docs/results/definitions/DESIGN.toml. Records are
 JSON, docs/results/records/NAME.json. CONTRIBUTING.md shows how one is added.
 """
 
@@ -35,7 +36,9 @@ from tracked import ROOT
 from tacit.evaluation.quantities import Place, find_quantities, locate_quantities
 
 FOLDER = ROOT / "docs" / "results"
-PAGE = ROOT / "docs" / "results.md"
+FIRST_PAGE = ROOT / "docs" / "results.md"
+PAGE_BREAK = "\f"
+"""Between the pages of the results, where they are read as one text."""
 PACKAGES = {"tacit": "tacit-rec", "NumPy": "numpy", "SciPy": "scipy"}
 """Packages whose versions stand in a record: how they are written, and how they are installed."""
 FAST_SECONDS = 10.0
@@ -457,6 +460,12 @@ def _provenance(records: list[Mapping[str, Any]]) -> str:
     return f"*{data}. Measured {when} with {', '.join(tools)}; {seconds:,.0f} s of processor.*"
 
 
+def read_pages() -> dict[Path, str]:
+    """Read the first page of the results and the page of each subject."""
+    files = [FIRST_PAGE, *sorted(FOLDER.glob("*.md"))]
+    return {file: file.read_text(encoding="utf-8") for file in files}
+
+
 def render_page(text: str, definitions: Definitions, folder: Path = FOLDER) -> str:
     """Write the text of a page anew, each table between its marks from the records.
 
@@ -519,7 +528,7 @@ def check(text: str, definitions: Definitions, folder: Path = FOLDER) -> list[st
 
 def main() -> int:
     """Run one action; 1 where a record does not hold or the page is out of date."""
-    parser = argparse.ArgumentParser(description="Records of docs/results.md.")
+    parser = argparse.ArgumentParser(description="Records of the results.")
     parser.add_argument("action", choices=("measure", "remeasure", "page", "check", "list"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     given = parser.parse_args()
@@ -543,11 +552,13 @@ def _act(action: str, names: list[str]) -> int:
         for name in definitions.records:
             print(f"{name}: {read_record(name)['cpu_seconds']} s")
     elif action == "page":
-        text = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(render_page(text, definitions), encoding="utf-8")
+        pages = read_pages()
+        rendered = render_page(PAGE_BREAK.join(pages.values()), definitions)
+        for file, text in zip(pages, rendered.split(PAGE_BREAK), strict=True):
+            file.write_text(text, encoding="utf-8")
     else:
-        problems = check(PAGE.read_text(encoding="utf-8"), definitions)
-        print("\n".join(problems) or f"{len(definitions.records)} records agree with the page.")
+        problems = check(PAGE_BREAK.join(read_pages().values()), definitions)
+        print("\n".join(problems) or f"{len(definitions.records)} records agree with the pages.")
         return 1 if problems else 0
     return 0
 

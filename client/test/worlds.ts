@@ -51,13 +51,13 @@ export function disclosureOf(wanted: Wanted = {}): standardScheme.Disclosure {
 /** An account with its letters through the years; all stars count as entered when first seen. */
 export class Person {
   readonly store: PassingStore<Bytes>;
-  readonly account: standardScheme.Account;
+  account: standardScheme.Account;
   readonly log: [number, string][] = [];
   notice: string | undefined;
 
   constructor(
     private readonly values: standardScheme.Values = FEMALE,
-    secret: Bytes = newSecret(),
+    readonly secret: Bytes = newSecret(),
     store: PassingStore<Bytes> = new PassingStore<Bytes>(),
   ) {
     this.store = store;
@@ -67,6 +67,12 @@ export class Person {
   async begin(): Promise<this> {
     await this.account.start(new State({ created: BEGIN }));
     return this;
+  }
+
+  /** Start the device anew with this memory. */
+  async restart(state: standardScheme.State): Promise<void> {
+    this.account = new Account(new PassingStore<Bytes>(), this.secret);
+    await this.account.start(state);
   }
 
   /** What leaves at this second, if anything does; the log is the service's. */

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tacit.errors import OutputError as OutputError
     from tacit.errors import PrivacyError as PrivacyError
     from tacit.errors import TacitError as TacitError
+    from tacit.evaluation.compare import compare as compare
     from tacit.randomness import secure as secure
     from tacit.recommenders import load_model as load_model
     from tacit.recommenders.baselines import ItemMean as ItemMean
@@ -58,6 +59,7 @@ _HOMES = {
         "PrivacyError",
         "TacitError",
     ),
+    "tacit.evaluation.compare": ("compare",),
     "tacit.randomness": ("secure",),
     "tacit.recommenders": ("load_model",),
     "tacit.recommenders.baselines": ("ItemMean", "MatrixFactorization", "Popularity"),

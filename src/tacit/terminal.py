@@ -9,6 +9,8 @@ import json
 import math
 import shlex
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -34,6 +36,8 @@ JSON = Annotated[
     typer.Option("--json", help="Print one JSON object to standard output and nothing else there."),
 ]
 
+SECONDS_BETWEEN_LINES = 30.0
+"""Seconds between two lines about progress where no terminal is."""
 _PIPED_WIDTH = 100
 """Columns of a table that is printed to a file or a program."""
 console = Console(highlight=False, emoji=False)
@@ -70,7 +74,7 @@ def render(result: Result) -> None:
         else:
             table(part.title, part.columns, part.rows)
     if result.after:
-        next_step(f"Next:  {result.after}")
+        show_next(result.after)
 
 
 def say(text: str) -> None:
@@ -116,18 +120,89 @@ def progress(
 ) -> Iterator[Callable[[float], None]]:
     """Yield `advance(steps)`, which moves a bar on standard error of a terminal.
 
+    Elsewhere, as in a file or a build, a line is written there each thirty seconds.
+
     Args:
         description: Words before the bar.
         total: Number of steps; None where nobody knows.
-        quiet: Whether no bar is shown, as for `--json`.
+        quiet: Whether nothing is shown, as for `--json`.
     """
-    if quiet or not _errors.is_terminal:
+    if quiet:
         yield lambda _: None
+        return
+    if not _errors.is_terminal:
+        with ProgressLines(description, total) as lines:
+            yield lines.advance
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=_errors, transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
+
+
+class ProgressLines:
+    """Writes a line about progress each so many seconds, for as long as a block runs.
+
+    Args:
+        description: Words before the numbers.
+        total: Number of steps; None where nobody knows.
+        seconds: Seconds between two lines.
+    """
+
+    def __init__(
+        self, description: str, total: int | None, seconds: float = SECONDS_BETWEEN_LINES
+    ) -> None:
+        self._description = description
+        self._total = total
+        self._seconds = seconds
+        self._done = 0.0
+        self._begun = time.monotonic()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._write_lines, daemon=True)
+
+    def __enter__(self) -> ProgressLines:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def advance(self, steps: float) -> None:
+        """Count further steps that are done."""
+        self._done += steps
+
+    def _write_lines(self) -> None:
+        while not self._is_over.wait(self._seconds):
+            note(
+                describe_progress(
+                    self._description, self._done, self._total, time.monotonic() - self._begun
+                )
+            )
+
+
+def describe_progress(description: str, done: float, total: int | None, seconds: float) -> str:
+    """Write how far a command is, and about how long the rest takes at the same speed.
+
+    Args:
+        description: Words before the numbers.
+        done: Steps that are done.
+        total: Number of steps; None where nobody knows.
+        seconds: Seconds since the first step began.
+    """
+    if total is None:
+        return f"{description}: {write_duration(seconds)} so far"
+    text = f"{description}: {done:g} of {total}"
+    if not 0 < done < total:
+        return f"{text}, {write_duration(seconds)} so far"
+    return f"{text}, about {write_duration(seconds * (total - done) / done)} left"
+
+
+def write_duration(seconds: float) -> str:
+    """Write a time in the largest unit that says enough, such as "40 s", "12 min" or "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -149,8 +224,24 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED_WIDTH))
 
 
+def show_next(after: str) -> None:
+    """Print what to type next: what it does, and the command on a line of its own.
+
+    Args:
+        after: A command, and after two spaces what it does; or a sentence without a command.
+    """
+    command, _, gloss = after.partition("  ")
+    if not command.startswith("tacit "):
+        next_step(f"Next: {after}")
+        return
+    names = [word for word in command.split() if word.isupper() and word.isalpha()]
+    own = f" Put yours for {' and '.join(dict.fromkeys(names))}." if names else ""
+    next_step(f"Next: {gloss.strip()}{own}".rstrip())
+    next_step(f"  {command}")
+
+
 def next_step(text: str) -> None:
-    """Print a quiet last line: the command to type next."""
+    """Print a quiet line of what to type next."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 

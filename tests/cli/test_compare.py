@@ -6,13 +6,15 @@ import contextlib
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from tacit import generate
 from tacit.cli import app as cli
 from tacit.data.ratings import Ratings
-from tacit.evaluation.compare import baselines, compare
+from tacit.evaluation.compare import compare_entries
+from tacit.evaluation.entries import baselines
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +78,13 @@ def test_numbers_are_those_of_the_single_command(compared, files, capsys):
 
 
 def test_csv_latex_and_page_are_whole(compared):
-    """A row for each metric in both; a page with a table for each unit, no script or address."""
+    """A row for each metric, a line for each design, a table for each unit; no script."""
     folder, found = compared
     rows = list(csv.DictReader((folder / "c.csv").read_text().splitlines()))
     assert len(rows) == len(found["rows"])
-    assert (folder / "c.tex").read_text().count("\\\\\n") == len(rows) + 1
+    table = (folder / "c.tex").read_text()
+    assert {row["design"] for row in rows} <= set(re.findall(r"^([a-z-]+) &", table, re.MULTILINE))
+    assert table.startswith(r"\begin{tabular}")
     units = {row["unit"] for row in found["rows"]}
     page = (folder / "c.html").read_text()
     assert all(f"<h3>{unit.split(chr(39))[0]}" in page for unit in units)
@@ -91,7 +95,7 @@ def test_csv_latex_and_page_are_whole(compared):
 
 
 def test_the_page_opens_without_an_error(compared, chromium_path):
-    """In Chromium, offline: no message on the console, no request, no table wider than a page."""
+    """In Chromium, offline: no message, no request, and no page or table wider than a screen."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -106,6 +110,10 @@ def test_the_page_opens_without_an_error(compared, chromium_path):
         assert page.title() == "Designs compared"
         cut = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
         assert page.evaluate(f"{cut}.length") == 0
+        page.set_viewport_size(
+            {"width": 390, "height": 800}
+        )  # a phone: tables scroll by themselves
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
         browser.close()
     assert said == []
     assert len(asked) == 1
@@ -151,10 +159,10 @@ def test_kept_pieces_are_those_of_the_same_domains(tmp_path):
         known = {"domain": dict(zip(made.item_ids.tolist(), halves, strict=True))}
         ids = made.user_ids[made.users], made.item_ids[made.items]
         ratings = Ratings.from_arrays(*ids, made.values, item_metadata=known)
-        entries = [each for each in baselines(None, None) if each.design == "popularity"]
+        entries = [each for each in baselines(ratings, None, None) if each.design == "popularity"]
         given = {"seeds": [0], "attacks": False, **domains}
-        kept = compare(ratings, entries, resume=tmp_path / "kept.jsonl", **given).rows
-        assert kept == compare(ratings, entries, **given).rows
+        kept = compare_entries(ratings, entries, resume=tmp_path / "kept.jsonl", **given).rows
+        assert kept == compare_entries(ratings, entries, **given).rows
         return kept
 
     halves = ["a"] * 20 + ["b"] * 20
@@ -170,3 +178,20 @@ def test_a_file_of_another_kind_is_not_added_to(files, capsys):
     assert code == 2
     assert "no finished tasks of tacit" in error
     assert files[0].read_bytes() == before
+
+
+def test_ctrl_c_leaves_a_file_to_go_on_from(files, tmp_path, monkeypatch, capsys):
+    """Finished parts are in the current folder, and --resume goes on from them."""
+    monkeypatch.chdir(tmp_path)
+    code = tmp_path / "mine.py"
+    stopping = "def top(history):\n    raise KeyboardInterrupt\n"
+    code.write_text(stopping)
+    words = [
+        "compare", files[0], "--scale", "1:5:1", "--design", "xmap", "--model", "mine.py:top",
+        "--seeds", "1", "--workers", "1", "--no-attacks",
+    ]  # fmt: skip
+    assert run(capsys, *words)[0] == 130
+    (left,) = tmp_path.glob("tacit-compare-*.jsonl")
+    assert '"result"' in left.read_text()
+    code.write_text(stopping.replace("raise KeyboardInterrupt", "return []"))
+    assert run(capsys, *words, "--resume", left)[0] == 0

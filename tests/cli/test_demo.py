@@ -15,6 +15,12 @@ from tacit.designs.private.experiment.tour import ITEMS, PEOPLE, RATINGS, SEED, 
 from tests.support.seen import require_any
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    """The demo leaves files in the folder where it runs."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def tours():
     """Each tour, made once."""
@@ -25,7 +31,9 @@ def tours():
 def test_every_number_of_a_sentence_is_a_figure(tours, name):
     """A share or an AUC that is printed stands in the figures, rounded as printed."""
     found = [value for value in _numbers(tours[name].figures) if isinstance(value, float)]
-    printed = re.findall(r"\b0\.\d\d+\b|\b\d+%", tours[name].learned + tours[name].cost)
+    printed = re.findall(
+        r"\b0\.\d\d+\b|\b\d+%", tours[name].learned + tours[name].cost + tours[name].headline
+    )
     rounded = {form.format(value) for value in found for form in ("{:.2f}", "{:.3f}", "{:.0%}")}
     assert set(printed) - {"0.5"} <= rounded
 
@@ -51,7 +59,7 @@ def test_a_screen_fits_80_columns_and_25_lines(capsys, monkeypatch):
     assert main(["demo", "prec"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert len(lines) <= 32
+    assert len(lines) <= 64
     assert "What an attacker learned" in lines
 
 
@@ -61,7 +69,50 @@ def test_json_has_every_sentence_and_the_time(capsys):
     result = json.loads(capsys.readouterr().out)
     assert set(result) == {"tours", "seconds"}
     fields = {"design", "title", "works_from", "asked", "left", "learned", "cost", "read_on"}
+    fields |= {"headline", "bars", "trusted", "real_data", "seconds"}
     assert set(result["tours"][0]) == fields | {"figures"}
+
+
+def test_private_lists_beat_popularity(tours):
+    """The world of the private design lies above its threshold: NDCG@10 gains .05 or more."""
+    ndcg = tours["private"].figures["ndcg"]
+    assert ndcg["private"] >= ndcg["popularity"] + 0.05
+
+
+@pytest.mark.parametrize("name", names())
+def test_bars_are_two_numbers_that_the_headline_has(tours, name):
+    """Each design ends with two bars between 0 and 1, who is trusted, and how real data went."""
+    tour = tours[name]
+    assert len(tour.bars) == 2
+    assert all(0 <= bar.value <= 1 for bar in tour.bars)
+    assert tour.trusted
+    assert tour.real_data
+    forms = [{f"{bar.value:{form}}" for form in (".2f", ".3f", ".0%")} for bar in tour.bars]
+    words = set(re.findall(r"\d[\d.]*%?", tour.headline.replace(" %", "%")))
+    words |= {word.rstrip(".") for word in words}
+    assert all(form & words for form in forms)
+
+
+def test_lines_to_paste_run_where_the_demo_ran(tmp_path, monkeypatch, capsys):
+    """The demo leaves a shop, and the three lines it prints run in that folder as printed."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "prec", "--report", "tour.html"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    lines = [line for line in printed if line.startswith("tacit ")]
+    assert len(lines) == 3
+    for line in lines:
+        assert main(line.split()[1:]) == 0
+    assert "98" in (tmp_path / "tour.html").read_text()
+    assert (tmp_path / "shop-lists.parquet").exists()
+
+
+def test_a_shop_of_ones_own_is_left_as_it_is(tmp_path, monkeypatch, capsys):
+    """A file of the same name with other content is not replaced."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.csv").write_text("customer,product\n1,2\n")
+    assert main(["demo", "prec"]) == 0
+    assert "shop.csv here already" in capsys.readouterr().out
+    assert (tmp_path / "shop.csv").read_text() == "customer,product\n1,2\n"
 
 
 def test_an_unknown_design_names_those_there_are(capsys):

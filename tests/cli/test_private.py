@@ -194,6 +194,19 @@ def test_plan_of_fits_prints_weeks(tacit):
     single = weeks[0]["single_release"]
     assert effective[0] == pytest.approx(single * 0.5**0.5, rel=1e-2)
     assert weeks[0]["fresh_fit"] == pytest.approx(single / 52**0.5)
+    shares = [week["share"] for week in weeks]
+    assert shares == sorted(shares)
+    for week in weeks:
+        assert week["fresh_fit_share"] < week["share"] < 1
+        assert week["fresh_fit_share"] < week["single_release_share"] < 1
+
+
+def test_plan_of_fits_says_what_its_shares_are(tacit):
+    """Lists' expected quality is printed for each week, and that it is an estimate."""
+    _, out, _ = tacit("plan", "private", "--people", 6000, "--items", 3000, "--fits", 52)
+    words = " ".join(out.split())
+    assert "share of EASE's gain" in words
+    assert "an estimate before any data" in words
 
 
 def test_plan_for_one_release(tacit):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,13 +87,41 @@ def test_table_cuts_nothing(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("quiet", [True, False])
-def test_progress_is_silent_without_a_terminal(capsys, quiet):
-    """Where no terminal is, progress writes nothing on either stream."""
+def test_progress_is_silent_for_half_a_minute(capsys, quiet):
+    """Where no terminal is, a short command writes nothing on either stream."""
     with terminal.progress("Folds", 2, quiet=quiet) as advance:
         advance(1)
         advance(1)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_progress_writes_lines_without_a_terminal(capsys):
+    """A line each so many seconds, on standard error, for as long as the block runs."""
+    with terminal.ProgressLines("Folds", 4, seconds=0.01) as lines:
+        lines.advance(1)
+        time.sleep(0.2)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    written = captured.err.splitlines()
+    assert len(written) > 1
+    assert written[-1].startswith("Folds: 1 of 4, about")
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "text"),
+    [
+        (1, 4, 20, "Folds: 1 of 4, about 60 s left"),
+        (0, 4, 20, "Folds: 0 of 4, 20 s so far"),
+        (5, None, 600, "Folds: 10 min so far"),
+        (1, 11, 1200, "Folds: 1 of 11, about 3.3 h left"),
+    ],
+)
+def test_the_time_left_is_that_at_the_same_speed(done, total, seconds, text):
+    """Before the first step, and where nobody knows how many there are, the time so far."""
+    assert terminal.describe_progress("Folds", done, total, seconds) == text
 
 
 def test_progress_on_a_terminal(monkeypatch):

@@ -277,7 +277,7 @@ def test_nothing_depends_on_what_is_held_back():
     """Over 200 lives by chance, all that can be seen is equal with and without it."""
     ids, letters, differ = compared(range(LIVES))
     assert differ == []
-    assert ids > LIVES
+    assert ids > LIVES // 2
     assert letters > 3 * LIVES
 
 

@@ -163,12 +163,13 @@ def refuse(service, shown, status):
     service.failures.extend([(200, {}, data) for data in fetched] + [(status, {}, b"{}")])
 
 
-def test_a_second_letter_is_not_tried_again(service, client):
-    """Where the service has another letter of the epoch, this one leaves once."""
+@pytest.mark.parametrize("status", [409, 413])
+def test_a_letter_that_is_never_accepted_is_not_tried_again(service, client, status):
+    """Where the service has another letter of the epoch, or reads none so large, it leaves once."""
     device = client()
     device.send_letter("gender", OWN, STARS, NOW)
-    refuse(service, DISCLOSURE, 409)
-    with pytest.raises(ServiceError, match="409"):
+    refuse(service, DISCLOSURE, status)
+    with pytest.raises(ServiceError, match=str(status)):
         device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     for now in (NOW + DAY // 2, NOW + DAY):
         device.send_letter("gender", OWN, STARS, now)

@@ -7,11 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_measures import RR, P, R, Success, nDCG
+from ir_measures import AP, RR, P, R, Success, nDCG
 from scipy import sparse
 
 from tacit.errors import DataError
-from tacit.evaluation.metrics import coverage, ranking_metrics
+from tacit.evaluation.metrics import (
+    coverage,
+    diversity,
+    gini,
+    novelty,
+    ranking_by_person,
+    ranking_metrics,
+)
 
 
 def instance(seed, n):
@@ -27,36 +34,55 @@ def instance(seed, n):
     return lists, sparse.csr_array(gains)
 
 
-def by_trec_eval(lists, relevant, n):
-    """Each measure's mean over the people with a relevant item."""
-    qrels = [
-        ir_measures.Qrel(str(user), str(item), int(gain))
-        for user, item, gain in zip(*sparse.find(relevant), strict=True)
-    ]
-    run = [
-        ir_measures.ScoredDoc(str(user), str(item), float(-rank))
-        for user, row in enumerate(lists)
-        for rank, item in enumerate(row)
-        if item >= 0
-    ]
-    wanted = [nDCG @ n, R @ n, P @ n, RR @ n, Success @ n]
-    per_person = {}
-    for found in ir_measures.iter_calc(wanted, qrels, run):
-        per_person.setdefault(str(found.measure), {})[found.query_id] = found.value
-    people = {qrel.query_id for qrel in qrels}
-    return [
-        sum(per_person[str(measure)].get(p, 0.0) for p in people) / len(people)
-        for measure in wanted
-    ]
+MEASURES = {
+    "ndcg": nDCG,
+    "recall": R,
+    "precision": P,
+    "mrr": RR,
+    "hit_rate": Success,
+    "map": AP,
+}
 
 
-@given(st.integers(0, 2**32), st.sampled_from([1, 3, 10]))
-def test_agrees_with_trec_eval(seed, n):
-    """Every mean is that of an independent implementation, also for short and empty lists."""
-    lists, relevant = instance(seed, n)
-    ours = ranking_metrics(lists, relevant)
-    means = [ours.ndcg, ours.recall, ours.precision, ours.mrr, ours.hit_rate]
-    assert means == pytest.approx(by_trec_eval(lists, relevant, n), abs=1e-9)
+def by_trec_eval(cases, n):
+    """Return each measure of each person of each case, by (case, person)."""
+    qrels, run = [], []
+    for case, (lists, relevant) in enumerate(cases):
+        for user, item, gain in zip(*sparse.find(relevant), strict=True):
+            qrels.append(ir_measures.Qrel(f"{case} {user}", str(item), int(gain)))
+        for user, row in enumerate(lists):
+            for rank, item in enumerate(row):
+                if item >= 0:
+                    run.append(ir_measures.ScoredDoc(f"{case} {user}", str(item), float(-rank)))
+    wanted = [measure @ n for measure in MEASURES.values()]
+    found = {str(measure): {} for measure in wanted}
+    for one in ir_measures.iter_calc(wanted, qrels, run):
+        found[str(one.measure)][one.query_id] = one.value
+    return {name: found[str(measure @ n)] for name, measure in MEASURES.items()}
+
+
+@pytest.mark.parametrize("n", [1, 3, 10])
+def test_agrees_with_trec_eval(n):
+    """An independent implementation, in 1,000 cases in all: short, empty and graded lists."""
+    cases = [instance((n, seed), n) for seed in range(334)]
+    theirs = by_trec_eval(cases, n)
+    for case, (lists, relevant) in enumerate(cases):
+        ours = ranking_by_person(lists, relevant)
+        for name, values in ours.items():
+            for person, value in enumerate(values.tolist()):
+                if np.isfinite(value):
+                    expected = theirs[name].get(f"{case} {person}", 0.0)
+                    assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_means_are_those_of_people():
+    """Of everybody with a relevant item."""
+    lists, relevant = instance(5, 10)
+    by_person = ranking_by_person(lists, relevant)
+    metrics = ranking_metrics(lists, relevant)
+    assert metrics.ndcg == pytest.approx(np.nanmean(by_person["ndcg"]))
+    assert metrics.mean_average_precision == pytest.approx(np.nanmean(by_person["map"]))
+    assert metrics.users == np.isfinite(by_person["ndcg"]).sum()
 
 
 @given(st.integers(0, 2**32))
@@ -159,3 +185,38 @@ def test_nobody_relevant_is_refused():
     """There is no mean over nobody."""
     with pytest.raises(DataError, match="nobody has a relevant"):
         ranking_metrics(np.array([[0]]), sparse.csr_array((1, 3)))
+
+
+@given(st.integers(0, 2**32))
+def test_gini_is_that_of_all_pairs(seed):
+    """Half the mean absolute difference of two items' counts, divided by the mean count."""
+    lists, _ = instance(seed, 5)
+    n_items = 25
+    if (lists < 0).all():
+        return
+    counts = np.bincount(lists[lists >= 0], minlength=n_items)
+    differences = np.abs(counts[:, None] - counts[None, :]).mean()
+    assert gini(lists, n_items) == pytest.approx(differences / (2 * counts.mean()))
+
+
+@given(st.integers(0, 2**32))
+def test_diversity_is_that_of_each_pair(seed):
+    """One less the cosine, pair by pair; an item without raters is like no other."""
+    lists, relevant = instance(seed, 4)
+    dense = (relevant.toarray() > 0).astype(float)
+    means = []
+    for row in lists:
+        items = row[row >= 0].tolist()
+        pairs = [(one, other) for one in items for other in items if one < other]
+        distances = []
+        for one, other in pairs:
+            norm = np.linalg.norm(dense[:, one]) * np.linalg.norm(dense[:, other])
+            distances.append(1 - (dense[:, one] @ dense[:, other] / norm if norm else 0.0))
+        if distances:
+            means.append(np.mean(distances))
+    assert diversity(lists, relevant) == pytest.approx(np.mean(means) if means else 0.0)
+
+
+def test_novelty_is_counted_in_bits():
+    """Of seven people, one rated the listed item: two bits."""
+    assert novelty(np.array([[0, -1]]), np.array([1, 7]), people=7) == pytest.approx(2.0)

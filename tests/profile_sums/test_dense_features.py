@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from scipy import sparse
 
-from tacit import Private
+from tacit import Private, load_model
 from tacit.data import Ratings
 from tacit.data.domains import on_catalogue
 from tacit.data.tables.vectors import read_ids, read_vectors
 from tacit.errors import ConfigError, DataError
+from tacit.privacy import Basis
 from tacit.profile_sums.dense_features import join_features, limit_rows, vector_features
 from tacit.profile_sums.text_features import text_features
+from tacit.recommenders.fits_in_process import comparison
 
 
 @pytest.fixture
@@ -100,3 +104,36 @@ def test_ids_of_a_file(tmp_path):
     path = tmp_path / "v.ids.txt"
     path.write_text("7\n007\n\nann, b\n\u00b2\n\u0663\n")
     assert read_ids(path) == [7, "007", "ann, b", "\u00b2", "\u0663"]
+
+
+def test_texts_of_rows_are_not_read(with_texts):
+    """Words that stood beside people's ratings are theirs: no feature is made of them."""
+    of_people = replace(with_texts, row_texts=("about",))
+    with pytest.raises(DataError, match="people's rows"):
+        text_features(of_people, ["about"], columns=4)
+    with pytest.raises(DataError, match="people's rows"):
+        Private(1.0, features=("genres",), text=("about",)).fit(of_people)
+
+
+def test_a_card_names_the_source_of_dense_features(with_texts, tmp_path):
+    """Nothing checks where vectors and texts come from: the claim is conditional, and says so."""
+    path = tmp_path / "v.parquet"
+    pl.DataFrame({"item": list(range(24)), "a": np.arange(24.0)}).write_parquet(path)
+    with comparison():
+        (plain,) = Private(1.0).fit(with_texts).guarantees()
+        (card,) = Private(1.0, vectors=path).fit(with_texts).guarantees()
+        model = Private(1.0, features=("genres",), text=("about",)).fit(with_texts)
+    assert not any("vectors" in line for line in plain.assumptions)
+    assert card.basis is Basis.CONDITIONAL
+    assert any("source of the item vectors" in line for line in card.assumptions)
+    assert any("source of the item texts" in line for line in model.guarantees()[0].assumptions)
+    model.save(tmp_path / "m.tacit")
+    assert load_model(tmp_path / "m.tacit").guarantees() == model.guarantees()
+
+
+def test_a_model_file_holds_no_path(world, tmp_path):
+    """The file of vectors is named, and not where it lies on the operator's machine."""
+    path = tmp_path / "v.parquet"
+    pl.DataFrame({"item": list(range(24)), "a": np.arange(24.0)}).write_parquet(path)
+    Private(float("inf"), vectors=path).fit(world).save(tmp_path / "m.tacit")
+    assert str(tmp_path).encode() not in (tmp_path / "m.tacit").read_bytes()

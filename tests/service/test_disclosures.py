@@ -454,3 +454,16 @@ def test_the_demonstration_shows_what_was_measured():
         assert again == pytest.approx((one.auc, one.low, one.high), abs=1e-4)
     without = [auc for (_, _, release), (auc, *_) in found.items() if release == "none"]
     assert max(without) == pytest.approx(shown[-1].auc, abs=1e-4)
+
+
+def test_a_letter_of_every_item_is_read(demo, shops, folder):
+    """A letter may be larger than other requests: a person with many items is not silenced."""
+    with shops(demo, folder, most_body=100) as small:
+        served = small.service.deployment.find_all(ServedDisclosure)["gender"]
+        everything = dict.fromkeys(served.disclosure.items, 3.0)
+        letter = made(served.disclosure, 0, everything)
+        assert len(letter) > 100
+        assert post(small, "ann", letter).status_code == 200
+        beyond = letter + b" " * (served.largest_letter + 1 - len(letter))
+        assert post(small, "bob", beyond).status_code == 413
+        assert post(small, "bob", letter, path="/api/disclosures/other/letters").status_code == 413

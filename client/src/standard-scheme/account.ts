@@ -25,7 +25,7 @@ import {
   runningEpoch,
   type EpochCalendar,
 } from "./epochs.js";
-import { Release, type Disclosure } from "./messages.js";
+import { Release, type Alias, type Disclosure } from "./messages.js";
 import { refuseUnsafe } from "./unsafe-disclosures.js";
 import { itemJson, State, type LogEntry } from "./state.js";
 
@@ -140,7 +140,7 @@ export class Account {
       const state = await this.readState();
       if (state === undefined) return { letter: null };
       const prepared = await prepareRatings(state, published, ratings, now);
-      noteArrivals(state, prepared, now);
+      noteArrivals(state, prepared, published.disclosure, now);
       const outcome = await this.makeDueLetter(state, prepared, { ...published, values, now });
       await this.storeState(state);
       return outcome;
@@ -201,7 +201,7 @@ export class Account {
       };
     }
     state.epochLength = prepared.calendar.length;
-    const renamedRatings = followNames(state, prepared.history, disclosure);
+    const renamedRatings = followNames(state, prepared, disclosure);
     const hasArrived = (item: ItemId) => (state.arrivals.get(item) ?? -1) < enteredBefore;
     const decidable = new Map([...renamedRatings].filter(([item]) => hasArrived(item)));
     try {
@@ -223,6 +223,8 @@ export class Account {
 
 /** Ratings under the names that are followed. */
 interface PreparedRatings extends PersonRatings {
+  /** Ids of the ratings that count, as they were given. */
+  readonly given: readonly ItemId[];
   readonly calendar: EpochCalendar;
   readonly refusalReason?: string;
 }
@@ -248,19 +250,20 @@ async function prepareRatings(
 ): Promise<PreparedRatings> {
   const { disclosure } = published;
   const calendar = calendarOf(state, disclosure);
-  const writable = new Map([...ratings.history].filter(([item]) => isWritableId(item)));
-  const [history, entered] = [
-    renameRatings(writable, state),
-    renameRatings(ratings.entered, state),
-  ];
+  for (const item of state.merged) if (!ratings.history.has(item)) state.merged.delete(item);
+  const counted = new Map(
+    [...ratings.history].filter(([item]) => isWritableId(item) && !state.merged.has(item)),
+  );
+  const given = [...counted.keys()];
+  const [history, entered] = [renameRatings(counted, state), renameRatings(ratings.entered, state)];
   try {
     state.log = await checkLog(published, state.log, calendarEpoch(now, calendar.length));
     refuseUnsafe(disclosure);
     state.checkNames(disclosure.aliases);
   } catch (error) {
-    return { history, entered, calendar, refusalReason: reasonOf(error) };
+    return { given, history, entered, calendar, refusalReason: reasonOf(error) };
   }
-  return { history, entered, calendar };
+  return { given, history, entered, calendar };
 }
 
 /** The calendar that the account keeps: that of the first disclosure that it followed. */
@@ -272,15 +275,41 @@ export function calendarOf({ created, epochLength }: State, disclosure: Disclosu
  * Rename ratings and records by the disclosure's aliases.
  *
  * Deletions count under the names of the last letter, before names are merged: a deleted item does not
- * come back because it is merged with a rated one. Where a rating has a new name already, its old name
- * was not deleted.
+ * come back because it is merged with a rated one, and a shown one does not stay for the rating of
+ * another item that it is merged with.
  */
-function followNames(state: State, history: History, disclosure: Disclosure): Map<ItemId, number> {
+function followNames(
+  state: State,
+  { given, history }: PreparedRatings,
+  disclosure: Disclosure,
+): Map<ItemId, number> {
   const { aliases } = disclosure;
-  const newlyRated = aliases.filter(([, now]) => history.has(now) && state.isUndecided(now));
-  state.markWithdrawn(new Set([...history.keys(), ...newlyRated.map(([old]) => old)]));
+  const renamed = renamedByOwner(state, history, disclosure).map(([old]) => old);
+  state.markWithdrawn(new Set([...history.keys(), ...renamed]));
+  state.setMergedAside(given, aliases);
   state.followNames(aliases);
   return renameRatings(history, disclosure);
+}
+
+/**
+ * Find the ratings of shown items that a program moved to a new name before a letter did: the old id
+ * left the ratings after the last letter, and the new one was never seen before. A new id that was
+ * rated before is a rating of its own: no letter tells that it exists.
+ */
+function renamedByOwner(
+  state: State,
+  history: History,
+  { aliases }: Pick<Disclosure, "aliases">,
+): Alias[] {
+  const shown = state.shownLevels();
+  return aliases.filter(
+    ([old, now]) =>
+      shown.has(old) &&
+      !history.has(old) &&
+      history.has(now) &&
+      state.isUndecided(now) &&
+      !state.arrivals.has(now),
+  );
 }
 
 /** The notice about stars off the scale. */
@@ -292,11 +321,17 @@ function describeSkipped(items: readonly ItemId[]): { notice?: string } {
 }
 
 /** Note when each undecided item arrived, and drop what was deleted before it was decided. */
-function noteArrivals(state: State, { history, entered }: PersonRatings, now: number): void {
+function noteArrivals(
+  state: State,
+  { history, entered }: PersonRatings,
+  disclosure: Disclosure,
+  now: number,
+): void {
+  const renamed = new Set(renamedByOwner(state, history, disclosure).map(([, next]) => next));
   const earlierArrivals = new Map(state.arrivals);
   state.arrivals.clear();
   for (const item of history.keys()) {
-    if (!state.isUndecided(item)) continue;
+    if (!state.isUndecided(item) || renamed.has(item)) continue;
     state.arrivals.set(item, Math.min(earlierArrivals.get(item) ?? now, entered.get(item) ?? now));
   }
 }

@@ -96,6 +96,7 @@ export class Device {
       state.records.set(item, { level: released, digest, epoch, withdrawn: false });
       state.arrivals.delete(item);
     }
+    state.noteShown();
     state.markWithdrawn(rated);
     return releaseShown(state, disclosure, epoch);
   }

@@ -47,9 +47,14 @@ export function openState(
   return lost;
 }
 
-/** The state of an account whose memory is lost: what is rated by now is never decided. */
+/**
+ * The state of an account whose memory is lost: what is rated by now is never decided. Nor is what is
+ * rated later, where a letter was made: it may have shown an item.
+ */
 export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoch }: Start): State {
-  const state = new State({ created: Math.max(0, now - DAY), frozen: rated, lastLetterEpoch });
+  const created = Math.max(0, now - DAY);
+  const showed = lastLetterEpoch >= 0;
+  const state = new State({ created, frozen: rated, lastLetterEpoch, showed });
   closeEndedEpochs(state, now, length);
   return state;
 }
@@ -69,7 +74,10 @@ export function forgottenState(state: State, rated: Iterable<ItemId>, now: numbe
   return new State({ created: now, frozen: mayBeDecided, log, aliases });
 }
 
-/** Take an older copy of the memory as lost for everything that it has no record of. */
+/**
+ * Take an older copy of the memory as lost for everything that it has no record of. Letters that it
+ * does not know of may have shown an item.
+ */
 function freezeUnrecorded(
   state: State,
   rated: Iterable<ItemId>,
@@ -81,6 +89,7 @@ function freezeUnrecorded(
   state.arrivals.clear();
   state.letter = null;
   state.lastLetterEpoch = lastLetterEpoch;
+  state.showed = true;
   closeEndedEpochs(state, now, length);
 }
 

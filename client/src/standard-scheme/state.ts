@@ -56,6 +56,13 @@ export interface StateFields {
   readonly epochLength?: number;
   /** Whether nothing is decided any more: another memory of this account exists. */
   readonly closed?: boolean;
+  /** Whether a letter showed an item, or may have: then the first day alone decides. */
+  readonly showed?: boolean;
+  /**
+   * Ids of ratings that count for nothing, because their item was merged with a shown one: no letter
+   * tells whether they exist.
+   */
+  readonly merged?: Iterable<ItemId>;
 }
 
 /** An account on one device. */
@@ -72,6 +79,8 @@ export class State {
   aliases: readonly Alias[];
   epochLength: number;
   closed: boolean;
+  showed: boolean;
+  readonly merged: Set<ItemId>;
 
   constructor(fields: StateFields) {
     this.created = fields.created;
@@ -86,6 +95,8 @@ export class State {
     this.aliases = fields.aliases ?? [];
     this.epochLength = fields.epochLength ?? 0;
     this.closed = fields.closed ?? false;
+    this.showed = fields.showed ?? false;
+    this.merged = new Set(fields.merged);
     this.check();
   }
 
@@ -98,11 +109,10 @@ export class State {
    * Whether the account decides items in the epoch with this label.
    *
    * It does on its first day, and later until a letter shows an item. After that letters show nothing
-   * new, so that they never tell in which order items were rated.
+   * new, whatever is deleted, renamed or lost, so that they never tell in which order items were rated.
    */
   mayDecide(epoch: number): boolean {
-    if (epoch <= LAST_EPOCH_OF_FIRST_DAY) return true;
-    return [...this.records.values()].every((record) => record.level === null);
+    return epoch <= LAST_EPOCH_OF_FIRST_DAY || !this.showed;
   }
 
   /** Under the names that are followed. */
@@ -133,7 +143,10 @@ export class State {
     this.checkNames(aliases);
     const before = new Map(this.aliases);
     for (const [old, now] of aliases) if (before.get(old) !== now) this.moveItem(old, now);
-    for (const item of this.records.keys()) this.frozen.delete(item);
+    for (const item of this.records.keys()) {
+      this.frozen.delete(item);
+      this.arrivals.delete(item); // else a late rating under the new name would hide it
+    }
     this.aliases = aliases;
   }
 
@@ -154,6 +167,30 @@ export class State {
     this.records.delete(old);
     const chosen = candidates.find(({ level }) => level !== null) ?? candidates[0];
     if (chosen !== undefined) this.records.set(now, chosen);
+  }
+
+  /** Note whether an item is shown now; once one was, that is never forgotten. */
+  noteShown(): void {
+    this.showed ||= this.shownLevels().size > 0;
+  }
+
+  /**
+   * Set ratings aside whose item takes the name of a shown one that is rated itself: otherwise they
+   * would keep that item in the letters when its own rating is deleted.
+   *
+   * @param given ids of all ratings that count, as they were given.
+   * @param aliases the names that are followed from now on.
+   */
+  setMergedAside(given: Iterable<ItemId>, aliases: readonly Alias[]): void {
+    const before = new Map(this.aliases);
+    const after = new Map(aliases);
+    const shown = this.shownLevels();
+    const names = [...given].map((item) => [item, before.get(item) ?? item] as const);
+    const shownNames = names.map(([, name]) => name).filter((name) => shown.has(name));
+    const taken = new Set(shownNames.map((name) => after.get(name) ?? name));
+    for (const [item, name] of names) {
+      if (!shown.has(name) && taken.has(after.get(name) ?? name)) this.merged.add(item);
+    }
   }
 
   /** Mark the shown items whose rating was deleted, and unmark those rated again. */
@@ -179,7 +216,6 @@ export class State {
     const records = sortByJson(this.records).map(([item, { level, digest, epoch, withdrawn }]) => [
       ...[item, level, digest, epoch, withdrawn],
     ]);
-    const frozen = sortByJson(new Map([...this.frozen].map((item) => [item, null])));
     return encode(
       sortedFields({
         version: VERSION,
@@ -187,7 +223,7 @@ export class State {
         created: this.created,
         binding: this.binding,
         records,
-        frozen: frozen.map(([item]) => item),
+        frozen: sortItems(this.frozen),
         arrivals: sortByJson(this.arrivals),
         last_epoch: this.lastEpoch,
         letter: this.letter === null ? null : new TextDecoder().decode(this.letter),
@@ -196,6 +232,8 @@ export class State {
         aliases: this.aliases,
         epoch_length: this.epochLength,
         closed: this.closed,
+        showed: this.showed,
+        merged: sortItems(this.merged),
       }),
     );
   }
@@ -206,9 +244,10 @@ export class State {
         whole,
         "memory",
         ...["created", "binding", "records", "frozen", "arrivals", "last_epoch", "letter"],
-        ...["spoken", "log", "aliases", "epoch_length", "closed", "message", "version"],
+        ...["spoken", "log", "aliases", "epoch_length", "closed", "showed", "merged"],
+        ...["message", "version"],
       );
-      const [spoken, log, aliases, length, closed] = later;
+      const [spoken, log, aliases, length, closed, showed, merged] = later;
       require(letter === null || typeof letter === "string", "a letter is a text");
       return new State({
         created: toNumbers(created) as number,
@@ -226,6 +265,8 @@ export class State {
         aliases: requireRows(aliases) as unknown as Alias[],
         epochLength: toNumbers(length) as number,
         closed: closed as boolean,
+        showed: showed as boolean,
+        merged: requireList(merged) as ItemId[],
       });
     });
   }
@@ -250,6 +291,8 @@ export class State {
     require(this.aliases.flat().every(isItemId), "old ids and new ones");
     require(isInteger(this.epochLength, 0), "the length of an epoch");
     require(typeof this.closed === "boolean", "whether the memory is closed");
+    require(typeof this.showed === "boolean", "whether a letter showed an item");
+    require([...this.merged].every(isItemId), "an id whose rating counts for nothing");
   }
 }
 
@@ -259,6 +302,11 @@ function sortByJson<V>(rows: ReadonlyMap<ItemId, V>): [ItemId, V][] {
     return { key: new TextEncoder().encode(itemJson(item)), row: [item, value] as [ItemId, V] };
   });
   return spelled.sort((one, other) => compareBytes(one.key, other.key)).map(({ row }) => row);
+}
+
+/** Items by the bytes of their JSON. */
+function sortItems(items: Iterable<ItemId>): ItemId[] {
+  return sortByJson(new Map([...items].map((item) => [item, null]))).map(([item]) => item);
 }
 
 /** The item's JSON. */

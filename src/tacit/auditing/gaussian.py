@@ -7,13 +7,14 @@ Source   Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022). Nasr et al
 Samples  A threshold, chosen on one half of the samples, tells the neighbours apart. Clopper-Pearson
          limits of its two error rates bound mu from below, and mu gives epsilon at the claimed
          delta: events alone say little about it.
-Assumes  that the mechanism IS Gaussian; for any other the bound on mu holds, its epsilon does not.
-         Discrete noise has the error rates of a continuous one but for a share of
-         1 / (24 sigma^2) of mu, with sigma in steps of its grid, so that noise of few steps is
-         refused; `empirical.audit` with a delta assumes nothing.
-Exact    Noises k, each with P(k) proportional to exp(-k^2 / (2 sigma^2)), whose centres move by
-         whole numbers d, lose  sum of (d^2 - 2 k d) / (2 sigma^2).  With weights d / sigma^2 that
-         are multiples of one number this is a sum over a single integer; there is no formula.
+Assumes  that the mechanism IS Gaussian. For any other one the bound on mu holds, but not the
+         epsilon computed from it. Discrete noise is treated as continuous: this changes mu by a
+         share of 1 / (24 sigma^2), with sigma in steps of its grid, so noise of few steps is
+         refused. `empirical.audit` with a delta assumes nothing.
+Exact    Noises k have P(k) proportional to exp(-k^2 / (2 sigma^2)). If their centres move by whole
+         numbers d, the privacy loss is  sum of (d^2 - 2 k d) / (2 sigma^2).  If all d / sigma^2 are
+         multiples of one number, delta is a sum over a single integer, which is computed; it has no
+         closed form.
 """
 
 from __future__ import annotations
@@ -105,11 +106,16 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
 
 
 def delta_of_mu(mu: float, epsilon: float) -> float:
-    """Return the smallest delta of mu-Gaussian privacy at `epsilon`."""
+    """Return the smallest delta of mu-Gaussian privacy at `epsilon`.
+
+    It is Phi(mu / 2 - epsilon / mu) - e^epsilon Phi(-mu / 2 - epsilon / mu), where Phi is the
+    normal distribution function.
+    """
     if mu <= 0:
         return 0.0
-    near = special.ndtr(mu / 2 - epsilon / mu)
-    return float(near - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)))
+    chance = special.ndtr(mu / 2 - epsilon / mu)
+    neighbour_chance = math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu))
+    return float(chance - neighbour_chance)
 
 
 def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:

@@ -5,9 +5,10 @@ Calls    Mechanisms run as they are shipped, and only the noise is replaced. So 
          what it says of itself. Not for several threads at once: the samplers are replaced for the
          whole process.
 Inside   The grey-box audit replays the same randomness on neighbouring data. How many draws were
-         made, with which noise, and what an error says must be the same for both. Left out is how
-         often an exact sampler draws again because a word was too large: it depends on the bound,
-         and no exact sampler can do without. So the tape gives only words that none refuses.
+         made, with which noise, and what an error says must be the same for both. How often an
+         exact sampler draws again because a word was too large is not compared: this depends on the
+         sampler's bound, and every exact sampler does it. So the tape gives only words that no
+         sampler refuses.
 Moves    A mechanism that adds noise and then only adds up releases  M noise + f(input). Its noise
          is replaced by zeros and by one 1 at a time, which shows M; two inputs without noise show
          by how much each noise's centre moves. The loss follows from the moves and the scales asked
@@ -207,9 +208,10 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     sampler, scales = _noise_scales(calls)
     with intercept_samplers() as calls:
         at_b = _flat(run(b))
-    count, (other, others) = len(scales), _noise_scales(calls)
-    matrix = np.zeros((at_b.size, count))  # of no rank
-    if sampler == other and np.array_equal(scales, others) and at_a.shape == at_b.shape:
+    sampler_b, scales_b = _noise_scales(calls)
+    count = len(scales)
+    matrix = np.zeros((at_b.size, count))  # stays zero, of rank 0, if the inputs cannot be compared
+    if sampler == sampler_b and np.array_equal(scales, scales_b) and at_a.shape == at_b.shape:
         for place in range(count):
             matrix[:, place] = release_with_one(run, b, place) - at_b
     if count == 0 or np.linalg.matrix_rank(matrix) < count:
@@ -231,12 +233,17 @@ def laplace_loss(moved: Moves) -> float:
 
 
 def _noise_scales(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
-    """Return the sampler, "" if none was called, and the scale of each noise."""
-    kinds = {asked.sampler for asked in calls}
-    if len(kinds) > 1:
-        raise ConfigError("Moves are known of mechanisms that add one kind of noise.")
-    scales = [np.full(asked.values.size, asked.scale) for asked in calls]
-    return kinds.pop() if kinds else "", np.concatenate([*scales, np.empty(0)])
+    """List the scale of each noise that was drawn, and name the sampler.
+
+    Returns:
+        The sampler's name, "" if none was called, and (noises,) scales.
+    """
+    if not calls:
+        return "", np.empty(0)
+    if len({call.sampler for call in calls}) > 1:
+        raise ConfigError("Moves can be found only for a mechanism that adds one kind of noise.")
+    scales = [np.full(call.values.size, call.scale) for call in calls]
+    return calls[0].sampler, np.concatenate(scales)
 
 
 def release_with_one(

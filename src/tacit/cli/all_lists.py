@@ -1,4 +1,4 @@
-"""`tacit recommend MODEL --all RATINGS`: a list for each person, as a table in Parquet."""
+"""`tacit recommend MODEL --all RATINGS`: a list for each person, to a file or a database."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tacit import terminal
 from tacit.design import ExecutionOptions
 from tacit.errors import ConfigError
 from tacit.evaluation import Result
+
+PEOPLE_AT_ONCE = 20_000
+"""People whose lists are made between two steps of the progress bar."""
 
 if TYPE_CHECKING:
     from tacit.data.tables.names import Role
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 def write_all_lists(
     model: Any,
     ratings: Path,
-    out: Path,
+    place: str,
     execution: ExecutionOptions,
     columns: Mapping[Role, str | None],
     n: int,
@@ -29,7 +35,7 @@ def write_all_lists(
     Args:
         model: A model of private lists.
         ratings: File of the people's ratings.
-        out: Parquet file or folder to write.
+        place: File or database to write; on a cluster a folder of Parquet.
         execution: Whether lists are made here or on a cluster.
         columns: Columns of the ratings' file.
         n: Length of the lists.
@@ -47,24 +53,32 @@ def write_all_lists(
     make_lists = partial(list_people, fitted=private.fitted_, n=n)
     people: int | None = None
     if execution.remote is None:
-        people = _write_lists_here(private, ratings, out, columns, make_lists)
+        people = _write_lists_here(private, ratings, place, columns, make_lists)
     else:
         from tacit.engine.spark import write_lists
 
         path, tasks = str(ratings), execution.tasks
-        write_lists(path, execution.remote, columns, private, make_lists, str(out), tasks=tasks)
+        write_lists(path, execution.remote, columns, private, make_lists, place, tasks=tasks)
     subject = "Lists" if people is None else f"Lists of {people:,} people"
     sentence = (
-        f"{subject} are in {out}: columns user, rank, item, score. Each person's list is theirs "
-        "alone: it says what they like."
+        f"{subject} are in {_without_password(place)}: user, rank, item, score. Each person's list "
+        "is theirs alone: it says what they like."
     )
-    return Result({"lists": str(out), "people": people, "n": n}, (sentence,))
+    return Result({"lists": _without_password(place), "people": people, "n": n}, (sentence,))
+
+
+def _without_password(place: str) -> str:
+    """The place as it may be shown."""
+    scheme, separator, rest = place.partition("://")
+    if not separator:
+        return place
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _write_lists_here(
     model: PrivateLists,
     path: Path,
-    out: Path,
+    place: str,
     columns: Mapping[Role, str | None],
     make_lists: Any,
 ) -> int:
@@ -72,22 +86,27 @@ def _write_lists_here(
     from tacit.atomic_writes import check_writable
     from tacit.data.columns import EVENTS
     from tacit.data.domains import on_catalogue
-    from tacit.data.tables.folder import write_columns
+    from tacit.data.list_stores import ListTable, check_place, write_lists
     from tacit.data.tabular import load
 
-    check_writable(out)
+    check_place(place)
+    if "://" not in place:
+        check_writable(place)
     options: dict[str, Any] = dict(columns.items())
     if model.scale_ == EVENTS:
         options["events"] = True
     else:
         options["scale"] = model.scale_
     ratings = on_catalogue(load(path, **options), dict.fromkeys(model.history_ids_.tolist()))
-    lists = make_lists(ratings)
-    table = {
-        "user": ratings.user_ids[lists.people],
-        "rank": lists.ranks,
-        "item": model.item_ids_[lists.items],
-        "score": lists.scores,
-    }
-    write_columns(table, out)
+    blocks = []
+    with terminal.progress("Lists", ratings.n_users, quiet=False) as advance:
+        for start in range(0, ratings.n_users, PEOPLE_AT_ONCE):
+            stop = min(start + PEOPLE_AT_ONCE, ratings.n_users)
+            lists = make_lists(ratings.of_users(np.arange(start, stop)))
+            blocks.append((lists.people + start, lists.ranks, lists.items, lists.scores))
+            advance(stop - start)
+    people, ranks, items, scores = map(np.concatenate, zip(*blocks, strict=True))
+    table = ListTable(ratings.user_ids[people], ranks, model.item_ids_[items], scores)
+    with terminal.progress(f"Writing {len(people):,} rows", None, quiet=False):
+        write_lists(table, place)
     return ratings.n_users

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import function_with_options
+from tacit.cli.commands import function_with_options, keep_finished
 from tacit.cli.groups import make_group
 from tacit.design import Command, Run, option
-from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import SEED, Result, Table, manifest
 
 HELP = (
     "FILE.py:NAME, MODULE:NAME or a recommender of tacit, such as private: a class, an object, a "
-    "function that makes one, or a function history -> list."
+    "function that makes one, or a function history -> list; or a saved model's file."
 )
 _ATTACKS = "Only membership, audit, reconstruction or attribute."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
@@ -50,6 +46,9 @@ class ModelSettings:
     shadows: int = option("Fits that the attacker learns from.", default=16, least=4)
     victims: int = option("Fits that are attacked.", default=8, least=1)
     canaries: int = option("Made-up people of each kind.", default=400, least=8)
+    resume: Path | None = option(
+        "Add finished fits of the membership attack here, and go on from them.", writes=True
+    )
     seed: int = option(SEED, default=0, least=0)
 
 
@@ -60,8 +59,9 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
     rate lately? Which value has an attribute? It is fitted to these ratings again and again.
     """
     from tacit.auditing.attacks import any_model
+    from tacit.auditing.attacks.any_model.named_models import digest_of_code, find_model
 
-    model = find_model(asked.model, asked.setting or [])
+    model = find_model(asked.model, read_arguments(asked.setting or []))
     any_model.adapt(model)  # refuses what is no recommender before the file is read
     ratings = run.read()
     people = terminal.ids_in(asked.members) if asked.members else None
@@ -78,9 +78,20 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
         "canaries": asked.canaries,
         "seed": asked.seed,
     }
-    with run.progress("Attacking", None) as advance:
+    steps = any_model.count_steps(settings["attacks"], asked.shadows, asked.victims)
+    identity = f"{asked.model} {sorted(asked.setting or [])} {digest_of_code(asked.model)}"
+    with (
+        keep_finished("attack", asked.resume) as finished,
+        run.progress("Attacking", steps) as advance,
+    ):
         result = any_model.attack(
-            model, ratings, members=people, progress=advance, **settings
+            model,
+            ratings,
+            members=people,
+            progress=advance,
+            resume=finished,
+            identity=identity,
+            **settings,
         ).to_dict()
     made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
     after = "docs/attacks.md says what each row means;  --json has all digits."
@@ -90,67 +101,14 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
 app.command("model")(function_with_options(Command(ModelSettings, attack_model, ratings=True)))
 
 
-def find_model(text: str, settings: list[str]) -> Any:
-    """Find the class, object or function that `--model` names.
-
-    Args:
-        text: FILE.py:NAME, MODULE:NAME, or the name of a recommender of tacit.
-        settings: Texts NAME=VALUE, arguments of a class.
-
-    Returns:
-        The object itself, or a function that makes it with the settings.
+def read_arguments(settings: Sequence[str]) -> dict[str, Any]:
+    """Read texts NAME=VALUE as arguments of a class.
 
     Raises:
-        ConfigError: There is none, or it cannot be made.
+        ConfigError: A text is not written so.
     """
-    from tacit.recommenders.model_files import model_kinds, model_reader
-
-    module, colon, name = text.rpartition(":")
-    if colon:
-        maker = getattr(_import_module(module), name, None)
-        hint = f"It has no '{name}'."
-    else:
-        maker = model_reader(text)
-        hint = f"Known: {', '.join(model_kinds())}."
-    if maker is None:
-        raise ConfigError(f"--model {text}: no such recommender. {hint}")
     typed = terminal.pairs(settings, "--set")
-    arguments = {key: _read_value(value) for key, value in typed.items()}
-    if not arguments and (colon or not isinstance(maker, type)):
-        return maker
-    try:
-        maker(**arguments)
-    except TacitError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"--model {text}: {error}. Give it with --set NAME=VALUE.") from None
-    return lambda: maker(**arguments)
-
-
-def _import_module(home: str) -> Any:
-    """Import a module by its name or its file.
-
-    Raises:
-        DataError: There is no such file.
-        ConfigError: It cannot be imported.
-    """
-    if home.endswith(".py") and not Path(home).is_file():
-        raise DataError("there is no such file", path=home)
-    try:
-        if not home.endswith(".py"):
-            return importlib.import_module(home)
-        spec = importlib.util.spec_from_file_location("model_to_attack", home)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(
-            f"--model {home} cannot be imported ({type(error).__name__}: {error}). Correct it, or "
-            "install what it needs."
-        ) from error
-    return module
+    return {key: _read_value(value) for key, value in typed.items()}
 
 
 def _read_value(text: str) -> Any:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, Field, replace
+from datetime import UTC, datetime
 from functools import partial, update_wrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
@@ -99,6 +102,33 @@ def function_with_options(command: Command) -> Callable[..., None]:
     return with_typer_signature(run, [*source, *fields, as_json])
 
 
+@contextmanager
+def keep_finished(command_name: str, resume: Path | None) -> Iterator[Path]:
+    """Yield the file of finished tasks; one is left in the current folder if Ctrl-C is typed.
+
+    Args:
+        command_name: Name of the command, for the file's name.
+        resume: File that the reader named; None for one that is deleted when all is done.
+    """
+    if resume is not None:
+        try:
+            yield resume
+        except KeyboardInterrupt:
+            terminal.note(f"The same command goes on from {resume}.")
+            raise
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "finished.jsonl"
+        try:
+            yield path
+        except KeyboardInterrupt:
+            if path.exists():
+                left = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
+                shutil.copyfile(path, left)
+                terminal.note(f"Finished parts are in {left}: add  --resume {left}  to go on.")
+            raise
+
+
 def name_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Path:
     """Name what a command makes of a file: orders.tacit beside orders.csv.
 
@@ -160,9 +190,9 @@ def with_typer_signature(
     takes_json = any(each.name == "as_json" for each in own)
     if not takes_json:
         own.append(parameter("as_json", terminal.JSON, False))
-    reads = any(each.annotation is RatingsOptions for each in own)
-    if reads:
-        own = _with_ratings_options(own)
+    source_class = _find_source_class(own)
+    if source_class is not None:
+        own = _with_ratings_options(own, source_class)
     options = {each.name: each.default for each in own if isinstance(each.default, Field)}
 
     def perform(*, as_json: bool, **arguments: Any) -> None:
@@ -179,10 +209,10 @@ def with_typer_signature(
             from tacit.evaluation.figures import check_plots
 
             check_plots()
-        if reads:
-            names = list(options_of(RatingsOptions))
+        if source_class is not None:
+            names = list(options_of(source_class))
             own_options = {name: arguments.pop(name) for name in names}
-            arguments["source"] = RatingsOptions(**own_options)
+            arguments["source"] = source_class(**own_options)
         if takes_json:
             arguments["as_json"] = as_json
         result = run(**arguments)
@@ -199,10 +229,21 @@ def with_typer_signature(
     return perform
 
 
-def _with_ratings_options(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+def _find_source_class(parameters: list[inspect.Parameter]) -> type[RatingsOptions] | None:
+    """Find the class of options that says where ratings are; None where no ratings are read."""
+    for each in parameters:
+        kind = each.annotation
+        if isinstance(kind, type) and issubclass(kind, RatingsOptions):
+            return kind
+    return None
+
+
+def _with_ratings_options(
+    parameters: list[inspect.Parameter], source_class: type[RatingsOptions]
+) -> list[inspect.Parameter]:
     """Put the file of ratings in the place of the `RatingsOptions`, and its options at the end."""
-    path, *others = (parameter(*field) for field in _option_parameters(RatingsOptions))
-    placed = [path if each.annotation is RatingsOptions else each for each in parameters]
+    path, *others = (parameter(*field) for field in _option_parameters(source_class))
+    placed = [path if each.annotation is source_class else each for each in parameters]
     return [*placed, *others]
 
 

@@ -9,17 +9,23 @@ from typing import Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.attack import HELP as MODEL_HELP
+from tacit.cli.attack import read_arguments
+from tacit.cli.commands import command, keep_finished
 from tacit.cli.source import RatingsOptions, split_names
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, WORKERS, Result, Table, manifest
+from tacit.evaluation import LEAST_SEEDS, SEED, WORKERS, Result, Table, manifest
 from tacit.evaluation.comparison_result import UnitTable
 from tacit.profile_sums.options import FEATURES_HELP
 from tacit.terminal import JSON
 
 app = typer.Typer()
+SPLIT_HELP = (
+    "random: of each person's likes; time: after one moment; last: each person's latest like; "
+    "people: cold users; folds."
+)
 SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}
 """Metrics that a terminal shows, with their headings."""
 
@@ -35,13 +41,26 @@ def compare(
     to_domain: str | None = option("Domain of the items in lists.", flag="--target"),
     features: str | None = option(FEATURES_HELP),
     design: list[str] | None = option("Only these designs and the baselines, with commas."),
+    model: list[str] | None = option(f"Also compare this, and attack it; repeat. {MODEL_HELP}"),
+    setting: list[str] | None = option(
+        "NAME=VALUE for the class of the one --model, CLASS.NAME=VALUE of several; repeat.",
+        flag="--set",
+    ),
     attacks: bool = option(
         "Attack each by membership.", default=True, flag="--attacks/--no-attacks"
     ),
-    seeds: int = option("How many splits.", default=3, least=1),
+    seeds: int = option("How many splits.", default=LEAST_SEEDS, least=1),
+    split: str = option(SPLIT_HELP, default="random"),
+    share: float = option("Share that is held out.", default=0.2),
+    folds: int = option("With --split folds: how many; a seed holds out one of them.", default=5),
+    sampled: int | None = option(
+        "Candidates drawn beside the held-out likes; default: all unseen items."
+    ),
     report: Path | None = option("Write one self-contained page.", writes=True),
     csv: Path | None = option("Write the rows.", writes=True),
-    latex: Path | None = option("Write the rows as a LaTeX table.", writes=True),
+    latex: Path | None = option("Write a LaTeX table with booktabs.", writes=True),
+    metrics: str = option("Metrics of the LaTeX table, with commas.", default="ndcg@10"),
+    figures: Path | None = option("Write each figure here, as SVG and PNG.", writes=True),
     resume: Path | None = option("Add finished parts here, and go on from them.", writes=True),
     seed: int = option(SEED, default=0, least=0),
     workers: int = option(WORKERS, default=0, least=0),
@@ -55,38 +74,39 @@ def compare(
     from tacit.atomic_writes import write_whole
     from tacit.data.domains import describe_features
     from tacit.evaluation import compare as comparing
+    from tacit.evaluation.entries import baselines, entries_of_designs, entries_of_models
+    from tacit.evaluation.protocols import Protocol
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
+    printed = [metric.strip() for metric in metrics.split(",") if metric.strip()]
+    protocol = Protocol(split, share, folds, sampled)
     epsilons = terminal.numbers(epsilon, "--epsilon", float)
     chosen = [design_of(name) for name in (design or names())]
+    own = entries_of_models(model or [], arguments_of_models(model or [], setting or []))
     ratings = source.read()
-    entries = list(comparing.baselines(from_domain, to_domain))
-    left_out = {}
     names_of_features = split_names(features)
-    comparison = Comparison(
+    question = Comparison(
         ratings, epsilons, delta, from_domain, to_domain, features=names_of_features
     )
-    for each in chosen:
-        compared: Any = "it does not say how it is compared"
-        if "compare" in each.parts:
-            compared = each.part("compare")(comparison)
-        if isinstance(compared, str):
-            left_out[each.name] = compared
-        else:
-            entries += compared
+    entrants = entries_of_designs([each.name for each in chosen], question)
+    entries = [*baselines(ratings, from_domain, to_domain), *entrants.entries, *own]
     total = comparing.count_steps(entries, seeds, attacks)
-    with terminal.progress("Comparing", total, quiet=as_json) as advance:
-        result = comparing.compare(
+    with (
+        keep_finished("compare", resume) as finished,
+        terminal.progress("Comparing", total, quiet=as_json) as advance,
+    ):
+        result = comparing.compare_entries(
             ratings,
             entries,
-            left_out=left_out,
+            left_out=entrants.left_out,
             source=from_domain,
             target=to_domain,
             seeds=range(seed, seed + seeds),
+            protocol=protocol,
             attacks=attacks,
             workers=workers,
-            resume=resume,
+            resume=finished,
             progress=advance,
         )
     made_with = manifest(
@@ -100,16 +120,29 @@ def compare(
         target=to_domain,
         features=features,
         attacks=attacks,
+        protocol=result.data["protocol"],
+        models=model or [],
     )
-    for path, write in ((csv, result.to_csv), (latex, result.to_latex)):
-        if path is not None:
-            write_whole(path, write().encode())
+    if csv is not None:
+        write_whole(csv, result.to_csv().encode())
+    if latex is not None:
+        write_whole(latex, result.to_latex(printed).encode())
+    if figures is not None:
+        result.write_figures(figures)
     if report is not None:
         result.page(made_with).write(report)
     rows = [row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.rows]
+    differences = [
+        row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.data["differences"]
+    ]
     tables = [_terminal_table(table) for table in result.tables()]
     return Result(
-        {"rows": rows, "left_out": result.excluded_designs, "manifest": made_with},
+        {
+            "rows": rows,
+            "differences": differences,
+            "left_out": result.excluded_designs,
+            "manifest": made_with,
+        },
         [
             *tables,
             *comparing.sentences_by_reason(result.excluded_designs),
@@ -117,6 +150,32 @@ def compare(
         ],
         "--report out.html draws one page;  --json has intervals and groups.",
     )
+
+
+def arguments_of_models(models: list[str], settings: list[str]) -> list[dict[str, Any]]:
+    """Sort texts of --set by the models that they are for.
+
+    Raises:
+        ConfigError: Nobody knows for which model a text is.
+    """
+    from tacit.evaluation.own_models import name_of_model
+
+    labels = [name_of_model(model) for model in models]
+    found: list[dict[str, Any]] = [{} for _ in models]
+    for key, value in read_arguments(settings).items():
+        owner, dot, name = key.rpartition(".")
+        if dot and owner in labels:
+            for number, label in enumerate(labels):
+                if label == owner:
+                    found[number][name] = value
+        elif len(models) == 1 and not dot:
+            found[0][key] = value
+        else:
+            known = ", ".join(f"{label}.{name}={value}" for label in labels)
+            raise ConfigError(
+                f"--set {key}: for which --model is it? Write {known or 'a --model, too'}."
+            )
+    return found
 
 
 def _terminal_table(table: UnitTable) -> Table:

@@ -131,17 +131,17 @@ def advance(
 
 @command(app)
 def token(
-    epoch: int = option("The epoch that it begins, from 1.", argument="epoch"),
+    epoch: int = option("The epoch that the token begins, 1 or more.", argument="epoch"),
     operator_key: Path = option("The operator's key."),
 ) -> Result:
-    """Print the token of an epoch, where the key is stored.
+    """Print the token that begins an epoch.
 
-    It is what  tacit ledger advance --token  takes.
+    Run it where the operator's key is stored, and give the token to  tacit ledger advance --token.
     """
     from tacit.ledger import epoch_token
 
-    made = epoch_token(_key(operator_key), epoch)
-    return Result({"epoch": epoch, "token": made}, (made,))
+    text = epoch_token(_key(operator_key), epoch)
+    return Result({"epoch": epoch, "token": text}, (text,))
 
 
 @command(app)

@@ -43,8 +43,12 @@ def recommend(
     memory: Path | None = option("What the device decided; default: HISTORY.released.json"),
     all_: Path | None = option("Ratings of all people: a list for each, in --out.", flag="--all"),
     out: Path | None = option(
-        "With --all: the Parquet to write; orders-lists.parquet beside orders.csv.",
+        "With --all: the file to write: .parquet, .csv, .jsonl or .sqlite; orders-lists.parquet "
+        "beside orders.csv.",
         flag="--out -o",
+    ),
+    into: str | None = option(
+        "With --all: a database instead of a file, postgresql://HOST/NAME or redis://HOST:PORT/0."
     ),
     engine: str = option("With --all: 'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
@@ -77,9 +81,14 @@ def recommend(
     if all_ is not None:
         from tacit.cli.all_lists import write_all_lists
 
-        out = out or name_beside(all_, ending="-lists.parquet", force=force)
+        if out is not None and into is not None:
+            raise ConfigError("Lists go to one place: give --out FILE or --into ADDRESS.")
+        if into is None:
+            out = out or name_beside(all_, ending="-lists.parquet", force=force)
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        return write_all_lists(fitted, all_, out, execution, columns, n)
+        return write_all_lists(fitted, all_, into or str(out), execution, columns, n)
+    if into is not None:
+        raise ConfigError("--into is for the lists of all people: add --all RATINGS.")
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),

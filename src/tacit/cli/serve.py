@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -45,16 +45,17 @@ keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_he
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
 Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend"]
+FIRST_VENDOR_PORT = 8001
 FILE = "keys.json"
 MODEL = "lists.tacit"
 PERSON = "me"
-_TOML = """\
+_TOML_TEMPLATE = """\
 # What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
 tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
 
 [models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
 file = "{model}"
-{without}
+{without_guarantee}
 [service]
 # host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
 # port = 8000
@@ -65,29 +66,49 @@ file = "{model}"
 """
 
 
+@dataclass(frozen=True)
+class OptionalRatings(RatingsOptions):
+    """Options that say where ratings are; vendors need none."""
+
+    path: Path | None = option(  # type: ignore[assignment]  # checked where it is read
+        "A file of ratings, or a folder of  tacit data import. Vendors have none.",
+        argument="RATINGS",
+    )
+
+
 @command(making)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: RatingsOptions,
+    source: OptionalRatings,
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
     delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
     catalogue: Path | None = option("Public list of items. Others are left out."),
     features: str | None = option(FEATURES_HELP),
     lifetime: float | None = option(
-        "Epsilon of all fits together; epsilon is then not used: the fits of a year share it."
+        "Epsilon of all fits together, shared by the fits of one year. Replaces epsilon."
     ),
     every: str = option("How often a fit is due: day, week or month.", default="week"),
+    vendors: int | None = option(
+        "Write the folders of this many vendors that forward to each other: 2. No ratings then."
+    ),
     as_json: JSON = False,
 ) -> Result:
     """Fit private lists and write the folder of a service: tacit.toml, model, keys, timer.
 
-    The keys are shown once. The operator's key administers; the other one is of a first person.
+    The keys are shown once. One is the operator's, who administers the service; the other one
+    belongs to a first person, `me`.
     """
     from tacit.cli.refit import write_units
     from tacit.designs.private.folder_fits import RefitSettings, fit_next
     from tacit.designs.private.model import Private
 
     name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64] or "shop"
+    if vendors is not None:
+        return _init_vendors(folder, name, vendors, source)
+    if source.path is None:
+        raise ConfigError(
+            "Name the file of ratings, or  --vendors 2  for vendors, which need none."
+        )
     refits = RefitSettings(
         epsilon=epsilon,
         delta=delta,
@@ -97,21 +118,20 @@ def init(
         features=split_names(features),
         rows=source.describe(),
     )
-    _ = Private(epsilon, delta, lifetime=lifetime).settings  # refused before the file is read
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
+    _ = Private(epsilon, delta, lifetime=lifetime).settings  # raises before the file is read
+    _refuse_used(folder)
     ratings = source.read(catalogue=catalogue, domains=False)
     if lifetime is not None:
         refits = _share_lifetime(refits, ratings)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
-        made = Path(beside) / "folder"  # the whole folder at once
+        made = Path(beside) / "folder"  # renamed when it is complete, so never half written
         made.mkdir()
         with terminal.progress("Fitting", None, quiet=as_json):
             model = fit_next(made, refits, name, ratings).model
         refits.write(made)
         write_units(made, name, every, source.path.absolute(), at=folder.absolute())
-        keys = _fill(made, name, model)
+        keys = _write_settings_and_keys(made, name, model)
         made.rename(folder)
     (card,) = model.guarantees()
     result: dict[str, Any] = {
@@ -143,6 +163,34 @@ def init(
     return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
 
 
+def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatings) -> Result:
+    """Write the folders of two vendors that forward to each other."""
+    from tacit.designs.pdap.serve.demo import make_two
+
+    if vendors != 2 or source.path is not None:
+        raise ConfigError("--vendors 2  writes two folders, and reads no ratings.")
+    _refuse_used(folder)
+    names = (f"{tenant[:50]}-1", f"{tenant[:50]}-2")
+    addresses = tuple(f"http://127.0.0.1:{FIRST_VENDOR_PORT + place}" for place in range(2))
+    folders = tuple(folder / name for name in names)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
+        made = Path(beside) / "folder"
+        inside = tuple(made / name for name in names)
+        keys = make_two(inside, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
+        made.rename(folder)
+    result = {"folders": folders, "addresses": addresses, "keys": keys}
+    shown = [f"Wrote two vendors that forward to each other: {', '.join(names)}."]
+    for place, address in enumerate(addresses):
+        shown.append(f"  {address}  key of its operator: {keys[place]['operator']}")
+    shown += [
+        "The keys are not shown again. Write your articles into videos of each tacit.toml.",
+        "Each in a terminal of its own:",
+        *[f"  tacit serve {shlex.quote(str(one))}" for one in folders],
+    ]
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}")
+
+
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
     """Share a lifetime among the fits of a year: by a plan, or equal parts without features."""
     from tacit.data.domains import item_features
@@ -161,15 +209,28 @@ def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
     return replace(refits, epsilon=epsilon)
 
 
-def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
+def _refuse_used(folder: Path) -> None:
+    """Refuse a folder that holds something; an empty one is replaced."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
+
+
+def _write_settings_and_keys(folder: Path, tenant: str, model: Private) -> dict[str, str]:
+    """Write tacit.toml, the service's secret and the keys; return the keys by their owners."""
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.setting_tables import TOML
 
-    without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
-    text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
-    (made / TOML).write_text(text, "utf-8")
-    operator = add_key(made / FILE, "operator", Role.OPERATOR, tenant)
-    person = KeyRing(made / FILE, read_secret(made / "service.secret"), tenant).person_key(PERSON)
+    without_guarantee = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
+    text = _TOML_TEMPLATE.format(
+        tenant=tenant,
+        model=MODEL,
+        epsilon=model.epsilon,
+        without_guarantee=without_guarantee,
+    )
+    (folder / TOML).write_text(text, "utf-8")
+    operator = add_key(folder / FILE, "operator", Role.OPERATOR, tenant)
+    secret = read_secret(folder / "service.secret")  # made here, on first use
+    person = KeyRing(folder / FILE, secret, tenant).person_key(PERSON)
     return {"operator": operator, PERSON: person}
 
 
@@ -317,13 +378,17 @@ def add(
     folder: Folder,
     name: Name,
     role: Staff = option("What the key may do; see docs/service.md."),
+    lists: str = option(
+        "Which lists a key of the role recommend gets: personal, or popularity to compare with.",
+        default="personal",
+    ),
 ) -> Result:
     """Make a key and show it once: the file stores only its hash."""
     from tacit.service.deployment import read_tenant
     from tacit.service.keys import Role, add_key
 
     tenant = read_tenant(folder)
-    key = add_key(folder / FILE, name, Role(role), tenant)
+    key = add_key(folder / FILE, name, Role(role), tenant, lists=lists)
     hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
     data = {"name": name, "role": role, "tenant": tenant, "key": key}
     return Result(data, (key, f"{hint}Authorization: Bearer KEY"))

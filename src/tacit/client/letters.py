@@ -307,7 +307,7 @@ class Letters:
             is_outdated = error.status == 422 and release.disclosure != current_digest
             if error.status == 409:
                 self._close_state()
-            if is_outdated or error.status == 409:  # it will not be accepted later either
+            if is_outdated or error.status in (409, 413):  # it will not be accepted later either
                 self._settle(release.epoch)
             raise
         scores = decode_message(Scores.decode, answer)

@@ -190,14 +190,14 @@ class Transport:
         rows = self.fetch_rows("disclosures", name, "log")
         for row in rows:
             if type(row.get("epoch")) is not int or type(row.get("digest")) is not str:
-                raise ServiceError("The service's log has entries that are none.")
+                raise ServiceError("The service's log has an entry without epoch or digest.")
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
     def fetch_latest_epoch(self, name: str) -> int:
         """Fetch the epoch of the account's latest letter, with the key.
 
         Returns:
-            The epoch; -1 for none, and where the disclosure is not served any more.
+            The epoch; -1 if there is no letter, or if the disclosure is no longer served.
         """
         try:
             data = self.get(_path("disclosures", name, "latest"), with_key=True)

@@ -40,7 +40,7 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
 
     Args:
         ratings: Ratings with public metadata.
-        names: Columns of `item_metadata`; None: the known ones that there are.
+        names: Columns of `item_metadata`; None: those of well-known names.
 
     Raises:
         DataError: A named column is not there.
@@ -53,11 +53,18 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
 
 
 def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> str:
-    """Say which item metadata are features and which are not. names: as for `item_features`."""
+    """Write a sentence that says which item metadata are used as features, and which are not.
+
+    Args:
+        ratings: Ratings with public metadata.
+        names: Columns to use as features; None: those of well-known names.
+    """
     used = list(item_features(ratings, names))
-    left = [name for name in ratings.public_metadata if name not in used]
+    unused = [name for name in ratings.public_metadata if name not in used]
     text = f"Features of items: {', '.join(used) or 'none'}."
-    return text + (f" Not used as features: {', '.join(left)}." if left else "")
+    if unused:
+        text += f" Not used as features: {', '.join(unused)}."
+    return text
 
 
 def split_list(ratings: Ratings, column: str) -> Values:

@@ -30,12 +30,14 @@ from tacit.design.registry import (
     served_sections,
     usefulness,
 )
+from tacit.design.tour import Bar as Bar
 from tacit.design.tour import Tour
 
 __all__ = [
     "BUILT_IN",
     "STATUSES",
     "UNMADE_STATUSES",
+    "Bar",
     "Command",
     "Comparison",
     "ComparisonEntry",

@@ -76,7 +76,7 @@ def design_of(model: object) -> Design | None:
 
 
 def fit_count(model: object) -> FitCount | None:
-    """Count the fits of a fitted model's people; None where its design counts none."""
+    """Count the fits made and left for a model's people; None if its design counts no fits."""
     owner = design_of(model)
     if owner is None or "count_fits" not in owner.parts:
         return None

@@ -8,9 +8,27 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A number between 0 and 1, to be drawn."""
+
+    name: str
+    """What was measured, in a few words."""
+    value: float
+    """Between 0 and 1."""
+
+
+@dataclass(frozen=True)
 class Tour:
     """One screen about a design, of a real run on generated data."""
 
+    headline: str
+    """One sentence with the two numbers that matter most."""
+    bars: tuple[Bar, ...]
+    """Those two numbers, and perhaps one to compare them with."""
+    trusted: str
+    """Who must be trusted, in a few words."""
+    real_data: str
+    """How lists did on real data beside popular items, in a few words."""
     asked: str
     """Who asked for what."""
     left: str

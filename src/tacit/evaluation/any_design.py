@@ -63,7 +63,7 @@ def _fit(design: Design) -> Command:
         useful = usefulness(model)
         data = private_fit_summary(kind, settings.out, len(model.item_ids_)) | card_summary(card)
         fitted = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
-        after = f"tacit guarantee {settings.out}"
+        after = f"tacit guarantee {settings.out}  says what it promises."
         return Result(data | {"useful": useful}, (fitted.strip(),), after)
 
     return _command(design, run, f"Fit {design.title}: {design.citation}.", FitOptions)
@@ -74,7 +74,7 @@ def _evaluate(design: Design) -> Command:
 
     def run(settings: Any, terminal: Run) -> Result:
         from tacit.evaluation.lists import Contender, evaluate_lists
-        from tacit.evaluation.page import Page, Section
+        from tacit.evaluation.lists_page import make_lists_page
 
         own = _model_settings(design, settings)
         contender = Contender(kind, own, own.get("epsilon"))
@@ -92,8 +92,7 @@ def _evaluate(design: Design) -> Command:
         )
         table = table_of_lists(rows)
         if settings.report is not None:
-            page = Page(design.title, [Section(table.title, [table])], made_with)
-            page.write(settings.report)
+            make_lists_page(design.title, rows, table, made_with).write(settings.report)
         return Result(
             {"rows": [row.to_dict() for row in rows], "manifest": made_with},
             (table,),

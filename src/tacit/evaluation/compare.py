@@ -1,7 +1,10 @@
 """Designs beside each other: the same people, splits, seeds and metrics, and what attacks find.
 
-Split    as `lists` defines it: held-out likes are to be found again. RMSE: in one domain a random
-         20 % of everybody's ratings are held out in a second fit; in two, the same held-out people.
+Split    one of `protocols`: held-out likes are to be found again. RMSE and MAE: in one domain a
+         random 20 % of everybody's ratings are held out in a second fit; by time, and between two
+         domains, all held-out ratings of test people. Where likes alone are hidden there is none.
+Tests    NDCG is compared with that of popularity, of the rival and of own models, paired over
+         people and splits, as `inference` has it; p values are corrected by Holm.
 Attack   membership by lists, without reference and by likelihood ratio, on all ratings, once.
 Units    an epsilon belongs to its unit and adversary. Rows of different units are never on one axis
          and never ordered by epsilon together.
@@ -11,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -26,66 +28,123 @@ from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.membership import attack_membership
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
-from tacit.design import ComparisonEntry
+from tacit.design import Comparison, ComparisonEntry
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation import lists
+from tacit.evaluation import LEAST_SEEDS, lists
 from tacit.evaluation.comparison_result import COLUMNS, ComparisonResult, write_epsilon
-from tacit.evaluation.intervals import mean_interval
-from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, ListTrial, list_trial
-from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
+from tacit.evaluation.entries import (
+    OWN,
+    REFERENCES,
+    SAVED,
+    choose_entries,
+    digests_of_code,
+    refuse_unpicklable,
+)
+from tacit.evaluation.inference import PeopleBootstrap, correct_by_holm, name_outcome
+from tacit.evaluation.intervals import Interval, mean_interval
+from tacit.evaluation.lists import LIST_LENGTH, ListTrial
+from tacit.evaluation.metrics import (
+    coverage,
+    diversity,
+    gini,
+    mae,
+    novelty,
+    ranking_by_person,
+    rmse,
+)
+from tacit.evaluation.own_models import WHOLE_PROFILE, OwnModel
+from tacit.evaluation.protocols import USUAL_PROTOCOL, Protocol, ProtocolTrial
 from tacit.evaluation.result import group_by
 from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, find_entry_points
 from tacit.recommenders.fits_in_process import comparison
 
-Context = tuple[Ratings, str | None, str | None]
+Context = tuple[Ratings, str | None, str | None, Protocol]
 ATTACK = -1
 """Stands in the place of a seed for the task that attacks."""
 FAILED = "failed"
 """Key of the reason why a task could not be run."""
-NOBODY = "nobody is protected"
-_BASELINES = "tacit.recommenders.baselines"
+CLAIM = "claim"
+"""Key of the claim that an own model's card states: unit, adversary and epsilon."""
+BY_PERSON = "by_person"
+"""Key of the figures of each test person."""
+EPSILONS = (0.5, 1.0, 3.0, math.inf)
+"""Epsilons that are compared by default."""
 _ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
 _NDCG = f"ndcg@{LIST_LENGTH}"
 
 
-def baselines(source: str | None, target: str | None) -> tuple[ComparisonEntry, ...]:
-    """List the recommenders that protect nobody, and private popularity's rivals.
-
-    They are the same methods as single commands. EASE, or a ridge regression between domains, takes
-    the best penalty on the test people.
+def compare(
+    ratings: Ratings,
+    models: Sequence[Any] | None = None,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    delta: float = 1e-6,
+    source: str | None = None,
+    target: str | None = None,
+    features: tuple[str, ...] | None = None,
+    seeds: Sequence[int] = range(LEAST_SEEDS),
+    split: str = "random",
+    share: float = lists.SHARE,
+    folds: int = 5,
+    sampled: int | None = None,
+    attacks: bool = True,
+    workers: int = 1,
+    resume: Path | None = None,
+    progress: Progress | None = None,
+) -> ComparisonResult:
+    """Compare recommenders on the same people, splits and seeds, and attack each once.
 
     Args:
+        ratings: Ratings that all are fitted to.
+        models: Names of designs ("private") and baselines ("als"), own models as objects, classes
+            or functions history -> list, texts such as "mine.py:Model", or saved models' files.
+            Popularity and EASE are always compared. None: every design and baseline.
+        epsilons: Epsilons of the designs, each in its own unit; infinity: no noise.
+        delta: Delta of the designs that have one.
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
+        features: Item metadata that features are made of; None: the usual ones.
+        seeds: Seeds of the splits; noise takes none.
+        split: "random", "time", "last", "people" or "folds", as `protocols` defines them.
+        share: Share of likes, ratings or people that is held out.
+        folds: Number of folds, of "folds" alone.
+        sampled: Candidates that are drawn beside the held-out likes; None: every unseen item.
+        attacks: Whether entries are attacked by membership.
+        workers: Processes; 0 for all cores. Own models that are objects need 1.
+        resume: File to which finished tasks are added, and whose tasks are not run again.
+        progress: Called with the number of steps that are done.
+
+    Raises:
+        ConfigError: A model is of no known kind, no seed, or `resume` is another file.
+        DataError: Nothing can be compared on these ratings.
     """
-    entries = [_baseline("popularity", "Popularity", likes=True)]
-    if source is None:
-        entries += [_baseline("ease", "EASE", penalty=penalty) for penalty in PENALTIES]
-    else:
-        routes: dict[str, Any] = {"source": source, "target": target}
-        entries += [_baseline("ridge", "Ridge", penalty=each, **routes) for each in PENALTIES]
-    entries.append(_baseline("item-item", "ItemItem"))
-    if find_spec("implicit"):
-        entries.append(_baseline("als", "ALS"))
-    entries.append(_baseline("item-mean", "ItemMean", stars=True))
-    entries.append(_baseline("matrix-factorization", "MatrixFactorization", stars=True))
-    return tuple(entries)
+    question = Comparison(ratings, tuple(epsilons), delta, source, target, features)
+    entrants = choose_entries(models, question, ratings)
+    return compare_entries(
+        ratings,
+        entrants.entries,
+        left_out=entrants.left_out,
+        source=source,
+        target=target,
+        seeds=seeds,
+        protocol=Protocol(split, share, folds, sampled),
+        attacks=attacks,
+        workers=workers,
+        resume=resume,
+        progress=progress,
+    )
 
 
-def _baseline(name: str, kind: str, *, stars: bool = False, **settings: Any) -> ComparisonEntry:
-    maker = f"{_BASELINES}:{kind}"
-    return ComparisonEntry(name, "baseline", None, NOBODY, "–", maker, settings, stars)
-
-
-def compare(
+def compare_entries(
     ratings: Ratings,
     entries: Sequence[ComparisonEntry],
     *,
     left_out: Mapping[str, str] | None = None,
     source: str | None = None,
     target: str | None = None,
-    seeds: Sequence[int] = range(3),
+    seeds: Sequence[int] = range(LEAST_SEEDS),
+    protocol: Protocol = USUAL_PROTOCOL,
     attacks: bool = True,
     workers: int = 1,
     resume: Path | None = None,
@@ -101,6 +160,7 @@ def compare(
         source: Domain that people have rated; None together with `target`: one domain.
         target: Domain that lists are made in.
         seeds: Seeds of the splits.
+        protocol: What is held out, who is judged, and which items compete.
         attacks: Whether entries are attacked by membership.
         workers: Processes; 0 for all cores.
         resume: File to which finished tasks are added, and whose tasks are not run again.
@@ -116,8 +176,10 @@ def compare(
     advance = progress or (lambda _: None)
     columns = {**ratings.user_attributes, **ratings.item_metadata} if resume else {}
     facts = {name: column.tolist() for name, column in columns.items()}
-    identity = f"{ratings.digest} {source} {target} {facts}"
-    data = (ratings, source, target)
+    identity = f"{ratings.digest} {source} {target} {facts} {digests_of_code(entries)} {protocol}"
+    if workers != 1:
+        refuse_unpicklable(entries)
+    data = (ratings, source, target, protocol)
     with Runner(data, workers=workers, resume=resume, identity=identity) as runner:
         tasks = [(entry, seed) for entry in entries for seed in seeds]
         judged = iter(runner.run(_judge_or_attack, tasks, advance))
@@ -131,10 +193,60 @@ def compare(
     for entry, figure in zip(targets, attacked, strict=True):
         if FAILED not in figure:
             figures[entry] = [*figures[entry], figure]
+    by_split = [figure[BY_PERSON]["people"] for figure in figures[best[0]] if BY_PERSON in figure]
+    bootstrap = PeopleBootstrap([np.array(people, dtype=np.int64) for people in by_split])
     rows = []
     for entry in best:
-        rows += _make_rows(entry, figures[entry])
-    return ComparisonResult({"rows": rows, "left_out": reasons})
+        rows += _make_rows(entry, figures[entry], bootstrap)
+    content = {
+        "rows": rows,
+        "differences": _test_differences(best, figures, bootstrap) if len(seeds) > 1 else [],
+        "protocol": protocol.describe(domains=source is not None),
+        "left_out": reasons,
+    }
+    return ComparisonResult(content)
+
+
+def _test_differences(
+    entries: Sequence[ComparisonEntry],
+    figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]],
+    bootstrap: PeopleBootstrap,
+) -> list[dict[str, Any]]:
+    """Test each entry's NDCG against references and own models, each pair once."""
+    references = [entry for entry in entries if entry.design in REFERENCES]
+    references += [entry for entry in entries if entry.variant in (OWN, SAVED)]
+    rows: list[dict[str, Any]] = []
+    tested = set()
+    for reference in references:
+        for entry in entries:
+            if entry is reference or (reference, entry) in tested:
+                continue
+            tested.add((entry, reference))
+            own, theirs = (_by_split(figures[each], "ndcg") for each in (entry, reference))
+            paired = bootstrap.difference(own, theirs)
+            rows.append(
+                {
+                    "design": entry.design,
+                    "variant": entry.variant,
+                    "epsilon": _claim(entry, figures[entry])[2],
+                    "reference": reference.design,
+                    "difference": paired.interval.mean,
+                    "low": paired.interval.low,
+                    "high": paired.interval.high,
+                    "p_value": paired.p_value,
+                }
+            )
+    corrected = correct_by_holm([row["p_value"] for row in rows])
+    for row, p_value in zip(rows, corrected, strict=True):
+        row["corrected_p_value"] = p_value
+        row["outcome"] = name_outcome(row["difference"], p_value)
+    return rows
+
+
+def _by_split(figures: Sequence[Mapping[str, Any]], metric: str) -> list[NDArray[np.float64]]:
+    """Collect the figures of people, an array for each split."""
+    judged = [figure[BY_PERSON] for figure in figures if BY_PERSON in figure]
+    return [np.array(people[metric], dtype=np.float64) for people in judged]
 
 
 def _choose_best(
@@ -167,48 +279,63 @@ def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -
 
 def _judge_or_attack(context: Context, entry: ComparisonEntry, seed: int) -> dict[str, Any]:
     """Run one task: the lists of a split, or the attack where the seed is `ATTACK`."""
-    ratings, source, target = context
+    ratings, source, target, protocol = context
     try:
         if seed == ATTACK:
             return _attack(entry, ratings)
-        trial = list_trial(ratings, source=source, target=target, seed=seed)
-        return _judge(entry, ratings, trial, seed)
+        trial = protocol.make_trial(ratings, source=source, target=target, seed=seed)
+        return _judge(entry, ratings, trial, protocol, seed)
     except TacitError as error:  # too few people, say: the others can still be compared
         return {FAILED: str(error)}
 
 
-def _judge(entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, Any]:
+def _judge(
+    entry: ComparisonEntry, ratings: Ratings, trial: ProtocolTrial, protocol: Protocol, seed: int
+) -> dict[str, Any]:
     """Compute the metrics of the lists of one split; of stars and groups where there are any."""
     recommender = _make_recommender(entry)
     with comparison():
         recommender.fit(trial.train)
-    shown = lists.lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
+    shown = trial.make_lists(recommender)
     relevant = trial.relevant
-    metrics = ranking_metrics(shown, relevant)
+    by_person = ranking_by_person(shown, relevant)
+    raters = np.bincount(trial.train.items, minlength=trial.train.n_items)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
-    values = {
-        _NDCG: metrics.ndcg,
-        f"recall@{LIST_LENGTH}": metrics.recall,
-        f"mrr@{LIST_LENGTH}": metrics.mrr,
-        "coverage": coverage(shown, catalogue),
-        "novelty": _novelty(shown, trial.train),
+    values: dict[str, Any] = {
+        f"{name}@{LIST_LENGTH}": float(of_people.mean()) for name, of_people in by_person.items()
     }
-    if entry.stars:
-        values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
+    values |= {
+        "coverage": coverage(shown, catalogue),
+        "gini": gini(shown, catalogue),
+        "novelty": novelty(shown, raters, trial.train.n_users),
+        "diversity": diversity(shown, trial.train.matrix),
+    }
+    values[BY_PERSON] = {"people": trial.people.tolist()}
+    for name, of_people in by_person.items():
+        values[BY_PERSON][name] = of_people.tolist()
+    if isinstance(recommender, OwnModel) and recommender.claim is not None:
+        values[CLAIM] = [WHOLE_PROFILE, recommender.claim.against, recommender.claim.epsilon]
+    has_stars = entry.stars or (isinstance(recommender, OwnModel) and recommender.predicts_stars)
+    if has_stars and protocol.has_stars:
+        values |= _star_errors(entry, recommender, ratings, trial, protocol, seed)
     for name, entry_point in find_entry_points(METRICS, values).items():
         values[name] = float(entry_point.load()(shown, relevant, trial.train))
     for name, column in trial.train.user_attributes.items():
         values |= _attribute_auc(name, column[trial.people], shown, seed)
-    by_person = ndcg_by_person(shown, relevant)
     for name, members in _groups_of_people(trial).items():
         if members.any():
-            values[f"{_NDCG} {name}"] = float(by_person[members].mean())
+            values[f"{_NDCG} {name}"] = float(by_person["ndcg"][members].mean())
     return values
 
 
 def _attack(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
     """Attack membership by lists; each metric is a mean with the ends of its interval."""
-    rows = attack_membership(adapt(lambda: _make_recommender(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
+    recommender = _make_recommender(entry)
+    if isinstance(recommender, OwnModel):
+        adapted = recommender.adapt()
+    else:
+        adapted = adapt(lambda: _make_recommender(entry))
+    rows = attack_membership(adapted, ratings, **_ATTACK)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
@@ -233,26 +360,25 @@ def _make_recommender(entry: ComparisonEntry) -> Any:
     return resolve_name(entry.maker)(**entry.settings)
 
 
-def _novelty(shown: NDArray[np.int64], train: Ratings) -> float:
-    """Compute the mean of -log2((raters + 1) / (people + 1)) over listed items."""
-    counts = np.bincount(train.items, minlength=train.n_items)
-    surprise = -np.log2((counts + 1) / (train.n_users + 1))
-    listed = shown[shown >= 0]
-    return float(surprise[listed].mean()) if listed.size else 0.0
-
-
-def _rmse(
-    entry: ComparisonEntry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: int
-) -> float:
+def _star_errors(
+    entry: ComparisonEntry,
+    fitted: Any,
+    ratings: Ratings,
+    trial: ProtocolTrial,
+    protocol: Protocol,
+    seed: int,
+) -> dict[str, float]:
+    """Compute the errors of predicted stars; where likes alone are held out, in a second fit."""
     train, test, people = trial.train, trial.test, trial.people
-    if trial.candidates is None:
-        split = random_per_user(ratings, lists.SHARE, seed=seed)
+    if trial.candidates is None and protocol.split != "time":
+        split = random_per_user(ratings, protocol.share, seed=seed)
         train, test = split.train, split.test
         people = np.unique(test.users).astype(np.int64)
         fitted = _make_recommender(entry)
         with comparison():
             fitted.fit(train)
-    return rmse(*lists.stars_of(fitted, train, test, people))
+    stars = lists.stars_of(fitted, train, test, people)
+    return {"rmse": rmse(*stars), "mae": mae(*stars)}
 
 
 def _groups_of_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
@@ -285,29 +411,45 @@ def _thirds(
     return {f"{name}:{word}": third == place for place, word in enumerate(words)}
 
 
-def _make_rows(
+def _claim(
     entry: ComparisonEntry, figures: Sequence[Mapping[str, Any]]
+) -> tuple[str, str, float | None]:
+    """Return unit, adversary and epsilon: an own model's are known when it is fitted."""
+    unit, against, epsilon = figures[0].get(CLAIM, (entry.unit, entry.against, entry.epsilon))
+    return unit, against, epsilon
+
+
+def _make_rows(
+    entry: ComparisonEntry, figures: Sequence[Mapping[str, Any]], bootstrap: PeopleBootstrap
 ) -> list[dict[str, Any]]:
     """Make the rows of an entry: each metric's mean over splits with its interval."""
-    claim = (entry.design, entry.variant, entry.epsilon, entry.unit, entry.against)
+    unit, against, epsilon = _claim(entry, figures)
+    claim = (entry.design, entry.variant, epsilon, unit, against)
     metrics: dict[str, None] = {}
     for figure in figures:
-        metrics |= dict.fromkeys(figure)
+        metrics |= dict.fromkeys(name for name in figure if name not in (CLAIM, BY_PERSON))
+    of_people = next(iter(figures))[BY_PERSON]
     rows = []
     for metric in metrics:
         values = [figure[metric] for figure in figures if metric in figure]
-        mean, low, high = values[0] if isinstance(values[0], list) else _mean(metric, values)
-        ends = [end if math.isfinite(end) else None for end in (low, high)]
-        rows.append(dict(zip(COLUMNS, (*claim, metric, mean, *ends), strict=True)))
+        name = metric.removesuffix(f"@{LIST_LENGTH}")
+        if isinstance(values[0], list):
+            interval = Interval(*values[0])
+        elif name in of_people and len(values) > 1:
+            interval = bootstrap.interval(_by_split(figures, name), (0.0, 1.0))
+        else:
+            interval = _mean(metric, values)
+        ends = [end if math.isfinite(end) else None for end in (interval.low, interval.high)]
+        rows.append(dict(zip(COLUMNS, (*claim, metric, interval.mean, *ends), strict=True)))
     return rows
 
 
-def _mean(metric: str, values: Sequence[float]) -> tuple[float, float, float]:
+def _mean(metric: str, values: Sequence[float]) -> Interval:
     """Compute the mean over splits with its interval, which is unbounded for a single split."""
     is_foreign = metric in find_entry_points(METRICS)
     least = -math.inf if is_foreign else 0.0
-    most = math.inf if is_foreign or metric in ("novelty", "rmse") else 1.0
-    mean, low, high = mean_interval(values, bounds=(least, most))
+    most = math.inf if is_foreign or metric in ("novelty", "rmse", "mae") else 1.0
+    interval = mean_interval(values, bounds=(least, most))
     if len(values) == 1:  # it says nothing about the spread
-        return mean, math.inf, math.inf
-    return mean, low, high
+        return Interval(interval.mean, math.inf, math.inf)
+    return interval

@@ -48,7 +48,7 @@ def mean_interval(
         DataError: No figure, or one that is not finite or out of bounds.
     """
     import numpy as np
-    from scipy.stats import t as student  # takes long to import; a command may never come here
+    from scipy.special import stdtrit  # takes long to import; a command may never come here
 
     figures = np.asarray(values, dtype=np.float64).ravel()
     if figures.size == 0 or not np.isfinite(figures).all():
@@ -63,7 +63,7 @@ def mean_interval(
         return Interval(mean, low, high)
     variance = float(np.sum((figures - mean) ** 2)) / (figures.size - 1)
     error = math.sqrt(variance / figures.size)
-    half = float(student.ppf((1 + confidence) / 2, figures.size - 1)) * error
+    half = float(stdtrit(figures.size - 1, (1 + confidence) / 2)) * error
     return Interval(mean, max(low, mean - half), min(high, mean + half))
 
 

@@ -1,4 +1,4 @@
-"""Lines of a plot, before they are drawn."""
+"""Lines and points of a plot, before they are drawn."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ class Line:
     """Small print below the name in the table of the figures."""
     mark: str = ""
     """How its row of the table stands out, as `Cell.mark`."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One recommender by two of its figures."""
+
+    label: str
+    """Short text beside the point."""
+    colour: str
+    """CSS colour of the mark."""
+    x: Interval
+    """Figure along the horizontal axis."""
+    y: Interval
+    """Figure along the vertical axis."""

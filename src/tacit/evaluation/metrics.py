@@ -10,13 +10,20 @@ relevant items:
   precision@n  relevant items in the list / n, also where the list is shorter than n
   MRR@n        1 / rank of the first relevant item, 0 where none is in the list
   hit rate@n   1 where a relevant item is in the list, else 0
+  MAP@n        mean over R's items of the precision at the rank of each, 0 for one not in the list
   coverage@n   share of the catalogue that is in at least one list, everybody's
+  Gini@n       Gini coefficient of the numbers of lists that the catalogue's items are in: 0 where
+               all are in as many, near 1 where few are in nearly all
+  novelty@n    mean of -log2((raters + 1) / (people + 1)) over listed items (Zhou and others, 2010)
+  diversity@n  mean of 1 - cosine over pairs of items in a list, of the columns of training ratings
+               as 0 and 1 (Ziegler and others, 2005); people with fewer than two items are left out
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +52,8 @@ class RankingMetrics:
     """MRR@n."""
     hit_rate: float
     """Hit rate@n."""
+    mean_average_precision: float
+    """MAP@n."""
     coverage: float
     """Coverage@n."""
     users: int
@@ -63,51 +72,66 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
     Raises:
         DataError: Nobody has a relevant item, or a table is none.
     """
-    gains, held_out = _gains(recommended, relevant)
-    n = gains.shape[1]
-    n_relevant = np.diff(held_out.indptr)
-    judged = n_relevant > 0
+    by_person = ranking_by_person(recommended, relevant)
+    judged = np.isfinite(by_person["ndcg"])
     if not judged.any():
         raise DataError(
             "nobody has a relevant held-out item",
             expected="at least one gain above 0",
             fix="Hold out more ratings, or lower the threshold of relevance.",
         )
-    gains = gains[judged]
-    n_relevant = n_relevant[judged]
-    ideal = _ideal_dcg(held_out, n)[judged]
-    hits = gains > 0
-    in_list = hits.sum(axis=1)
+    means = {name: float(values[judged].mean()) for name, values in by_person.items()}
     return RankingMetrics(
-        n=n,
-        ndcg=float((_dcg(gains) / ideal).mean()),
-        recall=float((in_list / n_relevant).mean()),
-        precision=float((in_list / n).mean()),
-        mrr=float(np.where(in_list > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0).mean()),
-        hit_rate=float((in_list > 0).mean()),
+        n=np.asarray(recommended).shape[1],
+        ndcg=means["ndcg"],
+        recall=means["recall"],
+        precision=means["precision"],
+        mrr=means["mrr"],
+        hit_rate=means["hit_rate"],
+        mean_average_precision=means["map"],
         coverage=coverage(recommended, relevant.shape[1]),
         users=int(judged.sum()),
         users_left_out=int((~judged).sum()),
     )
 
 
-def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
-    """Compute NDCG@n of each person.
+def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[str, Floats]:
+    """Compute every metric that each person has of their own.
 
     Args:
         recommended: Shape (people, n): item numbers, best first, -1 for no item.
         relevant: Shape (people, items): CSR of gains of 0 or more.
 
     Returns:
-        Shape (people,); NaN for people without a relevant item.
+        "ndcg", "recall", "precision", "mrr", "map" and "hit_rate", each of shape (people,); NaN for
+        people without a relevant item.
 
     Raises:
         DataError: A table is none.
     """
     gains, held_out = _gains(recommended, relevant)
-    ideal = _ideal_dcg(held_out, gains.shape[1])
-    shares: Floats = np.full(len(ideal), np.nan)
-    np.divide(_dcg(gains), ideal, out=shares, where=ideal > 0)
+    n = gains.shape[1]
+    n_relevant = np.diff(held_out.indptr)
+    hits = gains > 0
+    in_list = hits.sum(axis=1)
+    ranks = np.arange(1, n + 1)
+    precision_at_hits = np.where(hits, hits.cumsum(axis=1) / ranks, 0.0).sum(axis=1)
+    first_rank = 1 + hits.argmax(axis=1)
+    judged = n_relevant > 0
+    return {
+        "ndcg": _divide(_dcg(gains), _ideal_dcg(held_out, n), judged),
+        "recall": _divide(in_list, n_relevant, judged),
+        "precision": _divide(in_list, np.full(len(judged), n), judged),
+        "mrr": _divide(in_list > 0, first_rank, judged),
+        "map": _divide(precision_at_hits, n_relevant, judged),
+        "hit_rate": np.where(judged, in_list > 0, np.nan),
+    }
+
+
+def _divide(parts: NDArray[Any], wholes: NDArray[Any], judged: NDArray[np.bool_]) -> Floats:
+    """Divide by person; NaN for people who are not judged."""
+    shares: Floats = np.full(len(judged), np.nan)
+    np.divide(parts, wholes, out=shares, where=judged)
     return shares
 
 
@@ -130,6 +154,70 @@ def coverage(recommended: Lists, n_items: int) -> float:
             expected=f"at least {max(1, len(shown))} items",
         )
     return len(shown) / n_items
+
+
+def gini(recommended: Lists, n_items: int) -> float:
+    """Compute the Gini coefficient of how many lists each item of the catalogue is in.
+
+    Args:
+        recommended: Shape (people, n): item numbers, -1 for no item.
+        n_items: Size of the catalogue.
+
+    Raises:
+        DataError: The catalogue is smaller than what was recommended.
+    """
+    coverage(recommended, n_items)  # refuses a catalogue that is too small
+    listed = np.asarray(recommended)
+    counts = np.unique(listed[listed >= 0], return_counts=True)[1]
+    ordered = np.zeros(n_items)
+    if not counts.size:
+        return 0.0
+    ordered[-len(counts) :] = np.sort(counts)
+    places = np.arange(1, n_items + 1)
+    return float((2 * places - n_items - 1) @ ordered / (n_items * ordered.sum()))
+
+
+def novelty(recommended: Lists, raters: NDArray[np.integer], people: int) -> float:
+    """Compute the mean surprise of listed items, in bits; 0 where nothing is listed.
+
+    Args:
+        recommended: Shape (people, n): item numbers, -1 for no item.
+        raters: Shape (items,): how many people rated each item.
+        people: Number of people who could have rated it.
+    """
+    surprise = -np.log2((raters + 1) / (people + 1))
+    listed = np.asarray(recommended)
+    listed = listed[listed >= 0]
+    return float(surprise[listed].mean()) if listed.size else 0.0
+
+
+def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
+    """Compute the mean of 1 - cosine over pairs of items that a list holds.
+
+    Args:
+        recommended: Shape (people, n): item numbers, -1 for no item.
+        rated: Shape (training people, items): above 0 where a person rated an item. An item that
+            nobody rated has a cosine of 0 with every other.
+
+    Returns:
+        Mean over lists of two items or more; 0 where there is none.
+    """
+    columns = sparse.csc_array(rated.astype(np.float64))
+    columns.data[:] = columns.data > 0
+    norms = np.sqrt(np.asarray(columns.sum(axis=0)).ravel())
+    scales = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    unit = sparse.csc_array(columns * scales)
+    found = []
+    for row in np.asarray(recommended):
+        items = row[row >= 0]
+        if len(items) < 2:
+            continue
+        # The squared length of the sum of unit columns is the sum of all their cosines.
+        total = float((np.asarray(unit[:, items].sum(axis=1)) ** 2).sum())
+        own = float(np.count_nonzero(scales[items]))
+        pairs = len(items) * (len(items) - 1)
+        found.append(1 - (total - own) / pairs)
+    return float(np.mean(found)) if found else 0.0
 
 
 def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:

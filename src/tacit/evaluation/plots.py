@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.errors import MissingExtra
-from tacit.evaluation.lines import Line
+from tacit.evaluation.lines import Line, Point
 
 try:
     import altair as alt
@@ -19,7 +19,14 @@ except ImportError:
     raise MissingExtra("altair", "plots") from None
 
 
-def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = True) -> str:
+def curves(
+    lines: Sequence[Line],
+    *,
+    x_title: str,
+    y_title: str,
+    bars: bool = True,
+    bands: bool = False,
+) -> str:
     """Draw lines over one setting, as SVG.
 
     A mean whose x is None is drawn as a horizontal line across the plot. An interval that reaches
@@ -30,6 +37,7 @@ def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = Tr
         x_title: Title of the horizontal axis.
         y_title: Title of the vertical axis.
         bars: Whether intervals are drawn.
+        bands: Whether intervals are drawn as bands; those of horizontal lines are not drawn then.
     """
     settings: set[float] = set()
     for line in lines:
@@ -48,7 +56,7 @@ def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = Tr
             point = {"line": name, "y": mean.mean, "low": low, "high": high}
             places = [known[0], known[-1]] if at is None else [at]
             rows += [point | {"x": place} for place in places]
-    x = alt.X("x:Q").title(x_title).axis(values=known, format="~f", labelOverlap=True)
+    x = alt.X("x:Q").title(x_title).axis(values=known, format="~g", labelOverlap=True)
     x = x.scale(zero=False, nice=False, padding=14)
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
     y = y.scale(domain=_axis_ends(rows), zero=False, nice=False, clamp=True)
@@ -60,13 +68,46 @@ def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = Tr
     marked = [row for row in rows if row["line"] not in levels]
     dots = alt.Chart(alt.InlineData(values=marked)).encode(x, colour)
     ends = dots.mark_rule(strokeWidth=1.5, opacity=0.45)
-    return _svg(
-        alt.layer(
-            base.mark_line(strokeWidth=2).encode(dash),
-            ends.encode(alt.Y("low:Q"), alt.Y2("high:Q")),
-            dots.mark_circle(size=44, opacity=1).encode(y),
-        ).properties(width=405, height=320)
-    )
+    layers: list[alt.Chart] = []
+    if bands:
+        band = alt.Chart(alt.InlineData(values=marked)).mark_area(opacity=0.16)
+        layers.append(band.encode(x, colour, alt.Y("low:Q"), alt.Y2("high:Q")))
+    layers.append(base.mark_line(strokeWidth=2).encode(dash))
+    if not bands:
+        layers.append(ends.encode(alt.Y("low:Q"), alt.Y2("high:Q")))
+    layers.append(dots.mark_circle(size=44, opacity=1).encode(y))
+    return _svg(alt.layer(*layers).properties(width=405, height=320))
+
+
+def points(marks: Sequence[Point], *, x_title: str, y_title: str) -> str:
+    """Draw points with the intervals of both figures, as SVG.
+
+    Args:
+        marks: Points to draw.
+        x_title: Title of the horizontal axis.
+        y_title: Title of the vertical axis.
+    """
+    rows = []
+    for number, mark in enumerate(marks):
+        row: dict[str, Any] = {"point": str(number), "label": mark.label}
+        row |= {"x": mark.x.mean, "left": mark.x.low, "right": mark.x.high}
+        row |= {"y": mark.y.mean, "low": mark.y.low, "high": mark.y.high}
+        rows.append(row)
+    x = alt.X("x:Q").title(x_title).axis(tickCount=5).scale(zero=False, nice=True, padding=14)
+    y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
+    y = y.scale(domain=_axis_ends(rows), zero=False, nice=True, clamp=True)
+    names = [str(number) for number in range(len(marks))]
+    colour = alt.Color("point:N").legend(None)
+    colour = colour.scale(domain=names, range=[mark.colour for mark in marks])
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
+    ends = alt.Chart(alt.InlineData(values=rows)).encode(colour)
+    layers = [
+        ends.mark_rule(strokeWidth=1.2, opacity=0.45).encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
+        ends.mark_rule(strokeWidth=1.2, opacity=0.45).encode(y, alt.X("left:Q"), alt.X2("right:Q")),
+        base.mark_circle(size=70, opacity=1),
+        base.mark_text(align="left", dx=7, dy=-7, fontSize=11).encode(alt.Text("label:N")),
+    ]
+    return _svg(alt.layer(*layers).properties(width=405, height=320))
 
 
 def steps(

@@ -94,12 +94,13 @@ class Result:
         return str(self.to_polars().write_csv())
 
     def to_latex(self) -> str:
-        """Write the rows as a tabular environment, floats with three decimals."""
+        """Write the rows as a tabular environment of booktabs, floats with three decimals."""
         rows = [self._columns]
         rows += [list(row.values()) for row in self.rows]
-        lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in rows]
+        lines = [" & ".join(map(write_latex_cell, row)) + r" \\" for row in rows]
         begin = rf"\begin{{tabular}}{{{'l' * len(self._columns)}}}"
-        return "\n".join([begin, lines[0], r"\hline", *lines[1:], r"\end{tabular}"]) + "\n"
+        body = [begin, r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        return "\n".join([*body, r"\end{tabular}"]) + "\n"
 
     def _repr_html_(self) -> str:
         return html_table("", self._columns, (row.values() for row in self.rows))
@@ -135,8 +136,16 @@ def _flatten(row: Any) -> dict[str, Any]:
     return flat
 
 
-def _latex_cell(cell: object) -> str:
+_LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+} | {sign: f"\\{sign}" for sign in "_%&$#{}"}
+
+
+def write_latex_cell(cell: object) -> str:
+    """Write a value for LaTeX: signs escaped, floats with three decimals, nothing for None."""
     if cell is None:
         return ""
     text = f"{cell:.3f}" if isinstance(cell, float) else str(cell)
-    return text.replace("_", r"\_").replace("%", r"\%")
+    return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)

@@ -349,12 +349,12 @@ class LogEmptier:
         self._ended = False
 
     def note_commit(self) -> None:
-        """Take note of a commit: within a second the log will be emptied."""
+        """Take note of a commit, after which the log is emptied within `LINGERS` seconds."""
         with self._lock:
             if self._timer is None and not self._ended:
                 self._timer = threading.Timer(LINGERS, self._run)
                 self._timer.daemon = True
-                with suppress(RuntimeError):  # the interpreter is on its way out
+                with suppress(RuntimeError):  # no thread starts while Python exits
                     self._timer.start()
 
     def end(self) -> None:
@@ -373,7 +373,7 @@ class LogEmptier:
 
     def _run(self) -> None:
         with self._lock:
-            self._timer = None  # commits from now on begin the next second
+            self._timer = None  # the next commit starts a new timer
         with self._working:
             try:
                 if not self._ended:

@@ -134,19 +134,24 @@ def thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: in
 def certain_thresholds(
     kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: int
 ) -> list[int] | None:
-    """Compute `thresholds` with weights of bits + guard bits.
+    """Compute `thresholds` with weights of bits + guard bits, if these are enough.
+
+    Block B has the weight M_B = exp(-h(2^b B)), and P(B <= k) is M_0 + ... + M_k over the sum of
+    all weights. Every number has a lower and an upper bound, in units of 2^-(bits + guard).
 
     Returns:
-        None where both ends of an interval do not agree on a threshold.
+        The thresholds; None if the two bounds of any threshold differ.
     """
     precision = bits + guard
-    one = 1 << precision
-    exponent = rate * 2 ** (block_bits * (2 if kind == "gaussian" else 1))
-    ratio_low, ratio_high = exp_minus(exponent, precision)
-    change_low, change_high = one, one
-    if kind == "gaussian":  # M_(B+1) / M_B = exp(-(2 B + 1) a 4^b) falls by a constant factor
+    unit = 1 << precision
+    if kind == "gaussian":
+        # M_(B+1) / M_B = exp(-(2 B + 1) a 4^b): each ratio is exp(-2 a 4^b) times the one before.
+        ratio_low, ratio_high = exp_minus(rate * 4**block_bits, precision)
         change_low, change_high = square_bounds(ratio_low, ratio_high, precision)
-    weight_low, weight_high = one, one
+    else:  # M_(B+1) / M_B = exp(-a 2^b), the same for all blocks.
+        ratio_low, ratio_high = exp_minus(rate * 2**block_bits, precision)
+        change_low, change_high = unit, unit
+    weight_low, weight_high = unit, unit
     sum_low = sum_high = 0
     sums: list[tuple[int, int]] = []
     while weight_low > 0:
@@ -157,10 +162,10 @@ def certain_thresholds(
         weight_high = _shift_up(weight_high * ratio_high, precision)
         ratio_low = (ratio_low * change_low) >> precision
         ratio_high = _shift_up(ratio_high * change_high, precision)
-    if ratio_high >= one:
+    if ratio_high >= unit:  # the weights that are left out cannot be bounded
         return None
     # Ratios of weights never rise: what is left out is below a geometric series.
-    rest_high = -((-weight_high * one) // (one - ratio_high))
+    rest_high = -((-weight_high * unit) // (unit - ratio_high))
     total_low, total_high = sum_low, sum_high + rest_high
     last = (1 << bits) - 1
     found: list[int] = []

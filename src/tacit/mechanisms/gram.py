@@ -1,12 +1,12 @@
-"""The products of every two items, summed over people, with Gaussian noise once.
+"""The Gram matrix of items: products of every two items, summed over people, plus Gaussian noise.
 
 Source       Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); discrete noise: Canonne,
              Kamath, Steinke (NeurIPS 2020).
 Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW, and about 1 /
              noise_multiplier-GDP if the noise spans many steps. Similarities, lists and predictions
              computed from the released matrix cost nothing more.
-Sensitivity  none is asked for: rows are clipped to an L2 norm here. Anything done to a row
-             before, such as centring, uses that person's row and public values alone.
+Sensitivity  none is asked for: rows are clipped to an L2 norm here. Whatever is done to a row
+             before, such as centring, may use only that person's row and public values.
 Sampler      exact discrete Gaussian on integers (`blocks`).
 """
 
@@ -98,8 +98,9 @@ class GramRelease:
         """Add up blocks of rows (people, items) exactly, before noise: PRIVATE.
 
         Returns:
-            (items, items) whole squared steps, so that no cut into blocks changes it; without
-            noise, floats of the rows as they are.
+            (items, items) sums of clipped rows' products, in whole squared steps: they do not
+            depend on how the rows are cut into blocks. If the noise multiplier is 0, floats of the
+            rows as they are, unclipped.
         """
         exact = np.zeros((self.items, self.items))
         steps = exact.astype(np.int64)
@@ -114,9 +115,9 @@ class GramRelease:
         return exact if self.noise_multiplier == 0 else steps
 
     def add_noise(self, total: NDArray[Any]) -> NDArray[np.float64]:
-        """Release (items, items) from what `total` gave, each pair of items drawn once.
+        """Release (items, items) from what `total` returned, with one noise for each pair of items.
 
-        Twice is two events.
+        Each call costs another `event`.
         """
         if self.noise_multiplier == 0:
             return total.astype(np.float64)

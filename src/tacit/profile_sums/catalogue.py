@@ -37,6 +37,12 @@ class CatalogueChoices:
         """Whether items have features that are no named columns."""
         return bool(self.text) or self.vectors is not None
 
+    @property
+    def feature_sources(self) -> tuple[str, ...]:
+        """Names in `FEATURE_SOURCES` of what dense features are made of."""
+        sources = {"texts": bool(self.text), "vectors": self.vectors is not None}
+        return tuple(name for name, is_used in sources.items() if is_used)
+
 
 @dataclass(frozen=True, eq=False)
 class ItemSides:

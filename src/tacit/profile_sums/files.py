@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,18 +85,22 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
     """Read what `fitted_to_parts` wrote.
 
     Raises:
-        ValueError, KeyError, TypeError, IndexError: the parts do not fit together.
+        ValueError, KeyError, TypeError, IndexError: The parts are damaged, contradict each other,
+            or are of another version.
     """
     if header["version"] != VERSION:
         raise ValueError("it was written by another version of this design")
     settings = settings_from_header(header["settings"])
-    plan = None if header["plan"] is None else state_from_parts(header["plan"], arrays)
+    plan_state = None
+    if header["plan"] is not None:
+        plan_state = state_from_parts(header["plan"], arrays)
 
     def expected_noises(fits: Sequence[Fit]) -> Sequence[float]:
-        """Multipliers of the last fit: by its place in the plan, or by the settings."""
-        if plan is None:
+        """Noise multipliers of the last fit: by its place in the plan, or by the settings."""
+        if plan_state is None:
             return noise_multipliers(settings)
-        return plan.plan.noises(plan.plan.count(fits))
+        plan = plan_state.plan
+        return plan.noises(plan.count(fits))
 
     fits, lifetime = fits_from_header(header["releases"], expected_noises)
     item_ids = ids_from_header(header["items"])
@@ -123,12 +128,12 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         details=details_from_header(history_ids, header["details"]),
         dense_columns=count_from_header(header["dense_columns"]),
         consenting=int(header["consenting"]),
-        plan=plan,
+        plan=plan_state,
     )
     if not set(fitted.assumed_public) <= set(CONDITIONS):
-        raise ValueError("it takes something unknown for public")
+        raise ValueError("it assumes something public that this version does not know")
     if tuple(header["taken"]) != fitted.assumed_public:
-        raise ValueError("what it takes for public is not what its fits do")
+        raise ValueError("what it assumes public differs from what its fits assumed public")
     return fitted
 
 
@@ -163,14 +168,14 @@ def settings_from_header(header: Mapping[str, Any]) -> Settings:
 
 
 def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
-    """JSON values of the choices."""
+    """JSON values of the choices; of a file its name alone, for the place is the operator's."""
     return {
         "source": _plain_names(choices.source),
         "target": _plain_names(choices.target),
         "domain": _plain_names(choices.domain),
         "features": _plain_names(choices.features),
         "text": list(choices.text),
-        "vectors": choices.vectors,
+        "vectors": None if choices.vectors is None else Path(choices.vectors).name,
     }
 
 

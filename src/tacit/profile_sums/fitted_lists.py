@@ -25,10 +25,10 @@ from tacit.profile_sums.catalogue import (
 )
 from tacit.profile_sums.consent import (
     LEAST_PEOPLE,
-    checked_consenting,
     consented_features,
     consented_lists,
     likes_of_consenting,
+    list_consenting,
 )
 from tacit.profile_sums.dense_features import join_features, vector_features
 from tacit.profile_sums.events import LIST_SUMS, noise_multipliers
@@ -149,12 +149,12 @@ class FittedLists:
 
     @property
     def named_features(self) -> tuple[str, ...]:
-        """Names of the features that mean something to people: not of dense ones."""
+        """Names of the features that people can understand: all but the dense ones."""
         return self.feature_names[: len(self.feature_names) - self.dense_columns]
 
     @property
     def planned_fits(self) -> tuple[Fit, ...]:
-        """Fits that the plan still has; none outside of plans."""
+        """Fits of the plan that are still to come; empty without a plan."""
         if self.plan is None:
             return ()
         plan = self.plan.plan
@@ -217,7 +217,7 @@ def prepare_fit(
     catalogue = checked_catalogue(ratings)
     sides = split_items(catalogue, choices)
     threshold = like_threshold(catalogue.scale, settings.like_at)
-    consented = checked_consenting(consented)
+    consented = list_consenting(consented)
     likes = None
     if consented:
         likes = _consented_likes(ratings, sides, consented, threshold)
@@ -241,7 +241,7 @@ def prepare_fit(
         feature_names=(*feature_names, *dense_names),
         features=features,
         people=read_people(ratings, sides, threshold, settings.other_weight),
-        assumed_public=facts_read_off(catalogue),
+        assumed_public=(*facts_read_off(catalogue), *choices.feature_sources),
         dense_columns=len(dense_names),
         consented_likes=likes,
         consented=tuple(sorted(str(person) for person in consented)),
@@ -322,26 +322,62 @@ def begin_plan(
     return _fitted_lists(prepared, fits, lifetime, released, plan=state)
 
 
-def continue_plan(
-    prepared: PreparedFit, earlier: FittedLists, fits: tuple[Fit, ...], lifetime: float | None
-) -> FittedLists:
-    """Make a later fit of a plan: two sums, added to those of `earlier`; as `fit_lists`."""
-    settings, sides, names = prepared.settings, prepared.sides, earlier.feature_names
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """Plan and profiles of a later fit, prepared before anything is charged."""
+
+    state: PlanState
+    """The plan so far, with places for the items that are new."""
+    context: NDArray[np.int64]
+    """(context items,) places of those there are now."""
+    targets: NDArray[np.int64]
+    """(target items,) places of those there are now."""
+    people: People = field(repr=False)
+    """Everybody's profile, by those places."""
+
+
+def prepare_continuation(prepared: PreparedFit, earlier: FittedLists) -> Continuation:
+    """Bring the plan of `earlier` to the catalogue there is now.
+
+    Raises:
+        ConfigError: the ids of items are of another type than those of the plan.
+    """
+    sides, names = prepared.sides, earlier.feature_names
     assert earlier.plan is not None  # the caller continues a plan
     ids = prepared.catalogue.item_ids
     context_ids, item_ids = ids[sides.context], ids[sides.targets]
+    if ids.dtype.kind != earlier.plan.item_ids.dtype.kind:
+        raise ConfigError(
+            "The ids of items are whole numbers in one of the plan's fits and texts in another, "
+            "where one id is no number: the plan would take each item for a new one. Keep the ids "
+            "as they were, or begin another plan with another number of --fits. Nothing was drawn "
+            "or spent."
+        )
     rows = rows_in_columns(prepared.catalogue, prepared.choices.features, names)
     features = FeatureTables(rows[sides.context], rows[sides.targets])
     state = grow_state(earlier.plan, context_ids, item_ids, features)
     context = np.searchsorted(state.context_ids, context_ids)
     targets = np.searchsorted(state.item_ids, item_ids)
     people = renumber_items(prepared.people, context, targets)
-    state = release_next(people, state, settings)
+    return Continuation(state, context, targets, people)
+
+
+def continue_plan(
+    prepared: PreparedFit,
+    earlier: FittedLists,
+    continuation: Continuation,
+    fits: tuple[Fit, ...],
+    lifetime: float | None,
+) -> FittedLists:
+    """Make a later fit of a plan: two sums, added to those of `earlier`; as `fit_lists`."""
+    settings = prepared.settings
+    context, targets = continuation.context, continuation.targets
+    state = release_next(continuation.people, continuation.state, settings)
     all_features = state.later.features if isinstance(state.later, TasteState) else None
     released = make_lists(sums_of_state(state, settings), all_features, settings)
     released = keep_items(released, context, targets)
     fitted = _fitted_lists(prepared, fits, lifetime, released, plan=state)
-    return replace(fitted, feature_names=names)
+    return replace(fitted, feature_names=earlier.feature_names)
 
 
 def _fitted_lists(

@@ -19,6 +19,10 @@ _SOURCES = (
     "Smith, Thakurta: Fully adaptive composition for GDP (2022), for several fits",
     "Kearns, Pai, Roth, Ullman: Mechanism design in large games (2014), for joint privacy",
 )
+_CONTINUED_ONCE = (
+    "each model is gone on from once: two fits that follow the same model file cost more than a "
+    "card of either says, which a ledger refuses and nothing else checks"
+)
 _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
 
 
@@ -75,7 +79,7 @@ def _add_consenting(card: Guarantee, people: int) -> Guarantee:
             *card.not_covered,
             (
                 f"the {people} people who agreed not to be protected; one who withdraws is left "
-                "out of the next file, and files already given out stay out"
+                "out of the next file; files already given out, and a ledger's copies, stay"
             ),
         ),
     )
@@ -135,6 +139,10 @@ def _card_with_noise(
             f" That is {len(fits)} fits together; the last one alone has epsilon "
             f"{last_epsilon:.6g}."
         )
+    drawn = (*fits, *planned)
+    sums = f"{sum(len(fit.noises) for fit in drawn)} noisy sums over people, all charged"
+    sums += " before the first" if len(drawn) == 1 else " before the first one of their fit"
+    continued = (_CONTINUED_ONCE,) if len(drawn) > 1 else ()
     sentence += describe_condition(assumed_public)
     if usefulness:
         sentence += f" {usefulness}"
@@ -158,10 +166,11 @@ def _card_with_noise(
             ),
             "item metadata were made without these people's ratings or events",
             (
-                f"{len(fits[-1].noises)} noisy sums over people, all charged before the first; in "
-                "each, all that one person adds is clipped together, to integers, and Gaussian "
-                "noise comes from the operating system's generator, by an exact integer sampler"
+                f"{sums}; in each, all that one person adds is clipped together, to integers, and "
+                "Gaussian noise comes from the operating system's generator, by an exact integer "
+                "sampler"
             ),
+            *continued,
             "each sum's noise is drawn once: a fit that stops before its end publishes nothing",
             (
                 "a person's own rows are used in the clear for their own list and nowhere else "

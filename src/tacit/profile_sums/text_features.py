@@ -36,10 +36,13 @@ def text_features(catalogue: Ratings, names: Sequence[str], columns: int) -> Flo
     """
     texts = [""] * catalogue.n_items
     for name in names:
-        values = catalogue.item_metadata.get(name)
+        values = catalogue.public_metadata.get(name)
         if values is None:
-            known = ", ".join(sorted(catalogue.item_metadata)) or "none"
-            raise DataError(f"the items have no '{name}'", expected=f"one of {known}")
+            known = ", ".join(sorted(catalogue.public_metadata)) or "none"
+            fix = None
+            if name in catalogue.row_texts:
+                fix = "It stands in people's rows, whose texts no model uses: give it with --items."
+            raise DataError(f"the items have no '{name}'", expected=f"one of {known}", fix=fix)
         texts = [
             f"{text} {value}" if isinstance(value, str) else text
             for text, value in zip(texts, values.tolist(), strict=True)

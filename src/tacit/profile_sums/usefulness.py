@@ -17,6 +17,10 @@ _PEOPLE_FACTOR_ONE_DOMAIN = 70.0
 _PEOPLE_FACTOR_ACROSS = 88.0
 """Between domains, where it was fitted before sum 3 asked about a head alone."""
 _POPULAR_ITEMS = 20
+LEAST_SHARE = -1.0
+"""Least expected share of EASE's gain: as far below popularity as EASE is above."""
+_MOST_SHARE, _LOST_SHARE, _SHARE_POWER = 0.9, 0.7, 0.45
+"""Fitted on MovieLens 100K and two kinds of generated people; docs/results.md has the errors."""
 LEAST_POPULAR = 1.0
 """Height of popular items above the noise below which sums of tastes are not asked for."""
 
@@ -52,6 +56,23 @@ def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:
     """
     factor = _PEOPLE_FACTOR_ONE_DOMAIN if one_domain else _PEOPLE_FACTOR_ACROSS
     return math.ceil(factor * largest_standard_noise(items) * sigma)
+
+
+def expected_share(items: int, people: float, sigma: float) -> float:
+    """Estimate the share of EASE's gain in NDCG@10 over popularity that lists have, in one domain.
+
+    With r the people over those that `people_needed` asks for: 0.9 - 0.7 / r^0.45, at least -1.
+    Below 0 lists are worse than popularity. It was fitted, not derived, and presumes that people
+    choose by taste.
+
+    Args:
+        items: Number of items.
+        people: Number of people.
+        sigma: Noise multiplier of the whole release.
+    """
+    ratio = people / people_needed(items, sigma)
+    loss = _LOST_SHARE / math.pow(ratio, _SHARE_POWER)
+    return max(_MOST_SHARE - loss, LEAST_SHARE)
 
 
 def popular_above_noise(shares: Floats, deviation: float) -> float:

@@ -50,6 +50,19 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
 }
 """By the names that model files use."""
 
+FEATURE_SOURCES: Mapping[str, PublicFact] = {
+    "texts": PublicFact(
+        "the source of the item texts that features are made of (no words of these people)",
+        "leave out --text",
+    ),
+    "vectors": PublicFact(
+        "the source of the item vectors (no rating or event of these people)",
+        "leave out --vectors",
+    ),
+}
+"""Sources of dense features, which nothing can check: by the names that model files use."""
+_FACTS: Mapping[str, PublicFact] = {**PUBLIC_FACTS, **FEATURE_SOURCES}
+
 UNKNOWN_SPENDING = "spending"
 """Name of a condition that is no fact about ratings: what earlier fits have cost is unknown."""
 _SPENDING = (
@@ -57,7 +70,7 @@ _SPENDING = (
     "object and hands on no fits: this counts from here on alone"
 )
 _SPENDING_INSTEAD = "fit an object that no clone made, with the newest model as previous"
-CONDITIONS = (*PUBLIC_FACTS, UNKNOWN_SPENDING)
+CONDITIONS = (*_FACTS, UNKNOWN_SPENDING)
 """All that a model file may name as taken for granted."""
 
 
@@ -92,8 +105,8 @@ def describe_condition(names: Sequence[str]) -> str:
     sentences = ""
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     if read_off:
-        facts = _join_clauses([PUBLIC_FACTS[name].fact for name in read_off])
-        remedies = _join_clauses([*dict.fromkeys(PUBLIC_FACTS[name].instead for name in read_off)])
+        facts = _join_clauses([_FACTS[name].fact for name in read_off])
+        remedies = _join_clauses([*dict.fromkeys(_FACTS[name].instead for name in read_off)])
         verb = "is" if len(read_off) == 1 else "are"
         sentences += f" This is conditional: {facts} {verb} taken for public."
         sentences += f" To have it proved, {remedies}."
@@ -123,6 +136,6 @@ def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
     if UNKNOWN_SPENDING in names:
         lines.append(f"nobody was in an earlier fit, or it is added to this: {_SPENDING}")
     for name in read_off:
-        fact, instead = PUBLIC_FACTS[name]
+        fact, instead = _FACTS[name]
         lines.append(f"{fact} is public: {instead}")
     return tuple(lines)

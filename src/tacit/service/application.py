@@ -71,7 +71,7 @@ class Application(FastAPI):
 
 
 def create_app(service: Service, *, log: EventLog | None = None) -> Application:
-    """Create the ASGI application of an opened service, which it closes when it stops.
+    """Create the ASGI application of an opened service. It closes the service when it stops.
 
     Args:
         service: The opened service.
@@ -86,7 +86,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log.write("started", serves=len(service.deployment.served), process=os.getpid())
         gc.collect()
-        gc.freeze()  # what is served stays: looking through it again would hold up everybody
+        gc.freeze()  # served models stay: scanning them again would delay every request
         gc.set_threshold(*GARBAGE_THRESHOLDS)
 
         def log_copy_fault(error: BaseException) -> None:
@@ -110,7 +110,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
         summary="Private recommendation.",
         description=READING_RULES,
         version=version("tacit-rec"),
-        openapi_url=None,  # its pages fetch scripts from elsewhere
+        openapi_url=None,  # FastAPI's documentation pages load scripts from other hosts
         lifespan=lifespan,
     )
     app.router.route_class = Operation
@@ -126,7 +126,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
 
 
 def _all_routers() -> Iterator[APIRouter]:
-    """All routers; the page's is last, since a file of its may have any address that is left."""
+    """Yield all routers. The page's is last: its files may have any address that is not taken."""
     yield health.router
     yield models.router
     yield recommendations.router

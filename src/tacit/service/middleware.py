@@ -1,7 +1,7 @@
-"""The way of every request to its resource and back.
+"""What happens to every request on its way to a resource and back.
 
-Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
-of the request's content passes into a log, a metric or an error.
+It is admitted by its key and its rate, read up to a limit as strict JSON, answered within a
+deadline, and logged in one line. Nothing of its content passes into a log, a metric or an error.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Middleware:
         self._metrics = metrics
         self._log = log
         self._documented_names = documented_names
+        self._deployment = service.deployment
         self.settings = service.settings
         self._known_hosts = self.settings.known_hosts
         self._rate_limits = RateLimits(self.settings.per_second, self.settings.burst)
@@ -93,7 +94,10 @@ class Middleware:
             self._log.write_request(request_id, operation, status, seconds)
 
     async def _answer_or_problem(self, answer: Awaitable[Response], request_id: str) -> Response:
-        """An operation's answer, or a problem: nothing else may leave, with the data in it."""
+        """Return an operation's answer, or the problem that stands for an exception.
+
+        No exception leaves: its text could hold a person's data.
+        """
         try:
             return await answer
         except Problem as problem:
@@ -112,7 +116,7 @@ class Middleware:
         if self._known_hosts is not None and _read_host(scope) not in self._known_hosts:
             raise Problem(400, "No service of this name is here: see `hosts` in tacit.toml.")
         caller = self._admit(scope)
-        octets, value = await read_body(scope, receive, self.settings.most_body)
+        octets, value = await read_body(scope, receive, self._most_body(scope["path"]))
         operation = find_operation(self._operations, scope)
         operation.check_role(caller)
         state = scope.setdefault("state", {})
@@ -121,6 +125,13 @@ class Middleware:
         state["value"] = value
         state["places"] = self.places
         return await self._run(operation, Request(scope))
+
+    def _most_body(self, path: str) -> int:
+        """Bytes of the largest body that is read at an address."""
+        most = self.settings.most_body
+        for thing in self._deployment.served.values():
+            most = max(most, thing.largest_bodies().get(path, 0))
+        return most
 
     def _admit(self, scope: Scope) -> Caller:
         """Find who sends a request, and count it."""

@@ -117,6 +117,10 @@ class ServedThing:
         """List the budgets of data sets that it spends from; none by default."""
         return ()
 
+    def largest_bodies(self) -> Mapping[str, int]:
+        """Bytes of the largest bodies, by address, that may pass `most_body`; none by default."""
+        return {}
+
     def personal_holders(self, user: str) -> Iterable[Holder]:
         """List the budgets that are one person's alone; none by default."""
         return ()

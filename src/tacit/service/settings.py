@@ -96,7 +96,10 @@ class Settings:
         above=0,
     )
     most_body: int = setting(
-        "the largest request; a larger one gets 413", 64 * 1024, unit="bytes", above=0
+        "the largest request but for a letter, which may show every item; a larger one gets 413",
+        64 * 1024,
+        unit="bytes",
+        above=0,
     )
     per_second: float = setting(
         "requests of one key, or of one address without a key, in each worker; more get 429",

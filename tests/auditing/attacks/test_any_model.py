@@ -9,6 +9,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import tacit
+from tacit.auditing.attacks.any_model import count_steps
 from tacit.auditing.attacks.any_model.adapters import adapt
 from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
@@ -222,3 +223,53 @@ def test_few_people_of_a_group_are_not_attacked():
     """Nineteen of a kind are too few to learn from."""
     labels = (np.arange(100) < 19).astype(int)
     assert auc_of_lists(np.zeros((100, 3), dtype=int), labels, seed=0) is None
+
+
+def test_progress_counts_the_steps_that_are_announced(ratings):
+    """As many steps as `count_steps` says at most; the bar's end is the attack's."""
+    done = []
+    attacks = ("membership", "reconstruction")
+    settings = {key: SMALL[key] for key in ("targets", "shadows", "victims", "length")}
+    tacit.attack(Popularity(), ratings, attacks=attacks, progress=done.append, **settings)
+    assert sum(done) == count_steps(attacks, SMALL["shadows"], SMALL["victims"])
+
+
+def test_a_notebook_shows_findings(ratings):
+    """A row for each attack, the verdict in words, text on the left and no colour."""
+    found = tacit.attack(Popularity(), ratings, attacks=("reconstruction",), length=20)
+    view = found._repr_html_()
+    assert "Attacks on Popularity" in view
+    assert "nothing is claimed" in view
+    assert "text-align:left" in view
+    assert "color:#" not in view
+
+
+def test_a_stopped_attack_goes_on_from_its_file(ratings, tmp_path):
+    """Finished fits are not made again, and the findings are those of an attack in one go."""
+    fits = []
+
+    class Counted(Popularity):
+        def fit(self, ratings):
+            fits.append(1)
+            if len(fits) == 6:
+                raise KeyboardInterrupt
+            return super().fit(ratings)
+
+    file = tmp_path / "fits.jsonl"
+    settings = {**SMALL, "attacks": ("membership",), "resume": file}
+    with pytest.raises(KeyboardInterrupt):
+        tacit.attack(Counted, ratings, **settings)
+    found = tacit.attack(Counted, ratings, **settings)
+    whole = tacit.attack(Popularity, ratings, **{**settings, "resume": None})
+    assert [row.auc for row in found.rows] == [row.auc for row in whole.rows]
+    fits_in_one_go = 1 + SMALL["shadows"] + SMALL["victims"]  # the first is for the card
+    assert len(fits) == fits_in_one_go + 1 + 1  # the card again, and the fit that was stopped
+
+
+def test_another_file_is_not_added_to(ratings, tmp_path):
+    """A sentence, and its content stays."""
+    file = tmp_path / "notes.txt"
+    file.write_text("mine\n")
+    with pytest.raises(ConfigError, match="no finished fits"):
+        tacit.attack(Popularity, ratings, attacks=("membership",), resume=file, **SMALL)
+    assert file.read_text() == "mine\n"

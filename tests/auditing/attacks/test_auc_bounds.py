@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from tacit.auditing.attacks import auc, distance, permute_labels
+from tacit.auditing.attacks.auc_bounds import average_ranks
 from tacit.errors import DataError
 
 PEOPLE = st.lists(st.tuples(st.integers(0, 1), st.integers(-4, 4)), min_size=2, max_size=40).filter(
@@ -78,3 +80,15 @@ def test_permuting_moves_labels():
     labels = np.arange(50)
     assert (permute_labels(labels, 1) != labels).any()
     assert (permute_labels(labels, 1) != permute_labels(labels, 2)).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_scores_share_their_mean_rank(seed):
+    """Ranks are those of SciPy, ties averaged."""
+    values = np.random.default_rng(seed).integers(0, 9, 40).astype(float)
+    assert average_ranks(values).tolist() == rankdata(values).tolist()
+
+
+def test_ranks_of_a_missing_score_are_missing():
+    """One NaN leaves no rank."""
+    assert np.isnan(average_ranks(np.array([1.0, np.nan, 2.0]))).all()

@@ -99,14 +99,18 @@ def test_no_context_is_longer_than_the_bound(shape, data):
     assert np.abs(phi).sum() <= features.bound * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (3, 2), (10, 1), (2, 0)])
-def test_one_context_is_evaluated_as_many_are(shape):
-    """The same numbers, to rounding, whether contexts come alone or together."""
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (3, 2), (4, 3), (10, 1), (2, 0)])
+@given(data=st.data())
+def test_one_context_is_evaluated_as_many_are(shape, data):
+    """The same numbers, to the bit, whether contexts come alone or in any company."""
     features = Features(*shape)
-    contexts = np.random.default_rng(0).random((200, shape[0]))
-    contexts[0] = 1.0
+    number = data.draw(st.integers(1, 40))
+    seed = data.draw(st.integers(0, 2**32))
+    contexts = np.random.default_rng(seed).random((number, shape[0]))
+    equal = data.draw(st.lists(st.floats(0, 1), max_size=number))
+    contexts[: len(equal)] = np.array(equal)[:, None]
     alone = np.concatenate([features.evaluate(context[None]) for context in contexts])
-    assert np.allclose(alone, features.evaluate(contexts), rtol=1e-12, atol=1e-15)
+    assert np.array_equal(alone, features.evaluate(contexts))
 
 
 def test_a_stored_context_is_close_to_what_it_was():

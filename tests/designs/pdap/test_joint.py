@@ -412,3 +412,21 @@ def test_numbers_that_are_none_are_refused(odd):
     with pytest.raises(DataError):
         policy.update(choice, odd)
     assert waiting(policy) == 0
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, 1e308, 1.5, -0.1])
+def test_contexts_that_are_none_are_refused_at_every_door(odd):
+    """Chosen for, learned from or in a log: a context lies in [0, 1], and nothing is learned."""
+    policy = joint()
+    wrong = np.array([[odd, 0.5]])
+    with pytest.raises(DataError):
+        policy.select_many(wrong)
+    with pytest.raises(DataError):
+        policy.learn_log([0], wrong, [1.0])
+    choice = policy.select(np.array([0.2, 0.5]))
+    with pytest.raises(DataError):
+        policy.update(replace(choice, cell=(odd, 0.5)), 1.0)
+    _, arrays = policy.export_state()
+    assert not arrays["exact"].any()
+    assert not arrays["log_exact"].any()
+    assert policy.arrivals == 1

@@ -127,3 +127,47 @@ def test_what_is_no_log_is_refused_in_a_sentence(decisions, rewards, contexts):
     bandit = bandit_of(["left", "right"]).fit([], [], [])
     with pytest.raises(DataError):
         bandit.partial_fit(decisions, rewards, contexts)
+
+
+@pytest.mark.parametrize("lives", [1, 2, 3])
+def test_every_life_that_learned_is_on_the_card(lives):
+    """Visits that were learned and then stand in a log again are in as many releases as lives."""
+    bandit = bandit_of(["left", "right"]).fit()
+    _, rewards, contexts = logged(40)
+    for _ in range(lives):
+        bandit.fit()
+        visits = bandit.choose(contexts)
+        bandit.learn(visits, rewards)
+    assert bandit.guarantees()[0].epsilon == pytest.approx(8.0 * lives)
+    bandit.fit(visits.arms, rewards, contexts)
+    assert bandit.guarantees()[0].epsilon == pytest.approx(8.0 * (lives + 1))
+
+
+def test_a_life_in_which_nothing_was_learned_costs_nothing():
+    """Choosing alone, and answers that never came, are no release of a visit's answer."""
+    bandit = bandit_of(["left", "right"]).fit()
+    visits = bandit.choose([[0.1, 0.5]])
+    bandit.learn(visits, [np.nan])
+    bandit.fit(*logged(10))
+    assert bandit.guarantees()[0].epsilon == pytest.approx(8.0)
+
+
+def test_visits_of_another_learner_or_life_are_refused():
+    """A visit is learned by the learner that chose, before it is fitted anew, and nowhere else."""
+    bandit, other = (bandit_of(["left", "right"]).fit() for _ in range(2))
+    visits = bandit.choose([[0.1, 0.5]])
+    other.choose([[0.1, 0.5]])
+    with pytest.raises(PrivacyError, match="another learner"):
+        other.learn(visits, [1.0])
+    bandit.fit()
+    bandit.choose([[0.1, 0.5]])
+    with pytest.raises(PrivacyError, match="another learner"):
+        bandit.learn(visits, [1.0])
+
+
+def test_a_repr_holds_no_context():
+    """A visit in a log line would be a release of what its visitor sent."""
+    bandit = bandit_of(["left", "right"]).fit()
+    visits = bandit.choose([[0.12345, 0.5]])
+    for shown in (repr(visits), repr(visits.choices), repr(bandit)):
+        assert "0.12345" not in shown

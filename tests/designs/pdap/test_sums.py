@@ -141,3 +141,13 @@ def test_sums_exist_once():
     """A copy would release the same visits with other noise."""
     with pytest.raises(PrivacyError, match="copied"):
         copy.deepcopy(EpochSums(1, 1, NO_NOISE))
+
+
+@pytest.mark.parametrize("feature", [np.nan, np.inf, -np.inf, 1e308, -1e308, 1e15])
+def test_no_feature_slips_through_the_bound(feature):
+    """What no whole number holds is refused before it is cut to grains; nothing is learned."""
+    sums = EpochSums(1, 3, SumNoise(1.0, 3 * GRAINS))
+    phi = np.array([[1.0, feature, 0.0]])
+    with pytest.raises((PrivacyError, DataError)):
+        sums.add(np.array([0]), phi, np.array([1.0]))
+    assert not sums.export_state()[0].any()

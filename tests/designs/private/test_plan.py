@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tacit.designs.private import Settings, plan_releases
+from tacit.designs.private.next_fit import settings_of_plan
 from tacit.designs.private.plan import largest_epsilon_per_fit, plan_weeks
 from tacit.errors import ConfigError
+from tacit.profile_sums.catalogue import CatalogueChoices
 
 DELTA = 1e-6
 
@@ -79,6 +81,17 @@ def test_a_week_is_a_fit_of_the_plan(weeks):
     """From the first to the last."""
     with pytest.raises(ConfigError, match="from 1 to 12"):
         plan_weeks(1000, 100, 1.0, 12, weeks, delta=DELTA)
+
+
+def test_a_plan_has_two_fits_or_more():
+    """Its settings are those of its fits, with the lifetime for epsilon."""
+    settings, choices = Settings(1.0), CatalogueChoices()
+    assert settings_of_plan(settings, choices, 2, 8.0).epsilon == 8.0
+    for fits in (1, True, 2.0):
+        with pytest.raises(ConfigError, match="2 fits or more"):
+            settings_of_plan(settings, choices, fits, 8.0)
+    with pytest.raises(ConfigError, match="--lifetime"):
+        settings_of_plan(settings, choices, 2, None)
 
 
 @pytest.mark.parametrize("sizes", [(1, 100), (100, 1)])

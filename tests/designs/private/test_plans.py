@@ -225,7 +225,7 @@ def test_a_failed_fit_is_charged_and_counts(people, ledger, tmp_path, monkeypatc
     path = save(Private(lifetime=LIFETIME, fits=FITS).fit(people, account=account), tmp_path / "m")
     with monkeypatch.context() as broken:
         broken.setattr("tacit.profile_sums.fitted_lists.sums_of_state", lambda *_: 1 / 0)
-        with pytest.raises(PrivacyError, match="failed after its first sum"):
+        with pytest.raises(PrivacyError, match="failed after it was charged"):
             Private(previous=path).fit(people, account=account)
     model = Private(previous=path).fit(people, account=account)
     assert model.budget_status_.further == FITS - 3
@@ -238,7 +238,7 @@ def test_a_first_fit_that_fails_leaves_a_plan_of_the_rest(people, ledger, monkey
     account = Account(ledger)
     with monkeypatch.context() as broken:
         broken.setattr("tacit.profile_sums.fitted_lists.make_lists", lambda *_: 1 / 0)
-        with pytest.raises(PrivacyError, match="failed after its first sum"):
+        with pytest.raises(PrivacyError, match="failed after it was charged"):
             Private(lifetime=LIFETIME, fits=FITS).fit(people, account=account)
     half = spent(ledger)
     model = Private(lifetime=LIFETIME, fits=FITS).fit(people, account=account)
@@ -277,3 +277,37 @@ def test_a_killed_process_neither_loses_nor_repeats_a_charge(people, tmp_path, m
         again = Private(previous=path).fit(people, account=Account(opened))
         assert again.budget_status_.repeated
         assert spent(opened) - before == one_fit
+
+
+def test_other_ids_of_items_are_refused_before_the_charge(people, ledger):
+    """Whole numbers that become texts: nothing is charged, and the plan goes on with old ids."""
+    account = Account(ledger)
+    genres = dict(
+        zip(people.item_ids.tolist(), people.item_metadata["genres"].tolist(), strict=True)
+    )
+    model = Private(lifetime=LIFETIME, fits=FITS).fit(people, account=account)
+    before = spent(ledger)
+    texts = {str(item): value for item, value in genres.items()} | {"new": "g"}
+    other = on_catalogue(people, dict.fromkeys(texts), metadata={"genres": texts})
+    with pytest.raises(ConfigError, match="ids of items"):
+        Private(previous=model).fit(other, account=account)
+    assert spent(ledger) == before
+    assert Private(previous=model).fit(people, account=account).budget_status_.further == FITS - 2
+
+
+def test_a_failed_fit_names_the_type_of_its_cause(people, ledger, monkeypatch):
+    """The operator can mend it; what the error says may hold data, and stays unsaid."""
+    monkeypatch.setattr("tacit.profile_sums.fitted_lists.make_lists", lambda *_: {}["ann"])
+    with pytest.raises(PrivacyError, match="by KeyError") as failed:
+        Private(lifetime=LIFETIME, fits=FITS).fit(people, account=Account(ledger))
+    assert "ann" not in str(failed.value)
+
+
+def test_a_card_of_several_fits_says_that_each_is_gone_on_from_once(people):
+    """Two branches cost more than either card says; sums of all fits are counted."""
+    model = Private(lifetime=LIFETIME, fits=FITS).fit(people)
+    (card,) = model.guarantees()
+    assert any("gone on from once" in line for line in card.assumptions)
+    assert any("10 noisy sums" in line for line in card.assumptions)
+    (alone,) = Private(1.0).fit(generate(users=50, items=20, ratings=500, seed=1)).guarantees()
+    assert not any("gone on from once" in line for line in alone.assumptions)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -416,3 +419,51 @@ def test_a_card_states_what_the_fit_spent(two_domains, tmp_path):
             (card,) = each.guarantees()
             assert card.epsilon == pytest.approx(2.0, rel=1e-6)
             assert card.delta == 1e-6
+
+
+def test_a_ledger_is_charged_for_fits_that_this_process_knows(world, ledger):
+    """Fits of one object and of equal ratings without the ledger are on the card and charged."""
+    account = Account(ledger)
+    first = Private(0.2, lifetime=8.0).fit(world, account=account)
+    model = Private(1.0).fit(world).fit(world)
+    model.previous = first
+    model.fit(world, account=account)
+    (card,) = model.guarantees()
+    expected = [Settings(0.2), Settings(1.0), Settings(1.0), Settings(1.0)]
+    assert model.budget_status_.fits == 4
+    assert card.epsilon == pytest.approx(
+        total_epsilon([Fit.with_random_name(each) for each in expected], 1e-6)
+    )
+    assert spent(ledger) == sum(fit.steps for fit in model.releases_)
+
+
+def test_the_log_does_not_tell_who_agreed(world, tmp_path):
+    """Requests are hashed under a random key, so that no guess of the set can be confirmed.
+
+    One request in two new ledgers leaves no hash that stands in both.
+    """
+    people = world.user_ids[:20].tolist()
+    hashes = []
+    for name in ("a.db", "b.db"):
+        with open_ledger(tmp_path / name) as opened, comparison():
+            account = Account(opened)
+            Private(1.0, lifetime=8.0, consented=people).fit(world, account=account)
+            log = json.dumps([entry["body"] for entry in opened.entries(0, 100)])
+        hashes.append(set(re.findall(r"[0-9a-f]{64}", log)))
+    assert min(map(len, hashes)) > 0
+    assert not hashes[0] & hashes[1] - {hashlib.sha256(b"").hexdigest(), "0" * 64}
+
+
+def test_a_file_with_likes_is_not_written_again_after_a_newer_fit(world, ledger):
+    """A person who withdrew would be in it: the old request is refused, the newest is repeated."""
+    account = Account(ledger)
+    people = world.user_ids[:20].tolist()
+    old = Private(1.0, lifetime=8.0, consented=people)
+    first = old.fit(world, account=account)
+    again = Private(1.0, lifetime=8.0, consented=people).fit(world, account=account)
+    assert again.budget_status_.repeated
+    Private(1.0, previous=first, consented=people[1:]).fit(world, account=account)
+    before = spent(ledger)
+    with pytest.raises(PrivacyError, match="withdrawn"):
+        Private(1.0, lifetime=8.0, consented=people).fit(world, account=account)
+    assert spent(ledger) == before

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.designs.sketches import theory
 from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.information import maxsense_information
 from tacit.designs.sketches.messages import exposed_bits
 from tacit.designs.sketches.planner import plan
 from tacit.errors import ConfigError
@@ -303,3 +304,23 @@ def test_the_chance_of_failure_reaches_every_number():
         assert more == pytest.approx(math.log(100 / 0.02) / math.log(100 / 0.1))
     assert method(surer, "maxsense").users_clt > method(usual, "maxsense").users_clt
     assert method(surer, "maxsense").users_theorem > method(usual, "maxsense").users_theorem
+
+
+def test_information_is_that_of_the_planned_sets():
+    """Where several questions are asked MaxSense has another theta than they: the information of
+    its one bit is at its own."""
+    found = plan(items=200, rated=20, epsilon=6.0)
+    sizes = {}
+    for name in ("maxsense", "multi-maxsense"):
+        theta = method(found, name).theta
+        sizes[name] = new_campaign(range(200), rated=20, epsilon=6.0, theta=theta).set_size
+    assert sizes["maxsense"] != sizes["multi-maxsense"]
+    (sensed,) = [one for one in found.information if one.method == "maxsense"]
+    assert sensed == maxsense_information(200, 20, 6.0, sizes["maxsense"])
+    assert sensed != maxsense_information(200, 20, 6.0, sizes["multi-maxsense"])
+
+
+def test_almost_half_of_the_labels_may_be_wrong():
+    """Up to a half, for little is left to be learned then."""
+    bounds = [plan(items=100, rated=10, epsilon=1.0, wrong=w).lower_bounds for w in (0.1, 0.4)]
+    assert 0 < bounds[1]["ldp"] < bounds[0]["ldp"]

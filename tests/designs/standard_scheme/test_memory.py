@@ -103,7 +103,7 @@ def test_a_fresh_secret_begins_anew():
 
 @pytest.mark.parametrize("spoken", [None, 5, 2810])
 def test_a_lost_memory_freezes_what_is_rated(spoken):
-    """A secret that spoke and has no memory decides later items only, one of elsewhere nothing."""
+    """A secret that spoke and has no memory decides nothing of before, one of elsewhere nothing."""
     state = open_state(None, spoken, ["a", 7], NOW, WEEK)
     assert state.frozen == {"a", 7}
     assert not state.is_undecided("a")

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, rankdata, t
+from scipy.special import ndtri, stdtrit
 
 from tacit.auditing.attacks.base import Floats, Ints, Labels
 from tacit.errors import DataError
@@ -26,6 +26,16 @@ DRAWS = 200
 CONFIDENCE = 0.95
 ENOUGH_FOLDS = 5
 MOST = 0.5
+
+
+def average_ranks(values: Floats) -> Floats:
+    """(n,) ranks of (n,) values from 1, equal ones sharing their mean rank; NaN if any is NaN."""
+    if np.isnan(values).any():
+        return np.full(len(values), np.nan)
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: Floats = (last - (counts - 1) / 2)[places]
+    return ranks
 
 
 def auc(labels: Labels, scores: Floats) -> float:
@@ -43,7 +53,7 @@ def auc(labels: Labels, scores: Floats) -> float:
     n_zeros = len(ones) - n_ones
     if n_ones == 0 or n_zeros == 0:
         raise DataError("an AUC needs people of both labels", found=(n_zeros, n_ones))
-    ranks = rankdata(values)
+    ranks = average_ranks(values)
     return float((ranks[ones].sum() - n_ones * (n_ones + 1) / 2) / (n_ones * n_zeros))
 
 
@@ -62,7 +72,7 @@ def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
     middle, half = float(np.mean(areas)), 0.0
     if len(areas) > 1:
         error = float(np.std(areas, ddof=1)) / math.sqrt(len(areas))
-        half = float(t.ppf(0.975, len(areas) - 1)) * error
+        half = float(stdtrit(len(areas) - 1, 0.975)) * error
     return middle, max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -99,7 +109,7 @@ class Bound(Generic[Key]):
 
     def interval(self, key: Key) -> tuple[float, float]:
         """95 % interval of one attacker's AUC by itself."""
-        half = float(norm.ppf((1 + CONFIDENCE) / 2)) * self.deviations[key]
+        half = float(ndtri((1 + CONFIDENCE) / 2)) * self.deviations[key]
         return max(0.0, self.areas[key] - half), min(1.0, self.areas[key] + half)
 
     def _ends(self, side: int) -> list[float]:
@@ -147,7 +157,7 @@ def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
     ranks = np.empty(len(scores))
     for fold in np.unique(fold_of):
         inside = fold_of == fold
-        ranks[inside] = (rankdata(scores[inside]) - 0.5) / inside.sum()
+        ranks[inside] = (average_ranks(scores[inside]) - 0.5) / inside.sum()
     return ranks
 
 

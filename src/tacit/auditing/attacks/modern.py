@@ -9,8 +9,8 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 
+from tacit.auditing.attacks.auc_bounds import average_ranks
 from tacit.auditing.attacks.base import (
     Attacker,
     AttributeAttack,
@@ -145,7 +145,7 @@ class Stack:
 
     def combine(self, scores: Mapping[str, Floats]) -> Floats:
         """(people,) from 0 to 1."""
-        ranks = [rankdata(scores[member]) / len(scores[member]) for member in self.members]
+        ranks = [average_ranks(scores[member]) / len(scores[member]) for member in self.members]
         combined: Floats = np.mean(ranks, axis=0)
         return combined
 

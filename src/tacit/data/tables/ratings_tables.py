@@ -297,7 +297,22 @@ def table_of(
 def match_columns(
     source: str | Path | Table, role: Role, asked: str | None, ratings: Ratings
 ) -> dict[str, Column]:
-    """A users or items file in the order of the ratings' ids, compared as they are written."""
+    """Read the columns of a users or items file, in the order of the ratings' ids.
+
+    Ids are compared as text, as they are written in the files.
+
+    Args:
+        source: The file, or its table.
+        role: Whether its ids are of users or of items.
+        asked: Header of the id column; None: a well-known header, else the first column.
+        ratings: Ratings whose ids decide the order.
+
+    Returns:
+        Each column by its header; None for ids that the file does not have.
+
+    Raises:
+        DataError: No id of the file is an id of the ratings.
+    """
     ids, columns = table_of(source, role, asked)
     written = {str(key): key for key in ids}
     rated = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
@@ -307,7 +322,7 @@ def match_columns(
             f"no {role} of this file has a rating",
             path=source.path if isinstance(source, Table) else source,
             expected=f"{role} ids written as in the ratings",
-            fix="Check which column holds the id: a well-known header, else the first column.",
+            fix="The id is the column with a well-known header, else the first. Check it.",
         )
     return {
         name: np.array([column.get(key) for key in keys], dtype=object)

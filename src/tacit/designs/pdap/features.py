@@ -79,7 +79,9 @@ class Features:
         return math.ceil(GRAINS * self.bound)
 
     def evaluate(self, contexts: Floats) -> Floats:
-        """Compute phi of contexts.
+        """Compute phi of contexts, of each one as if it came alone: to the bit.
+
+        So what a visit adds to the sums does not depend on the visits beside it.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -99,7 +101,8 @@ class Features:
         else:
             values = _legendre(centred, self.degree)
             phi = values[self.exponents, :, self._columns].prod(axis=1).T
-        size = np.abs(phi).sum(axis=1) - 1.0
+        # `accumulate` adds from the first term to the last one, as `_evaluate_one` does.
+        size = np.add.accumulate(np.abs(phi[:, 1:]), axis=1)[:, -1]
         longest = size.max(initial=0.0)
         if longest > self.limit:
             phi[:, 1:] *= (self.limit / np.maximum(size, self.limit))[:, None]
@@ -110,7 +113,8 @@ class Features:
         powers: list[tuple[float, ...]] = []
         for feature in context:
             u = 2 * feature - 1
-            powers.append((1.0, u, (3 * u * u - 1) / 2, (5 * u * u - 3) * u / 2))
+            second = (3 * u * u - 1) / 2
+            powers.append((1.0, u, second, (5 * u * second - 2 * u) / 3))
         phi = [1.0]
         size = 0.0
         for factors in self._factors:

@@ -11,6 +11,7 @@ Not         that a request was made, when, and to whom. A policy that forwards b
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,11 +82,11 @@ CLEAR = messages.MOST_SLICES
 
 
 class Forwarder:
-    """Randomises contexts, each visit's once; the caller limits a person's visits.
+    """Randomises the context of each visit once. Limiting a person's visits is the caller's task.
 
     Attributes:
         agreement: how contexts are sent.
-        response: the mechanism; None if nothing is sent, or the true cell.
+        response: the mechanism; None if either nothing or the true cell is sent.
     """
 
     def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
@@ -93,10 +94,12 @@ class Forwarder:
         self.agreement = agreement
         self._source = randomness
         noisy = agreement.tells_cell and not math.isinf(agreement.epsilon)
-        # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
+        # Slightly below the agreed epsilon: rounding must not make a budget of three visits pay
+        # for only two.
         spent = agreement.epsilon * (1 - 2**-40)
         self.response = KaryResponse(spent, agreement.answers) if noisy else None
-        self._numbers = b""
+        self._numbers = b""  # random bytes drawn ahead for the numbers of messages
+        self._process = os.getpid()
 
     @property
     def event(self) -> Event | None:
@@ -124,8 +127,9 @@ class Forwarder:
         return Forward(self._number(), self.agreement.micros, slices, places)
 
     def _number(self) -> bytes:
-        """Take the next 16 random bytes; many are drawn at once."""
-        if not self._numbers:
+        """Take the next 16 random bytes; many are drawn at once, anew in a forked process."""
+        if not self._numbers or os.getpid() != self._process:
+            self._process = os.getpid()
             self._numbers = self._source.words(2 * 256).astype(">u8").tobytes()
         number, self._numbers = self._numbers[:REQUEST_BYTES], self._numbers[REQUEST_BYTES:]
         return number

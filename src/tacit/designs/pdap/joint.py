@@ -1,4 +1,4 @@
-"""Joint privacy: of a visit only noisy sums remember anything, and all choices use those.
+"""Joint privacy: only noisy sums keep anything of a visit, and all choices are made from them.
 
 Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint
             privacy; Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS
@@ -6,14 +6,15 @@ Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 201
 Runs at     the vendor.
 Sees        contexts, choices and rewards of its own users.
 Releases    the sums of `sums.py`, once an epoch; everything else follows from them.
-Guarantee   epsilon per visit, learned or not, against all others. The visit takes place in both
-            cases, at the same number: arrivals are public.
+Guarantee   epsilon per visit, learned or not, against all others. Neighbouring data differ in one
+            visit's content: that it took place, and its number, are public.
 Order       features.py -> sums.py -> posterior.py -> here; epochs.py is the public time.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,7 @@ from tacit.designs.pdap.policies.base import (
     Phase,
     Policy,
     check_context,
+    check_contexts,
     check_reward,
 )
 from tacit.designs.pdap.posterior import (
@@ -46,7 +48,7 @@ from tacit.designs.pdap.posterior import (
 )
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.waiting_visits import WaitingVisits
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source
 
@@ -116,6 +118,7 @@ class Joint(Policy):
         epochs: public time.
         released: the last release of one's own visits; None before the first.
         released_log: the last release of rows of logs, likewise.
+        tag: drawn at random; only choices that carry it are learned.
     """
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
@@ -128,6 +131,7 @@ class Joint(Policy):
         self.released: Release | None = None
         self.released_log: Release | None = None
         self._draws = NormalDraws(randomness)
+        self.tag = secrets.token_hex(16)
         self._waiting_visits = WaitingVisits()
         self._alarm = ChangeAlarm()
         self._arms = self.allowed_arms()
@@ -161,7 +165,11 @@ class Joint(Policy):
         Args:
             contexts: (n, d) in [0, 1].
             arms: as of `select`.
+
+        Raises:
+            DataError: A context is not of this form.
         """
+        contexts = check_contexts(contexts, self.features.dimension)
         wanted = None if arms is None else tuple(sorted(super().allowed_arms(arms)))
         choices: list[Choice] = []
         while len(choices) < len(contexts):
@@ -216,7 +224,9 @@ class Joint(Policy):
 
         Raises:
             ConfigError: One of the arms has not joined, or has left.
+            DataError: A context is not of this form.
         """
+        contexts = check_contexts(contexts, self.features.dimension)
         known = set(self.allowed_arms())
         if not known.issuperset(arms):
             raise ConfigError("A log shows an arm that never joined, or has left.")
@@ -263,7 +273,7 @@ class Joint(Policy):
         it is not learned from: the public policy does not know of it.
         """
         best = self._best(context, self.allowed_arms(arms))
-        return Choice(best, "exploit", None, None, instead.visit)
+        return Choice(best, "exploit", None, None, instead.visit, instead.learner)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """Choose the own videos believed best for (n, d) contexts of others' users."""
@@ -283,7 +293,7 @@ class Joint(Policy):
         return arm
 
     def remove_arm(self, arm: int) -> None:
-        """Never choose this arm again: from now on, not from the next epoch."""
+        """Stop choosing this arm at once, without waiting for the next epoch."""
         super().remove_arm(arm)
         if arm in self._rows:
             self.epochs.has_left = True
@@ -322,6 +332,7 @@ class Joint(Policy):
             "time": self.epochs.export_state(),
             "released": [epochs, log_epochs],
             "rates": [list(rate) for rate in self._alarm.rates],
+            "tag": self.tag,
             "likes_of_all": self._beliefs.likes_of_all,
             "visits_of_all": self._beliefs.visits_of_all,
         }
@@ -350,6 +361,7 @@ class Joint(Policy):
         self._posterior = posterior_of(self._beliefs)
         self._waiting_visits.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         self._answers.clear()
+        self.tag = str(numbers["tag"])
         epochs, log_epochs = numbers["released"]
         self._sums, self._log_sums = self._new_sums(), self._new_sums()
         self._sums.resume(arrays["exact"], epochs)
@@ -399,7 +411,8 @@ class Joint(Policy):
         for number, context in enumerate(contexts.tolist()):
             place = drawn[number]
             phase: Phase = "exploit" if place == best[number] else "explore"
-            choices.append(Choice(shown[place], phase, tuple(context), None, first + number))
+            cell = tuple(context)
+            choices.append(Choice(shown[place], phase, cell, None, first + number, self.tag))
             self._waiting_visits.begin_one(first + number)
         return choices
 
@@ -510,12 +523,18 @@ class Joint(Policy):
             self._beliefs.start[joining & theirs] = best
 
     def _check_origin(self, choice: Choice) -> None:
-        """Refuse a choice of a learner of another kind, or of another dimension."""
+        """Refuse a choice of another learner, and a context that is none."""
         context = choice.cell
-        if context is None:
-            return
-        if not isinstance(context, tuple) or len(context) != self.features.dimension:
+        is_context = isinstance(context, tuple) and len(context) == self.features.dimension
+        if context is not None and not is_context:
             raise ConfigError("This choice was made by another learner: it is not learned here.")
+        if context is not None:
+            check_context(context, self.features.dimension)
+        if choice.visit is not None and choice.learner != self.tag:
+            raise PrivacyError(
+                "This choice was made by another learner, or before this one was fitted anew: it "
+                "is not learned here, for a visit is in one release. Nothing was learned."
+            )
 
     def _share_of_range(self, arm: int, reward: float) -> float:
         """The place of a reward in its arm's public range: 0 is its lowest, 1 its highest."""

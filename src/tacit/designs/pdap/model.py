@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ class Visits:
     """
 
     arms: list[Hashable]
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...] = field(repr=False)
 
 
 class PDap:
@@ -62,7 +62,9 @@ class PDap:
         self.epsilon, self.dimension, self.horizon = epsilon, dimension, horizon
         self._numbers = {arm: number for number, arm in enumerate(arms)}
         self._policy: Joint | None = None
-        self._fits = 0
+        self._earlier_lives = 0
+        """Lives in which something was learned, before the last `fit`."""
+        self._has_learned = False
         self._setting = JointSetting(
             videos=len(arms), neighbours=0, dimension=dimension, horizon=horizon, epsilon=epsilon
         )
@@ -87,8 +89,9 @@ class PDap:
     ) -> PDap:
         """Start anew, with nothing or with a log of another policy, which is released at once.
 
-        A visit of an earlier `fit` may be in this log, too, so the card adds all fits up that
-        had a log. A new object counts from its own first fit.
+        A visit that was learned before may be in this log, too, so the card adds up all lives from
+        one `fit` to the next in which anything was learned. A new object counts from its own
+        first fit.
 
         Args:
             decisions: (n,) arms that were shown.
@@ -106,7 +109,8 @@ class PDap:
         numbers = {arm: number for number, arm in enumerate(self._numbers)}
         log = self._check_log(decisions, rewards, contexts)
         self._policy, self._numbers = policy, numbers
-        self._fits += len(decisions) > 0
+        self._earlier_lives += self._has_learned
+        self._has_learned = False
         self._learn_log(policy, *log)
         if policy.arrivals:
             policy.epochs.end_now()
@@ -158,6 +162,7 @@ class PDap:
         answered = np.flatnonzero(~np.isnan(numbers)).tolist()
         given = numbers[answered]
         _check_range(given)
+        self._has_learned = self._has_learned or bool(answered)
         self.policy.update_many([visits.choices[place] for place in answered], given.tolist())
         return self
 
@@ -190,7 +195,8 @@ class PDap:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """The card of the learner, for one visit in every fit of this object."""
-        return (guarantees.joint(self._setting, fits=max(self._fits, 1)),)
+        fits = max(self._earlier_lives + self._has_learned, 1)
+        return (guarantees.joint(self._setting, fits=fits),)
 
     def _check_log(
         self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike
@@ -218,6 +224,7 @@ class PDap:
     ) -> None:
         """Learn rows that were checked. places: of the arms among `arms`."""
         if rewards:
+            self._has_learned = True
             arms = list(self._numbers.values())
             policy.learn_log([arms[place] for place in places], contexts, rewards)
 

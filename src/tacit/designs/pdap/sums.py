@@ -110,13 +110,18 @@ class EpochSums(MechanismRun):
 
         Raises:
             PrivacyError: A visit would change the sums by more than the noise is made for.
+            DataError: A feature or a reward is no finite number.
         """
+        phi = finite_floats(phi)
+        too_large = PrivacyError(
+            "The features of a visit are larger than the bound that its noise is made for. "
+            "Nothing was learned."
+        )
+        if np.abs(phi).max(initial=0) > self.noise.bound / GRAINS:  # no whole number may hold it
+            raise too_large
         pairs = pairs_in_grains(phi, rewards)
         if np.abs(pairs).sum(axis=(1, 2)).max(initial=0) > self.noise.bound:
-            raise PrivacyError(
-                "The features of a visit are larger than the bound that its noise is made for. "
-                "Nothing was learned."
-            )
+            raise too_large
         self._check_process()
         with self._lock:
             np.add.at(self._exact, arms, pairs)
@@ -169,6 +174,6 @@ def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
     """
     shares = np.clip(finite_floats(rewards), 0.0, 1.0)
     steps = np.rint(REWARD_STEPS * shares).astype(np.int64)
-    q = to_grains(phi)
+    q = to_grains(finite_floats(phi))
     likes = np.sign(q) * (np.abs(q) * steps[:, None] // REWARD_STEPS)
     return np.stack([likes, q - likes], axis=1)

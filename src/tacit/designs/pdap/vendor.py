@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,14 +50,14 @@ class Visit:
         offer_known: whether it is known whether an offer came.
     """
 
-    context: NDArray[np.float64]
-    choice: Any
+    context: NDArray[np.float64] = field(repr=False)
+    choice: Any = field(repr=False)
     video: str | None
     peer: str | None = None
     asks: tuple[str, ...] = ()
-    forward: bytes | None = None
+    forward: bytes | None = field(default=None, repr=False)
     request: bytes = b""
-    click: float | None = None
+    click: float | None = field(default=None, repr=False)
     report: float | None = None
     learned: bool = False
     number: int = 0

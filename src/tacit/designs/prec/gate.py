@@ -30,7 +30,11 @@ def failure_chance(epsilon: float, slack: int) -> float:
     q = e^(-1/scale) the difference of two discrete Laplace draws is k >= 0 with chance
     ((1-q)/(1+q))^2 q^k (k + 1 + 2 q^2 / (1 - q^2)); here is the sum from slack + 2 on.
     """
-    rate = 1 / ThresholdGate(epsilon, 0, monotonic=True).count_scale
+    return _failure_chance_at(1 / ThresholdGate(epsilon, 0, monotonic=True).count_scale, slack)
+
+
+def _failure_chance_at(rate: float, slack: int) -> float:
+    """Bound the chance of `failure_chance` from the rate, 1 / scale."""
     q = math.exp(-rate)
     rest = -math.expm1(-rate)
     first = slack + 2
@@ -45,11 +49,14 @@ def smallest_slack(epsilon: float, delta: float) -> int:
     Raises:
         ConfigError: There is none below 2^40.
     """
+    rate = 1 / ThresholdGate(epsilon, 0, monotonic=True).count_scale
 
     def suffices(slack: int) -> bool:
-        return failure_chance(epsilon, slack) <= delta
+        return _failure_chance_at(rate, slack) <= delta
 
-    slack = bisect_left(range(_MOST_SLACK), True, key=suffices)
-    if slack == _MOST_SLACK:
-        raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
-    return slack
+    enough = 1
+    while not suffices(enough):
+        if enough >= _MOST_SLACK:
+            raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
+        enough *= 2
+    return bisect_left(range(enough), True, key=suffices)

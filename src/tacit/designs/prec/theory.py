@@ -3,8 +3,8 @@
 Source     Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
            (2015). The paper gives orders; constants follow from its proofs, line by line
            (marked *).
-Notation   m objects a round, T rounds, n voters at most, P peers of the client at least. D rounds
-           at most in which the client likes several objects, R votes of a peer at most on objects
+Notation   m objects a round, T rounds, at most n voters, at least P peers of the client. The client
+           likes several objects in at most D rounds, and a peer casts at most R votes on objects
            they dislike. r = T / (R + 1). Loss is the number of disliked recommendations; eps is
            for adding or removing one voter with all their votes, seen by one client.
 """
@@ -16,10 +16,13 @@ from functools import lru_cache
 
 from tacit.errors import ConfigError
 
-_PIECE, _PIECES = 0.01, 4000
-"""Of the lines in `kappa`: how long a piece is, in units of 1 / lambda, and how many there are."""
+_PIECE = 0.01
+"""Length of the pieces in `kappa`: of d itself, and of x in units of 1 / lambda."""
+_PIECES = 4000
+"""Number of pieces in `kappa`."""
 _MOST_STEPS = 100_000
-"""Of a chain that are walked: longer ones take thousands of objects or hundreds of credits."""
+"""Rounds of a chain that are computed one by one. Only settings with thousands of objects or
+hundreds of credits need more."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 """* Theorem 15's constant, 0.1308: of a coin with chance 3/4 against one with 1/2."""
 
@@ -143,32 +146,44 @@ def eps_gated(m: int, T: int, D: int, R: int, P: int) -> float:
 def leak(m: int, T: int, R: int, W: int) -> float:
     """* Lemma 12, sharper: what a round with W >= 2 survivors, one of them extra, tells at most.
 
-    kappa lambda ln(W / (W - 1)), with `kappa` about 1.2, where the paper has 3 lambda / W.
+    kappa lambda ln(W / (W - 1)), with `kappa` from 1.05 to 1.2 for many rounds, where the paper has
+    3 lambda / W.
     """
     return kappa(m, T, R) * lam(m, T, R) * math.log(W / (W - 1))
 
 
 @lru_cache
 def kappa(m: int, T: int, R: int) -> float:
-    """* How fast a recommendation's log-chance moves at most, in units of lambda ln(W / (W - 1)).
+    """* Bound how fast the logarithm of a recommendation's probability moves.
 
-    The derivation is in docs/prec-theory.md: what is left of it depends on one number each, d or x.
-    Both lines are cut into short pieces, and each piece is bounded by its ends.
+    In units of lambda ln(W / (W - 1)). docs/prec-theory.md derives the bound and defines h, q, d, x
+    and psi. It leaves three expressions to maximise, of one variable each, d or x:
+
+      part_of_q     (1 + d / lambda) q (1 - q) / (h + q),  q at most 1 / (1 + e^d)
+      part_up       (1 - x) / (h S + psi),  S = psi(x) + (m - 1) psi((1 - x) / (m - 1))
+      part_down     x / (h S + psi)
+
+    The ranges of d and x are cut into short pieces, and each piece is bounded by its two ends.
     """
-    r, steep = ratio(T, R), lam(m, T, R)
+    r = ratio(T, R)
+    slope = lam(m, T, R)
     h = 1 / (3 * r - 1 - m)
-    most = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
-    follow, high, low = 1.0, 0.0, 0.0
-    for step in range(_PIECES):  # beyond them follow is below 1, the others are below e^-39
-        q = min(most, 1 / (1 + math.exp(step * _PIECE)))
-        follow = max(follow, (1 + (step + 1) * _PIECE / steep) * q * (1 - q) / (h + q))
-        x, after = (rho(m) + (step + more) * _PIECE / steep for more in (0, 1))
-        mine = math.expm1(step * _PIECE)
-        other = math.expm1(steep * ((1 - after) / (m - 1) - rho(m)))  # at most psi
-        rate = 1 / (h * (mine + (m - 1) * other) + mine)
-        high, low = max(high, (1 - x) * rate), max(low, after * rate)
-    most_of_both = max(follow + high, 1 + low + 1 / (m * (r - 1)))
-    return most_of_both * (1 + 1e-9)  # for rounding, here and in sums of leaks
+    best_q = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
+    part_of_q, part_up, part_down = 1.0, 0.0, 0.0
+    # Beyond the last piece part_of_q is below 1, and the other two are below e^-39.
+    for piece in range(_PIECES):
+        d, d_end = piece * _PIECE, (piece + 1) * _PIECE
+        q = min(best_q, 1 / (1 + math.exp(d)))
+        part_of_q = max(part_of_q, (1 + d_end / slope) * q * (1 - q) / (h + q))
+        x, x_end = rho(m) + d / slope, rho(m) + d_end / slope
+        psi = math.expm1(d)
+        psi_others = math.expm1(slope * ((1 - x_end) / (m - 1) - rho(m)))  # a lower bound
+        rate = 1 / (h * (psi + (m - 1) * psi_others) + psi)
+        part_up = max(part_up, (1 - x) * rate)
+        part_down = max(part_down, x_end * rate)
+    upwards = part_of_q + part_up
+    downwards = 1 + part_down + 1 / (m * (r - 1))
+    return max(upwards, downwards) * (1 + 1e-9)  # for rounding, here and in sums of leaks
 
 
 def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -> float:

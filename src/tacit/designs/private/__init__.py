@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.designs.private.model import Private
-    from tacit.designs.private.plan import plan_releases
+    from tacit.designs.private.plan import plan_releases, plan_weeks
     from tacit.designs.private.refits import Account
     from tacit.profile_sums.events import events
     from tacit.profile_sums.scoring import Reason
@@ -35,8 +35,9 @@ _MODULES = {
     "Settings": "tacit.profile_sums.settings",
     "events": "tacit.profile_sums.events",
     "plan_releases": "tacit.designs.private.plan",
+    "plan_weeks": "tacit.designs.private.plan",
 }
-__all__ = ["Account", "Private", "Reason", "Settings", "events", "plan_releases"]
+__all__ = ["Account", "Private", "Reason", "Settings", "events", "plan_releases", "plan_weeks"]
 
 
 def __getattr__(name: str) -> Any:

@@ -125,8 +125,9 @@ class Private(PrivateLists):
     ) -> Self:
         """Learn from everybody.
 
-        Without an account, earlier fits of this object and of equal ratings in this process count:
-        they are in `releases_`, on the card and in the lifetime.
+        Earlier fits of this object and of equal ratings in this process count: they are in
+        `releases_`, on the card and in the lifetime, and an account is charged for those that its
+        ledger does not know.
 
         Args:
             ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A
@@ -146,13 +147,14 @@ class Private(PrivateLists):
             previous = self
         earlier, lifetime = earlier_fits(previous, self.lifetime, self.settings.delta)
         own = getattr(self, "releases_", ())  # this object's own fits count, too
-        if account is None or self.lifetime is not None:
-            earlier = merge_fits(own, earlier)
+        followed = earlier if self.lifetime is None else merge_fits(own, earlier)
+        earlier = merge_fits(own, earlier)
         prepared = self._prepare(ratings, continued, lifetime)
         if account is None:
             prepared = self._state_spending(prepared, is_first=not earlier)
             charged = FITS_IN_PROCESS.list_fits(ratings, earlier)
         else:
+            earlier = FITS_IN_PROCESS.list_fits(ratings, earlier)
             charged = account.all_fits(earlier)
         next_fit = self._choose_next_fit(prepared, continued, lifetime, charged)
         delta = prepared.settings.delta
@@ -167,7 +169,7 @@ class Private(PrivateLists):
             fits = count_fit(ratings, next_fit.new_fit, earlier, check)
             fitted, repeated = next_fit.make(fits, lifetime), False
         else:
-            fitted, repeated = _fit_on_account(next_fit, earlier, lifetime, account)
+            fitted, repeated = _fit_on_account(next_fit, earlier, followed, lifetime, account)
             FITS_IN_PROCESS.remember(ratings, fitted.fits)
         self._hold(fitted, prepared.catalogue)
         self.budget_status_ = compute_budget_status(
@@ -248,10 +250,20 @@ class Private(PrivateLists):
 def _fit_on_account(
     next_fit: NextFit,
     earlier: Sequence[Fit],
+    followed: Sequence[Fit],
     lifetime: float | None,
     account: Account,
 ) -> tuple[FittedLists, bool]:
     """Fit where a ledger pays: charge, noise and model file are one transaction.
+
+    Args:
+        next_fit: The fit.
+        earlier: All fits of these people that are known here; the ledger is charged for those
+            that it does not know.
+        followed: Fits of the model that this one goes on from: the same request again follows
+            the same ones.
+        lifetime: Epsilon of all fits together; None: that of the ledger's open budget.
+        account: Pays.
 
     Returns:
         What the fit left, and whether it had been made before.
@@ -266,6 +278,7 @@ def _fit_on_account(
         new_fit=next_fit.new_fit,
         delta=delta,
         earlier=tuple(earlier),
+        followed=tuple(followed),
         lifetime=lifetime,
         plan=next_fit.plan,
         parameters=next_fit.parameters,

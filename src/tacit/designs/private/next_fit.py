@@ -13,11 +13,13 @@ from tacit.profile_sums.files import choices_to_header, settings_to_header
 from tacit.profile_sums.fit_plan import FitPlan, make_plan
 from tacit.profile_sums.fits import Fit
 from tacit.profile_sums.fitted_lists import (
+    Continuation,
     FittedLists,
     PreparedFit,
     begin_plan,
     continue_plan,
     fit_lists,
+    prepare_continuation,
 )
 from tacit.profile_sums.settings import Settings
 
@@ -34,11 +36,13 @@ class NextFit:
     """The plan that it is of; None: of none."""
     continued: FittedLists | None = None
     """The fit of the same plan before it; None: it is the first."""
+    continuation: Continuation | None = None
+    """The plan as this fit goes on with it; None: it is the first."""
 
     def make(self, fits: tuple[Fit, ...], lifetime: float | None) -> FittedLists:
         """Draw its sums. fits: all fits of these people, this one last."""
-        if self.continued is not None:
-            return continue_plan(self.prepared, self.continued, fits, lifetime)
+        if self.continued is not None and self.continuation is not None:
+            return continue_plan(self.prepared, self.continued, self.continuation, fits, lifetime)
         if self.plan is not None:
             assert lifetime is not None  # a plan was made from it
             return begin_plan(self.prepared, self.plan, fits, lifetime)
@@ -70,11 +74,15 @@ def first_fit(prepared: PreparedFit, fits: int, lifetime: float, earlier: Sequen
 
 
 def later_fit(prepared: PreparedFit, continued: FittedLists) -> NextFit:
-    """The fit of a plan after `continued`."""
+    """The fit of a plan after `continued`.
+
+    Raises:
+        ConfigError: the catalogue does not fit the plan.
+    """
     assert continued.plan is not None  # the caller continues a plan
     plan = continued.plan.plan
     new_fit = Fit.of_noises(plan.noises(2), prepared.assumed_public, plan.name)
-    return NextFit(prepared, new_fit, plan, continued)
+    return NextFit(prepared, new_fit, plan, continued, prepare_continuation(prepared, continued))
 
 
 def settings_of_plan(

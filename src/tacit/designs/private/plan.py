@@ -1,4 +1,4 @@
-"""How many people lists take, and what each of several fits may cost: before any data."""
+"""How many people private lists need, and what each of several fits may cost: before any data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from tacit.profile_sums.fit_plan import make_plan
 from tacit.profile_sums.fits import MICRO_RHO, Fit
 from tacit.profile_sums.plan_state import ITEMS, AddedTable
 from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
-from tacit.profile_sums.usefulness import people_needed
+from tacit.profile_sums.usefulness import LEAST_SHARE, expected_share, people_needed
+
+FROZEN_MAP_LOSS = 0.05
+"""Share of EASE's gain that later fits lose because they keep the first fit's map of tastes."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ def plan_releases(
     releases: int = 1,
     across: bool = False,
 ) -> Plan:
-    """Plan releases that share epsilon alike.
+    """Plan releases that share epsilon equally.
 
-    Their Gaussian noise adds up in mu^2, also where a release looks at earlier ones.
+    Their costs add up as mu^2, also where a release is chosen in view of earlier ones.
 
     Args:
         users: Number of people.
@@ -74,12 +77,12 @@ def plan_releases(
         across: Whether lists are made in another domain than people have rated in.
 
     Raises:
-        ConfigError: there are no people, or epsilon needs no noise.
+        ConfigError: There are fewer than 2 people or items, or no release, or epsilon is infinite.
     """
     if min(users, items) < 2 or releases < 1:
-        raise ConfigError("A plan is for 2 or more people and items and 1 release or more.")
+        raise ConfigError("A plan needs at least 2 people, 2 items and 1 release.")
     if not Settings(epsilon=epsilon, delta=delta).is_private:
-        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+        raise ConfigError("A plan needs a finite epsilon: without noise, any two people suffice.")
     fit_epsilon = largest_epsilon_per_fit(epsilon, delta, releases)
     sigma = combined_noise(noise_multipliers(Settings(fit_epsilon, delta)))
     return Plan(
@@ -109,6 +112,12 @@ class PlannedWeek:
     """Effective population of one release of the whole lifetime."""
     fresh_fit: float
     """Effective population of a fit that stands by itself, each with an equal part."""
+    share: float
+    """Estimated share of EASE's gain over popularity that the plan's lists have."""
+    single_release_share: float
+    """That of one release of the whole lifetime."""
+    fresh_fit_share: float
+    """That of a fit that stands by itself."""
 
 
 def plan_weeks(
@@ -117,7 +126,9 @@ def plan_weeks(
     """Expect lists of a plan in some weeks, with the same people in all of them.
 
     The noise of week w is that of one release times sqrt(Q) / W, with W the sum of the precisions
-    of sums 1 and 3 until then, and Q = W where nothing is forgotten.
+    of sums 1 and 3 until then, and Q = W where nothing is forgotten. Shares of EASE's gain are
+    `expected_share` at that noise; the plan's are smaller by `FROZEN_MAP_LOSS`, because its
+    directions of taste are those of the first fit.
 
     Args:
         users: Number of people.
@@ -132,7 +143,7 @@ def plan_weeks(
     """
     settings = Settings(lifetime, delta)
     if not settings.is_private:
-        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+        raise ConfigError("A plan needs a finite epsilon: without noise, any two people suffice.")
     if not all(1 <= week <= fits for week in weeks):
         raise ConfigError(f"Weeks are numbers of fits, from 1 to {fits}; got {list(weeks)}.")
     plan = make_plan(fits, lifetime, settings)
@@ -144,13 +155,17 @@ def plan_weeks(
             precision = plan.precision(plan.noises(number)[ITEMS if number == 1 else 1], ITEMS)
             table = table.add(np.zeros(1), precision, plan.forgetting)
         noise = plan.sigma * table.noise_factor
+        fresh_noise = sigma * math.sqrt(fits)
         planned.append(
             PlannedWeek(
                 week=week,
                 effective=users / noise,
                 worthwhile=users >= people_needed(items, noise),
                 single_release=users / sigma,
-                fresh_fit=users / (sigma * math.sqrt(fits)),
+                fresh_fit=users / fresh_noise,
+                share=max(expected_share(items, users, noise) - FROZEN_MAP_LOSS, LEAST_SHARE),
+                single_release_share=expected_share(items, users, sigma),
+                fresh_fit_share=expected_share(items, users, fresh_noise),
             )
         )
     return tuple(planned)

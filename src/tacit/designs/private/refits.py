@@ -2,7 +2,8 @@
 
 Source     Smith, Thakurta: Fully adaptive composition for GDP (2022), for epsilons that are chosen
            in view of earlier releases.
-Guarantee  For one person's whole profile through all fits: rows of earlier fits and new ones.
+Guarantee  For one person's whole profile over all fits: ratings that earlier fits used, and new
+           ones.
 Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
            and the list of fits are one transaction. A fit is identified by the one before it: the
            same request again gives the stored file, and no new noise. A fit that fails after its
@@ -13,8 +14,10 @@ Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import math
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 _LARGEST_LIFETIME = 1e5
 """Epsilon; from near 1e6 on no float holds its mu."""
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -113,18 +117,25 @@ def earlier_fits(
 
 
 def open_previous(previous: Any) -> Any:
-    """Open the model before this one; ConfigError if it is none of this design."""
+    """Open the model of the previous fit.
+
+    Args:
+        previous: A fitted model, or its file.
+
+    Raises:
+        ConfigError: It is not a model of this design.
+    """
     model = load_model(previous) if isinstance(previous, str | Path) else previous
     if not hasattr(model, "releases_"):
-        raise ConfigError("previous is a fitted model of the design 'private', or its file.")
+        raise ConfigError("previous must be a fitted model of the design 'private', or its file.")
     return model
 
 
 def checked_lifetime(lifetime: Any) -> float:
-    """Return the epsilon of a lifetime; ConfigError for what is none."""
+    """Return a lifetime's epsilon as a float; ConfigError if it is not above 0 and below 1e5."""
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
-        raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
+        raise ConfigError(f"lifetime must be an epsilon above 0 and below 1e5; got {lifetime!r}.")
     return float(lifetime)
 
 
@@ -186,13 +197,16 @@ class FitRequest:
     """At which epsilons hold."""
     earlier: tuple[Fit, ...]
     """Fits before this one that the request knows of."""
+    followed: tuple[Fit, ...]
+    """Those of them that made the model which it goes on from, the newest last."""
     lifetime: float | None
     """Epsilon of all fits together; None: that of the open budget."""
     plan: FitPlan | None
     """The plan that it is of; None: of none."""
     parameters: Mapping[str, Any]
-    """JSON values of all that the fit depends on, without the ratings. Only their hash is kept; a
-    digest of ratings would be a release."""
+    """JSON values of all that the fit depends on, without the ratings. Only a hash of them is kept,
+    under a random key of the ledger's state: they name the people who agreed not to be protected.
+    A digest of ratings would be a release."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +232,7 @@ class Account:
 
     def fits(self) -> tuple[Fit, ...]:
         """All fits that the ledger was charged for."""
-        return _fits_from_state(self.ledger.state(self._state))
+        return _read_state(self.ledger.state(self._state))[0]
 
     def all_fits(self, earlier: Sequence[Fit]) -> tuple[Fit, ...]:
         """All fits that count: those charged, and earlier ones that the ledger does not know."""
@@ -278,9 +292,17 @@ class Account:
         new_fit, delta = request.new_fit, request.delta
         _check_noise(request.earlier, new_fit)
         lifetime, cap = self.lifetime(request.lifetime, delta)
-        charged_fits = self.fits()
+        charged_fits, key_of_requests = _read_state(self.ledger.state(self._state))
         uncharged = [fit for fit in request.earlier if fit not in charged_fits]
-        last, is_repeat = _find_place(request.earlier, charged_fits)
+        last, newer = _find_place(request.followed, charged_fits)
+        is_repeat = newer > 0
+        if newer > 1 and "consented" in request.parameters:
+            raise PrivacyError(
+                "This fit was made before, and a newer one since. Its file holds likes of people "
+                "who agreed not to be protected, of whom some may have withdrawn: it is not "
+                "written again. Give the newest model as --previous (from Python: previous=...). "
+                "Nothing was drawn or spent."
+            )
 
         def check(fits: Sequence[Fit]) -> None:
             """Raise PrivacyError where a further fit after these is not allowed."""
@@ -291,23 +313,27 @@ class Account:
         if not is_repeat:
             check((*uncharged, *charged_fits))
         interrupts: list[BaseException] = []
+        causes: list[str] = []
 
         def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
             """Make the file and the new list of fits, while the transaction is open."""
-            stored = _fits_from_state(state)
+            stored, _ = _read_state(state)
             still_uncharged = [fit for fit in uncharged if fit not in stored]
             earlier = (*still_uncharged, *stored)
             try:
                 check(earlier)  # others may have been faster
-                return fit_to_file((*earlier, new_fit)), _fits_to_state((*earlier, new_fit))
-            except BaseException as error:  # what it says may hold data
+                file = fit_to_file((*earlier, new_fit))
+                return file, _write_state((*earlier, new_fit), key_of_requests)
+            except BaseException as error:  # what it says may hold data; its type does not
+                causes.append(type(error).__name__)
                 if not isinstance(error, Exception):
                     interrupts.append(error)  # raised again once the charge is written
-                return b"", _fits_to_state((*earlier, replace(new_fit, failed=True)))
+                failed = replace(new_fit, failed=True)
+                return b"", _write_state((*earlier, failed), key_of_requests)
 
         cost = sum(fit.steps for fit in (*uncharged, new_fit))
         key = "first fit" if last is None else f"fit after {last.name}"
-        parameters = canonical(request.parameters)
+        parameters = hmac.digest(key_of_requests, canonical(request.parameters), "sha256")
         ledger_request = Request(self.tenant, self.dataset, "private-fit", key, parameters)
         charge = Charge(self.holder, Cost(Unit.ZCDP, cost), cap)
         try:
@@ -320,34 +346,41 @@ class Account:
         if interrupts:
             raise interrupts[0]
         if not made.answer:
+            cause = f" by {causes[0]}" if causes else ""
             raise PrivacyError(
-                "The fit failed after its first sum. Nothing was released; it stays charged, for "
-                "noise was drawn. Mend the cause and ask again: that is a further fit."
+                f"The fit failed after it was charged{cause}. Nothing was released; it stays "
+                "charged, for noise may have been drawn. Mend the cause and ask again: that is a "
+                "further fit."
             )
         return made.answer, made.repeated
 
 
-def _find_place(earlier: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, bool]:
+def _find_place(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, int]:
     """Find the fit that a new one follows.
 
-    That is the last earlier one, or the last of those that failed directly after it.
+    That is the last one followed, or the last of those that failed directly after it.
 
     Returns:
-        That fit, None for the first; and whether another one follows it already.
+        That fit, None for the first; and how many others that did not fail follow it already.
     """
-    last = earlier[-1] if earlier else None
+    last = followed[-1] if followed else None
     if last is not None and last not in charged_fits:
-        return last, False
+        return last, 0
     next_place = 0 if last is None else charged_fits.index(last) + 1
     while next_place < len(charged_fits) and charged_fits[next_place].failed:
         last = charged_fits[next_place]
         next_place += 1
-    return last, next_place < len(charged_fits)
+    return last, sum(not fit.failed for fit in charged_fits[next_place:])
 
 
-def _fits_from_state(state: bytes | None) -> tuple[Fit, ...]:
-    return tuple(Fit.from_row(row) for row in json.loads(state or b"[]"))
+def _read_state(state: bytes | None) -> tuple[tuple[Fit, ...], bytes]:
+    """Read the list of fits and the key of requests; a new key before the first fit."""
+    if state is None:
+        return (), secrets.token_bytes(_KEY_BYTES)
+    content = json.loads(state)
+    return tuple(Fit.from_row(row) for row in content["fits"]), bytes.fromhex(content["key"])
 
 
-def _fits_to_state(fits: Sequence[Fit]) -> bytes:
-    return json.dumps([fit.to_row() for fit in fits]).encode()
+def _write_state(fits: Sequence[Fit], key: bytes) -> bytes:
+    rows = [fit.to_row() for fit in fits]
+    return json.dumps({"fits": rows, "key": key.hex()}).encode()

@@ -20,7 +20,7 @@ class Sketches:
 
     Args:
         items: The catalogue, in the campaign's order.
-        rated: Items that a person is taken to have rated.
+        rated: Number of items that a person is assumed to have rated.
         epsilon: Nats of a report.
         settings: The other arguments of `new_campaign`.
     """
@@ -39,7 +39,9 @@ class Sketches:
             secret: Secret of the person's account; a new one if it is left out.
             limits: What the owner allows.
         """
-        return Device(new_secret() if secret is None else secret, {}, limits)
+        if secret is None:
+            secret = new_secret()
+        return Device(secret, memory={}, limits=limits)
 
     def receive(self, *reports: Report) -> int:
         """Count the reports of devices, and return how many were accepted."""

@@ -40,7 +40,7 @@ def words(seed: bytes, ticket: int) -> Iterator[int]:
     first, second = halves(seed)
     state = mix(first ^ mix(second ^ ticket))
     while True:
-        state = state + _STEP & _MASK
+        state = (state + _STEP) & _MASK
         yield mix(state)
 
 

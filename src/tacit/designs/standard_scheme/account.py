@@ -64,7 +64,9 @@ class Account:
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length
         distrust = self._find_distrust(calendar_epoch(now, length))
-        history = follow_aliases(history, state)
+        state.merged &= history.keys()
+        given = {item: star for item, star in history.items() if item not in state.merged}
+        history = follow_aliases(given, state)
         entered = follow_aliases(entered, state)
         self._note_arrivals(history, entered, now)
         if latest_ended_epoch(state.created, now, length) == state.last_epoch:
@@ -74,7 +76,7 @@ class Account:
             return None
         if distrust is None:
             state.epoch_length = length
-            letter = self._make_letter(history, epoch)
+            letter = self._make_letter(given, history, epoch)
         else:
             letter = self._repeat_letter(history, epoch, distrust)
         if letter is not None:
@@ -99,17 +101,45 @@ class Account:
     def _note_arrivals(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
         """Note when each undecided item arrived; forget what was deleted before it was decided."""
         earlier = self.state.arrivals
+        renamed = set(self._renamed_by_owner(history).values())
         self.state.arrivals = {
             item: min(earlier.get(item, now), entered.get(item, now))
             for item in history
-            if self.state.is_undecided(item)
+            if self.state.is_undecided(item) and item not in renamed
         }
 
-    def _make_letter(self, history: History, epoch: int) -> Release | None:
-        """Decide what arrived before the epoch's end, and release all that is shown."""
+    def _renamed_by_owner(self, history: History) -> dict[ItemId, ItemId]:
+        """Find the ratings of shown items that a program moved to a new name before a letter did.
+
+        The old id left the ratings after the last letter, and the new one was never seen before.
+        A new id that was rated before is a rating of its own: no letter tells that it exists.
+
+        Returns:
+            Old ids and new ones.
+        """
+        state = self.state
+        shown = state.shown_levels()
+        return {
+            old: new
+            for old, new in self.disclosure.aliases
+            if old in shown
+            and old not in history
+            and new in history
+            and state.is_undecided(new)
+            and new not in state.arrivals
+        }
+
+    def _make_letter(self, given: History, history: History, epoch: int) -> Release | None:
+        """Decide what arrived before the epoch's end, and release all that is shown.
+
+        Args:
+            given: Stars by the ids that they were given for.
+            history: The same by the names that the last letter followed.
+            epoch: Label of the letter.
+        """
         state = self.state
         disclosure = self.disclosure
-        self._follow_deletions(history)
+        self._follow_deletions(given, history)
         over = epoch_end(epoch, state.created, state.epoch_length)
         ended = {
             item: star
@@ -128,16 +158,16 @@ class Account:
             self.tell(f"Not decided, because the stars lie off the scale: {items}.")
         return device.release(ended, epoch)
 
-    def _follow_deletions(self, history: History) -> None:
+    def _follow_deletions(self, given: History, history: History) -> None:
         """Withdraw what its owner deleted, under the names of the last letter; then merge names.
 
-        A deleted item does not come back because it is merged with a rated one. Where a rating
-        stands under a new name already, its old name was not deleted.
+        A deleted item does not come back because it is merged with a rated one, and a shown one
+        does not stay for the rating of another item that it is merged with.
         """
         state = self.state
         aliases = self.disclosure.aliases
-        anew = (old for old, new in aliases if new in history and state.is_undecided(new))
-        state.withdraw({*history, *anew})
+        state.withdraw({*history, *self._renamed_by_owner(history)})
+        state.set_merged_aside(given.keys(), aliases)
         state.follow(aliases)
 
     def _repeat_letter(

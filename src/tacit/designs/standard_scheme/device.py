@@ -108,6 +108,7 @@ class Device:
             released = self._decide(known[item], level, self._dice(item))
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
+        self._state.note_shown()
         self._state.withdraw(rated)
         return current_release(self._state, self._disclosure, epoch)
 
@@ -220,7 +221,11 @@ def own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int
 
 
 def binding_digest(disclosure: Disclosure, values: Mapping[str, str]) -> str:
-    """Digest that names rule, scale, epochs and the person's values; it never leaves the device."""
+    """Digest the rule, scale, epoch length and the person's values that decisions are bound to.
+
+    The memory keeps it, so that nothing is decided under another binding. It never leaves the
+    device.
+    """
     content = {
         "epoch_length": disclosure.epoch_length,
         "owner": [[table.name, values[table.name]] for table in disclosure.attributes],

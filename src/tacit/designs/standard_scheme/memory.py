@@ -68,6 +68,11 @@ class State(Message):
     """Seconds of an epoch, from the first disclosure that was followed; 0 before."""
     closed: bool = False
     """Whether nothing is decided any more, because another memory of this account exists."""
+    showed: bool = False
+    """Whether a letter showed an item, or may have: then the first day alone decides."""
+    merged: set[ItemId] = field(default_factory=set)
+    """Ids of ratings that count for nothing, because their item was merged with a shown one: no
+    letter tells whether they exist."""
 
     def __post_init__(self) -> None:
         require(is_integer(self.created, 0), "a memory has the second of its creation")
@@ -83,6 +88,8 @@ class State(Message):
         require(all(is_id(old) and is_id(new) for old, new in self.aliases), "old ids and new ones")
         settled = is_integer(self.epoch_length, 0) and type(self.closed) is bool
         require(settled, "the length of an epoch, and whether the memory is closed")
+        require(type(self.showed) is bool, "whether a letter showed an item")
+        require(all(map(is_id, self.merged)), "an id whose rating counts for nothing")
 
     def is_undecided(self, item: ItemId) -> bool:
         """Say whether nothing was or may have been decided about an item."""
@@ -92,11 +99,10 @@ class State(Message):
         """Whether the account decides items in the epoch with this label.
 
         It does on its first day, and later until a letter shows an item. After that letters show
-        nothing new, so that they never tell in which order items were rated.
+        nothing new, whatever is deleted, renamed or lost, so that they never tell in which order
+        items were rated.
         """
-        if epoch <= LAST_EPOCH_OF_FIRST_DAY:
-            return True
-        return all(record.level is None for record in self.records.values())
+        return epoch <= LAST_EPOCH_OF_FIRST_DAY or not self.showed
 
     def follow_names(self, items: Iterable[ItemId]) -> set[ItemId]:
         """Translate ids into the names that are followed."""
@@ -132,6 +138,8 @@ class State(Message):
             if before.get(old) != new:
                 self._move(old, new)
         self.frozen -= self.records.keys()
+        for item in self.records:
+            self.arrivals.pop(item, None)  # else a late rating under the new name would hide it
         self.aliases = aliases
 
     def _move(self, old: ItemId, new: ItemId) -> None:
@@ -146,6 +154,27 @@ class State(Message):
             self.records[new] = min(
                 map(_moved_record, records), key=lambda record: record.level is None
             )
+
+    def note_shown(self) -> None:
+        """Note whether an item is shown now; once one was, that is never forgotten."""
+        self.showed = self.showed or bool(self.shown_levels())
+
+    def set_merged_aside(self, given: Collection[ItemId], aliases: Aliases) -> None:
+        """Set ratings aside whose item takes the name of a shown one that is rated itself.
+
+        Otherwise they would keep that item in the letters when its own rating is deleted.
+
+        Args:
+            given: Ids of all ratings that count, as they were given.
+            aliases: The names that are followed from now on.
+        """
+        before, after = dict(self.aliases), dict(aliases)
+        shown = self.shown_levels()
+        names = {item: before.get(item, item) for item in given}
+        taken = {after.get(name, name) for name in names.values() if name in shown}
+        for item, name in names.items():
+            if name not in shown and after.get(name, name) in taken:
+                self.merged.add(item)
 
     def withdraw(self, rated: Collection[ItemId]) -> None:
         """Mark the shown items whose rating was deleted, and unmark those rated again."""
@@ -176,6 +205,8 @@ class State(Message):
             "aliases": self.aliases,
             "epoch_length": self.epoch_length,
             "closed": self.closed,
+            "showed": self.showed,
+            "merged": sorted(self.merged, key=item_bytes),
         }
 
     @classmethod
@@ -185,6 +216,7 @@ class State(Message):
             "records": {item: Record(*record) for item, *record in content["records"]},
             "frozen": set(content["frozen"]),
             "arrivals": dict(content["arrivals"]),
+            "merged": set(content["merged"]),
             "letter": None if letter is None else letter.encode(),
         }
         return super()._from_content(content | collections)
@@ -193,13 +225,16 @@ class State(Message):
 def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
     """Make the state of an account whose memory is lost: what is rated by now is never decided.
 
+    Nor is what is rated later, where a letter was made: it may have shown an item.
+
     Args:
         history: Items that are rated.
         now: Second of the loss.
         length: The disclosure's epoch length, in seconds.
         spoken: The last epoch of a letter, as the file of the secret says.
     """
-    state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
+    created = max(0, now - DAY)
+    state = State(created, frozen=set(history), spoken=spoken, showed=spoken >= 0)
     _close_past_epochs(state, now, length)
     return state
 
@@ -207,11 +242,15 @@ def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken:
 def restore_old_copy(
     state: State, history: Collection[ItemId], now: int, length: int, spoken: int
 ) -> None:
-    """Take an older copy of the memory as lost for everything that it has no record of."""
+    """Take an older copy of the memory as lost for everything that it has no record of.
+
+    Letters that it does not know of may have shown an item.
+    """
     state.frozen |= {*state.follow_names(history), *state.arrivals} - state.records.keys()
     state.arrivals.clear()
     state.letter = None
     state.spoken = spoken
+    state.showed = True
     _close_past_epochs(state, now, length)
 
 

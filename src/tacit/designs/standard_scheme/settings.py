@@ -91,9 +91,10 @@ class Settings:
     def _check_numbers(self) -> None:
         if self.epoch_length < DAY:
             raise ConfigError(f"An epoch is {DAY} seconds long or more; got {self.epoch_length}.")
-        if self.factors < 1 or self.contributions < 1 or not self.disclosure_epsilon > 0:
+        has_epsilon = self.disclosure_epsilon > 0  # false for NaN
+        if self.factors < 1 or self.contributions < 1 or not has_epsilon:
             raise ConfigError(
-                "Factors and contributions are 1 or more, and an epsilon is above 0; got "
+                "factors and contributions must be 1 or more, and disclosure_epsilon above 0; got "
                 f"{self.factors}, {self.contributions} and {self.disclosure_epsilon}."
             )
 

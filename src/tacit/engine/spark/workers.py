@@ -171,8 +171,8 @@ def prepare_blocks(
 ) -> Iterator[Any]:
     """Make blocks of whole people from a task's rows, with their ids.
 
-    Each block is counted beside it: how many people it has by their hash. Beside the first stands
-    which hashes there are in the task, and how many people.
+    Each block comes with a count of its people by their hash. The first one also has the hashes of
+    the whole task, and a count of its people by hash.
     """
     table = _unpack_rows(batches)
     if table is None:
@@ -198,18 +198,32 @@ def make_lists(
     scale: RatingScale,
     used: Mapping[Role, str],
 ) -> Iterator[Any]:
-    """Make the lists of a task's people; `make` gives them by numbers of people and items."""
+    """Make the lists of a task's people, some people at a time.
+
+    Args:
+        batches: The task's rows.
+        make: Makes the lists of some ratings; its people and items are numbers.
+        width: Number of items that a history can hold.
+        of_lists: Ids of the items that lists hold, in the order of their numbers.
+        scale: Scale of the ratings.
+        used: Headers of the columns that were read, by role.
+
+    Yields:
+        Batches with the columns user, rank, item and score.
+    """
     table = _unpack_rows(batches)
     if table is None:
         return
     rows, users = _rows(table, used)
-    users, named, start = _shorten_text(users), pa.array(of_lists.tolist()), 0
+    users = _shorten_text(users)
+    item_ids = pa.array(of_lists.tolist())
+    start = 0  # number of the block's first person
     for block in rows.to_block(width).parts(BLOCK_ROWS):
         found = make(block.to_ratings(width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),
             "rank": pa.array(found.ranks.astype(np.int32)),
-            "item": named.take(pa.array(found.items)),
+            "item": item_ids.take(pa.array(found.items)),
             "score": pa.array(found.scores),
         }
         yield pa.RecordBatch.from_pydict(columns)

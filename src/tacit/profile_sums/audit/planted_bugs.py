@@ -141,17 +141,22 @@ def divide_by_most_likes(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 
 def show_people_after_counts(step: str, fault: Callable[..., Any]) -> Fault:
-    """Plant a step of the release that gets to see the people, as its first argument."""
-    seen: list[Profiles] = []
+    """Replace a step that works on released counts by a fault that also reads the people.
+
+    Args:
+        step: Name of the step in the module `release`.
+        fault: What runs instead: it gets the people, then the step's own arguments.
+    """
+    latest: list[Profiles] = []  # the people whose counts were released last
 
     def keep_people(people: Profiles, *arguments: Any) -> CountTable:
-        seen[:] = [people]
+        latest[:] = [people]
         return release_count_table(people, *arguments)
 
-    def with_people(*arguments: Any) -> Any:
-        return fault(seen[0], *arguments)
+    def run_fault(*arguments: Any) -> Any:
+        return fault(latest[0], *arguments)
 
-    return {release: {"release_count_table": keep_people, step: with_people}}
+    return {release: {"release_count_table": keep_people, step: run_fault}}
 
 
 def centre_at_true_mean(

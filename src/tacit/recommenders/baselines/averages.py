@@ -37,10 +37,12 @@ class ItemMean(Baseline):
         """Learn (sum of stars + damping * overall mean) / (ratings + damping) of each item."""
         self._learn_items(ratings)
         overall = float(ratings.values.mean())
-        counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
+        damped_counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
         sums = np.bincount(ratings.items, ratings.values, minlength=ratings.n_items)
+        damped_sums = sums + self.damping * overall
+        # Items without ratings keep the overall mean, also if damping is 0.
         self.means_: Floats = np.full(ratings.n_items, overall)
-        np.divide(sums + self.damping * overall, counts, out=self.means_, where=counts > 0)
+        np.divide(damped_sums, damped_counts, out=self.means_, where=damped_counts > 0)
         return self
 
     def _score(self, history: History) -> Floats:

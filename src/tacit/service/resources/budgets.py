@@ -67,7 +67,7 @@ class Budget(AnswerModel):
 
 
 def describe_budget(balance: Balance) -> Budget:
-    """A budget as answers show it, of its balance in the ledger."""
+    """Describe a balance of the ledger in the form in which answers show a budget."""
     cap = balance.cap
     return Budget(
         counted_in=COUNTED_IN[cap.unit],

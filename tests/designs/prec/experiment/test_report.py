@@ -68,3 +68,10 @@ def test_the_command_writes_a_page(tmp_path, capsys, world):
     assert 'class="verdict' in page
     assert page.count("weighted-majority") == 2
     assert "settings.rounds" in page
+
+
+def test_without_p_rec_the_method_that_errs_least_is_named():
+    """Of those that were played, with its own loss."""
+    found = write_verdict([point("counters", 4, 6), point("uniform", 1, 3), point("other", 7, 9)])
+    assert found.headline == "uniform errs least"
+    assert found.sentence.startswith("2.0 of 10 recommendations")

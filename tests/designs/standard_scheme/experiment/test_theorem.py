@@ -19,6 +19,7 @@ from tacit.designs.standard_scheme.experiment.linear_world import (
     total_variation,
 )
 from tacit.designs.standard_scheme.experiment.theorem import (
+    PENALTIES,
     TheoremSettings,
     compute_coarse_disclosure,
     compute_lemma_1,
@@ -28,6 +29,7 @@ from tacit.designs.standard_scheme.experiment.theorem import (
     enumerate_risk,
     withhold_gaps,
 )
+from tacit.designs.standard_scheme.training.profiles import PUBLISHED, SOUND
 from tacit.errors import ConfigError
 
 PROFILES = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
@@ -47,6 +49,11 @@ def test_distance_of_laws_with_different_outcomes():
     first, second = {(0.0,): 0.5, (1.0,): 0.5}, {(0.0,): 0.25, (2.0,): 0.75}
     assert total_variation(first, second) == total_variation(second, first) == 0.75
     assert total_variation(first, first) == 0
+
+
+def test_the_penalties_are_the_shipped_ones():
+    """Equation (3) is shown at the patent's ridge and at that of the sound variant."""
+    assert PENALTIES == (PUBLISHED.ridge, SOUND.ridge) == (0.1, 10.0)
 
 
 def test_every_outcome_is_enumerated():

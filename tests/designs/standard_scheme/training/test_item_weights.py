@@ -210,3 +210,9 @@ def test_continuous_scale():
         fit_ease(levels, 0, as_released).weights.toarray(),
         fit_ease(some_levels(), 5, as_released).weights.toarray(),
     )
+
+
+def test_penalties_that_are_tried_grow():
+    """From a weak one to one under which items hardly speak of one another, by steps."""
+    assert list(module.PENALTIES) == sorted(set(module.PENALTIES))
+    assert module.PENALTIES[-1] >= 40 * module.PENALTIES[0]

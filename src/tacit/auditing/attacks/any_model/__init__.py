@@ -11,7 +11,7 @@ findings    rows of figures, which all attacks share
 from tacit.auditing.attacks.any_model.adapters import adapt
 from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.findings import AttackRow
-from tacit.auditing.attacks.any_model.runner import ATTACKS, AttackResult, attack
+from tacit.auditing.attacks.any_model.runner import ATTACKS, AttackResult, attack, count_steps
 
 __all__ = [
     "ATTACKS",
@@ -20,4 +20,5 @@ __all__ = [
     "adapt",
     "attack",
     "auc_of_lists",
+    "count_steps",
 ]

@@ -15,7 +15,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module as _module
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -147,12 +147,23 @@ def adapt(model: Any) -> AdaptedModel:
     elif fits and (recommend is not None or hasattr(unfitted, "predict")):
         kind = _Matrix
     else:
-        raise ConfigError(
-            f"A {type(unfitted).__name__} is no recommender that can be attacked. Give an object "
-            "or a class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or "
-            "predict(X), or a function history -> list of items."
-        )
+        raise ConfigError(_describe_missing_methods(unfitted))
     return AdaptedModel(_name(unfitted), lambda ratings: kind(make(), ratings))
+
+
+def _describe_missing_methods(model: Any) -> str:
+    """Say which methods an object lacks to be a recommender."""
+    answers = [name for name in ("recommend", "predict") if callable(getattr(model, name, None))]
+    missing = "fit(X)"
+    if callable(getattr(model, "fit", None)):
+        missing = "recommend(X, n) or predict(X)"
+    elif not answers:
+        missing = "fit(X), and recommend(X, n) or predict(X)"
+    return (
+        f"A {type(model).__name__} is no recommender: it lacks {missing}. Give an object or a "
+        "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or predict(X), "
+        "or a function history -> list of items."
+    )
 
 
 def _name(model: Any) -> str:
@@ -165,7 +176,7 @@ def _maker(model: Any) -> Callable[[], Any] | None:
         return model
     if inspect.isroutine(model) or not (hasattr(model, "fit") or hasattr(model, "train")):
         if not callable(model):
-            raise ConfigError(f"A {type(model).__name__} is no recommender: it has no fit.")
+            raise ConfigError(_describe_missing_methods(model))
         needed = [
             each
             for each in inspect.signature(model).parameters.values()
@@ -250,23 +261,25 @@ class _LensKit(Answers):
         super().__init__(ratings)
         self.trained = set(ratings.item_ids[np.unique(ratings.items)].tolist())
         # A caller with such an object has the package; tacit does not depend on it.
-        pipelines, self.data = _module("lenskit.pipeline"), _module("lenskit.data")
-        ready = isinstance(model, pipelines.Pipeline)
-        self.pipeline = model if ready else pipelines.topn_pipeline(model)
+        pipelines = import_module("lenskit.pipeline")
+        self.data = import_module("lenskit.data")
+        is_pipeline = isinstance(model, pipelines.Pipeline)
+        self.pipeline = model if is_pipeline else pipelines.topn_pipeline(model)
         columns = {
             "user_id": ratings.user_ids[ratings.users],
             "item_id": ratings.item_ids[ratings.items],
             "rating": ratings.values,
         }
-        frame = _module("pandas").DataFrame(columns)
+        frame = import_module("pandas").DataFrame(columns)
         self.pipeline.train(self.data.from_interactions_df(frame))
 
     def _rank(self, history: History, n: int) -> Ints:
-        known = {item: stars for item, stars in history.items() if item in self.trained}
-        own = self.data.ItemList(item_ids=list(known), rating=list(known.values()))
-        query = self.data.RecQuery(user_items=own)
-        found = _module("lenskit").recommend(self.pipeline, query, n=n)
-        return self.numbers(found.ids().tolist(), history, n)
+        # Ratings of items that the pipeline was not trained on are left out.
+        ratings = {item: stars for item, stars in history.items() if item in self.trained}
+        user_items = self.data.ItemList(item_ids=list(ratings), rating=list(ratings.values()))
+        query = self.data.RecQuery(user_items=user_items)
+        recommended = import_module("lenskit").recommend(self.pipeline, query, n=n)
+        return self.numbers(recommended.ids().tolist(), history, n)
 
 
 class _Matrix(Answers):

@@ -29,6 +29,7 @@ from tacit.auditing.attacks.any_model.findings import (
     Labels,
     judge,
 )
+from tacit.auditing.attacks.any_model.finished_fits import FinishedFits
 from tacit.auditing.attacks.base import Floats, Ints
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
@@ -118,6 +119,7 @@ def attack_membership(
     level: float = 1 - CONFIDENCE,
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
+    finished: FinishedFits | None = None,
 ) -> list[AttackRow]:
     """Attack membership by refitting: two rows a view, without reference and by likelihood ratio.
 
@@ -133,6 +135,7 @@ def attack_membership(
         level: Chance with which each row's bound may be wrong.
         seed: Seed of coins and halves.
         progress: Called with 1 after each fit.
+        finished: Fits that are finished, and to which others are added; None for none.
     """
     chosen = _targets(ratings, targets, seed)
     people = split_likes(ratings, chosen, seed)
@@ -142,11 +145,17 @@ def attack_membership(
     coins = generator.random((victims, len(people))) < 0.5
     inside = np.vstack([known, coins])
     seen: dict[str, list[Floats]] = {view: [] for view in views}
-    for labels in inside:
-        there = ratings.where(~np.isin(ratings.users, chosen[~labels]))  # all keep their number
-        prober = Prober(model.fit(there), ratings.item_ids.tolist(), length)
-        for view in views:
-            seen[view].append(prober.favour(people, view))
+    kept = FinishedFits() if finished is None else finished
+    for number, labels in enumerate(inside):
+        name = f"membership {number} of {shadows} and {victims}, {views}"
+        favours = kept.find(name)
+        if favours is None:
+            there = ratings.where(~np.isin(ratings.users, chosen[~labels]))  # all keep their number
+            prober = Prober(model.fit(there), ratings.item_ids.tolist(), length)
+            favours = [prober.favour(people, view).tolist() for view in views]
+            kept.add(name, favours)
+        for view, favour in zip(views, favours, strict=True):
+            seen[view].append(np.array(favour))
         progress(1)
     rows = []
     for view in views:

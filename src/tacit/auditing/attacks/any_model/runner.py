@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from tacit.auditing.attacks.any_model.adapters import Answers, adapt
 from tacit.auditing.attacks.any_model.attributes import attack_attribute, attribute_of
-from tacit.auditing.attacks.any_model.canaries import audit_in_one_run, reconstruct_changes
+from tacit.auditing.attacks.any_model.canaries import (
+    REFERENCES,
+    audit_in_one_run,
+    reconstruct_changes,
+)
 from tacit.auditing.attacks.any_model.findings import CONFIDENCE, LISTS, SCORES, AttackRow
+from tacit.auditing.attacks.any_model.finished_fits import FinishedFits
 from tacit.auditing.attacks.any_model.membership import (
     attack_membership,
     attack_membership_of_fixed_model,
 )
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
+from tacit.privacy import Guarantee
+from tacit.views import table
 
 ATTACKS = ("membership", "audit", "reconstruction", "attribute")
 REFITTING = ("membership", "audit", "reconstruction")
 """Attacks that fit the recommender again and again."""
 DELTA = 1e-6
+VIEWS_OF_ATTRIBUTE = 3
+"""Lists, predictions and factors, of which not every recommender has all."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,22 @@ class AttackResult:
         if self.claim is None:
             return "no claim"
         return "violation" if self.epsilon_lower_bound > self.claim else "no violation found"
+
+    def _repr_html_(self) -> str:
+        """Return the findings as a notebook shows them: rows, then the verdict."""
+        columns = ("attack", "AUC", "95 % interval", "epsilon at least")
+        rows = []
+        for row in self.rows:
+            ends = f"{row.low:.3f} to {row.high:.3f}"
+            rows.append((row.attack, row.auc, ends, row.epsilon_lower_bound))
+        claim = "nothing is claimed"
+        if self.claim is not None:
+            claim = f"claimed {self.claim:.3g}: {self.verdict}"
+        bound = f"epsilon at least {self.epsilon_lower_bound:.3f} (all bounds: 95 %)"
+        notes = [f"{bound}, delta {self.delta:g}; {claim}."]
+        notes += [f"Not made: {line}." for line in self.left_out]
+        sentences = "".join(f"<p>{escape(note)}</p>" for note in notes)
+        return table(f"Attacks on {self.model}", columns, rows) + sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -89,6 +116,8 @@ def attack(
     length: int = 100,
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
+    resume: Path | None = None,
+    identity: str = "",
 ) -> AttackResult:
     """Attack any recommender that `adapters` knows, fitted to these ratings again and again.
 
@@ -109,9 +138,12 @@ def attack(
         length: Length of the lists that are looked at.
         seed: Seed of all that the attacks draw.
         progress: Called with 1 after each fit, and after each view of the attribute attack.
+        resume: File to which finished fits of the membership attack are added, and whose fits are
+            not made again; as secret as the findings.
+        identity: What tells this model and its settings from others in that file.
 
     Raises:
-        ConfigError: An attack is unknown, or this is no recommender.
+        ConfigError: An attack is unknown, the file is another one, or this is no recommender.
     """
     for name in attacks:
         if name not in ATTACKS:
@@ -131,10 +163,12 @@ def attack(
     if "membership" in refitting or "audit" in refitting:
         answers = adapted.fit(ratings)
         if claim is None:
-            claim, stated_delta = _claim_of_card(answers)
-            delta = _delta_to_judge_at(delta, stated_delta)
+            card = claim_of_card(answers)
+            if card is not None:
+                claim = card.epsilon
+                delta = _delta_to_judge_at(delta, card.delta)
         if sees_scores is None:
-            sees_scores = _predicts_stars(answers, ratings)
+            sees_scores = predicts_stars(answers, ratings)
     delta = DELTA if delta is None else delta
     views = (LISTS, SCORES) if sees_scores else (LISTS,)
     bounds = 2 * len(views) * ("membership" in refitting) + 2 * ("audit" in refitting)
@@ -152,6 +186,9 @@ def attack(
             level=level,
             seed=seed,
             progress=progress,
+            finished=FinishedFits(
+                resume, f"{identity} {adapted.name} {ratings.digest} {targets} {length} {seed}"
+            ),
         )
     if "audit" in refitting:
         rows += audit_in_one_run(
@@ -176,6 +213,13 @@ def attack(
     return AttackResult(adapted.name, tuple(rows), claim, delta, CONFIDENCE, tuple(left_out))
 
 
+def count_steps(attacks: Sequence[str], shadows: int, victims: int) -> int:
+    """Count the steps that `attack` reports at most."""
+    steps = {"membership": shadows + victims, "audit": 1 + REFERENCES}
+    steps |= {"reconstruction": 2, "attribute": 1 + VIEWS_OF_ATTRIBUTE}
+    return sum(steps[name] for name in attacks if name in steps)
+
+
 def _delta_to_judge_at(given: float | None, stated: float | None) -> float | None:
     """Return the delta at which a card's epsilon is judged: it says nothing of smaller ones."""
     if given is not None and stated is not None and given < stated:
@@ -186,18 +230,18 @@ def _delta_to_judge_at(given: float | None, stated: float | None) -> float | Non
     return stated if given is None else given
 
 
-def _claim_of_card(answers: Answers) -> tuple[float | None, float | None]:
-    """Return epsilon and delta that the recommender's card states for whole profiles, if any."""
+def claim_of_card(answers: Answers) -> Guarantee | None:
+    """Return the card that states an epsilon for whole profiles, if the model has one."""
     guarantees = getattr(getattr(answers, "model", None), "guarantees", None)
     if guarantees is None:
-        return None, None
+        return None
     for card in guarantees():
         if card.epsilon is not None and str(card.adjacency) == "add or remove one user":
-            return card.epsilon, card.delta
-    return None, None
+            return cast("Guarantee", card)
+    return None
 
 
-def _predicts_stars(answers: Answers, ratings: Ratings) -> bool:
+def predicts_stars(answers: Answers, ratings: Ratings) -> bool:
     """Say whether the predictions are stars, judged by those for the first people."""
     scale = ratings.scale
     if scale.maximum <= 1:  # scores between 0 and 1 need not be stars

@@ -18,14 +18,14 @@ class SummaryRow:
 
     Attributes:
         policy, epsilon, protocol, arrivals, test: as in `run.Row`.
-        seeds: runs.
+        seeds: number of runs, one for each seed.
         accuracy: mean over seeds of clicks over visits.
         low, high: ends of its 95 % interval.
         average_regret: of one visit, with its interval.
         explored, trained, exploited, forwarded: shares of visits, mean over seeds.
         first_forwarded: the first forwarded visit of any run; None if none.
         best: the best possible accuracy.
-        epsilon_spent_per_visit: inf where nothing holds.
+        epsilon_spent_per_visit: inf for a policy without a guarantee.
     """
 
     policy: str
@@ -96,7 +96,7 @@ def regret_over_time(rows: Sequence[Row]) -> list[RegretPoint]:
 def _summary(runs: Sequence[Row]) -> SummaryRow:
     first = runs[0]
     accuracy = mean_interval([run.accuracy for run in runs], bounds=(0.0, 1.0))
-    forwarded_from = [run.first_forwarded for run in runs if run.first_forwarded is not None]
+    first_visits = [run.first_forwarded for run in runs if run.first_forwarded is not None]
     return SummaryRow(
         policy=first.policy,
         epsilon=first.epsilon,
@@ -112,7 +112,7 @@ def _summary(runs: Sequence[Row]) -> SummaryRow:
         trained=_mean([run.trained for run in runs]),
         exploited=_mean([run.exploited for run in runs]),
         forwarded=_mean([run.forwarded for run in runs]),
-        first_forwarded=min(forwarded_from, default=None),
+        first_forwarded=min(first_visits, default=None),
         best=_mean([run.best for run in runs]),
         epsilon_spent_per_visit=first.epsilon_spent_per_visit,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ class Choice:
         chance: of this arm, for estimators on logged data; 1 where nothing is drawn, None if
             unknown.
         visit: the visit's number, of learners that take one answer to each.
+        learner: drawn at random by such a learner, which learns no choice of another one.
     """
 
     arm: int
@@ -41,6 +42,11 @@ class Choice:
     cell: Any
     chance: float | None = 1.0
     visit: int | None = None
+    learner: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        """Show the decision, without the visitor's context."""
+        return f"Choice(arm={self.arm}, phase={self.phase!r}, visit={self.visit})"
 
 
 class Policy:
@@ -147,6 +153,23 @@ class Policy:
         if not allowed or not allowed.issubset(joined):
             raise ConfigError("The arms to choose from are one or more of those that have joined.")
         return [arm for arm in joined if arm in allowed]
+
+
+def check_contexts(contexts: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """Read contexts as (n, dimension) float64 in [0, 1].
+
+    Raises:
+        DataError: One is none. The message does not repeat it.
+    """
+    rows = np.asarray(contexts, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != dimension:
+        raise DataError(
+            "the contexts have another shape", found=rows.shape, expected=f"(n, {dimension})"
+        )
+    if rows.size and not (rows.min() >= 0 and rows.max() <= 1):  # NaN has no order
+        for row in rows:
+            check_context(row, dimension)
+    return rows
 
 
 def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tacit.atomic_writes import write_whole
 from tacit.designs.pdap.serve.signatures import new_vendor_key
@@ -27,6 +28,8 @@ def make_two(
     folders: tuple[Path, Path],
     addresses: tuple[str, str],
     *,
+    names: tuple[str, str] = NAMES,
+    tenant: str = TENANT,
     videos: int = VIDEOS,
     **settings: float,
 ) -> tuple[dict[str, str], dict[str, str]]:
@@ -34,7 +37,9 @@ def make_two(
 
     Args:
         folders: new ones.
-        addresses: of the services, such as `http://127.0.0.1:8001`.
+        addresses: of the services, such as `http://127.0.0.1:8001`, with ports.
+        names: of the vendors.
+        tenant: whose services they are.
         videos: of each vendor.
         settings: more lines of [vendors.NAME], the same for both.
 
@@ -46,19 +51,20 @@ def make_two(
     public = [new_vendor_key(folder / "vendor.pem") for folder in folders]
     keys = []
     for own, other in ((0, 1), (1, 0)):
-        name, peer = NAMES[own], NAMES[other]
+        name, peer = names[own], names[other]
         folder = folders[own]
-        given = add_key(folders[other] / KEYS_FILE, name, Role.VENDOR, TENANT)
+        given = add_key(folders[other] / KEYS_FILE, name, Role.VENDOR, tenant)
         create_private_file(folder / "neighbour.key", given.encode())
         neighbour = {
             "url": f"{addresses[other]}/api/vendors/{peer}",
             "public_key": public[other],
             "api_key": "neighbour.key",
         }
-        text = f'tenant = "{TENANT}"\n' + _section(name, videos, key="vendor.pem", **settings)
+        text = f'tenant = "{tenant}"\n' + _section(name, videos, key="vendor.pem", **settings)
         text += _table(f"vendors.{name}.peers.{peer}", neighbour)
+        text += _table("service", {"port": urlsplit(addresses[own]).port})
         write_whole(folder / TOML, text.encode())
-        keys.append({"operator": add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, TENANT)})
+        keys.append({"operator": add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, tenant)})
     return keys[0], keys[1]
 
 

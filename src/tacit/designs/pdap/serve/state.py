@@ -5,9 +5,9 @@ of a visit needs (`Ticket`). Visits that are to show a neighbour's offer are sto
 ring by the number of all visits, where the oldest is replaced: so the state has one size, and when
 a visit is forgotten says nothing about anybody.
 
-Assumes  every state is stored, only the newest is gone on from, and nothing is reported that was
-         drawn on the way to a state that was not stored: two continuations of one state would
-         release more than was charged. The ledger's stored states meet this.
+Assumes  every state is stored, only the newest is continued, and nothing is reported that was drawn
+         on the way to a state that was not stored: two continuations of one state would release
+         more than was charged. The ledger's stored states meet this.
 Stored   contexts, in 16-bit steps, of the visits that wait for a neighbour's offer or their click;
          the exact sums of the epoch; and what was released. Anyone who reads the state sees those.
 Bytes    JSON and plain arrays only.
@@ -35,7 +35,7 @@ from tacit.errors import ConfigError, PrivacyError
 
 VERSION = 3
 KEPT = 2048
-"""An offer is waited for at so many last visits."""
+"""Number of last visits that a neighbour's offer can still arrive for."""
 _PLAIN_FIELDS = (
     ("number", "<i8"),
     ("turn", "<i8"),
@@ -71,7 +71,7 @@ class Ticket:
     number: int
     turn: int
     arm: int
-    steps: tuple[int, ...]
+    steps: tuple[int, ...] = field(repr=False)
 
     @classmethod
     def from_visit(cls, visit: Visit) -> Self:
@@ -90,12 +90,12 @@ class VendorState:
         visits: (KEPT,) those that are to show a neighbour's offer, by their numbers modulo KEPT.
             A row is emptied when as many visits came since, and its context once it is answered.
         names: every neighbour there ever was; rows name them by their place.
-        since: nanoseconds since 1970, when the settings were read whose videos and neighbours
-            these are.
+        since: when the settings that name these videos and neighbours were read, in nanoseconds
+            since 1970.
     """
 
     vendor: Vendor
-    visits: NDArray[Any] = field(init=False)
+    visits: NDArray[Any] = field(init=False, repr=False)
     names: list[str] = field(default_factory=list)
     since: int = 0
 
@@ -104,12 +104,17 @@ class VendorState:
             isinstance(self.vendor.home, Joint) and isinstance(self.vendor.forwarded_users, Host)
         ):
             raise ConfigError(
-                "A vendor is stored if its learner is a Joint that serves its forwarded users, too."
+                "Only a vendor whose learner is a Joint that also serves its forwarded users can "
+                "be stored."
             )
         self.visits = np.zeros(KEPT, visit_row(self._home.features.dimension))
 
     def encode(self, settings: str) -> bytes:
-        """All but who waits for a word. settings: what must be unchanged to continue from here."""
+        """Encode everything but the requests that are in flight.
+
+        Args:
+            settings: settings that must be unchanged for this state to be continued.
+        """
         numbers, arrays = self._home.export_state()
         videos, peers = self.vendor.arms
         numbers |= {
@@ -127,7 +132,13 @@ class VendorState:
 
     @classmethod
     def decode(cls, data: bytes, vendor: Vendor, settings: str) -> VendorState | None:
-        """vendor: of the same settings; becomes the kept one. None if those are others."""
+        """Load a stored state into a vendor; None if it was stored under other settings.
+
+        Args:
+            data: what `encode` returned.
+            vendor: made from the same settings; it is changed.
+            settings: settings of the vendor.
+        """
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:
             return None
@@ -196,7 +207,9 @@ class VendorState:
             self._note(visit)
         elif ticket.number > 0 and any(ticket.arm in names for names in self.vendor.arms):
             context = self._context_of(np.array(ticket.steps, dtype=np.uint16))
-            choice = Choice(ticket.arm, "explore", tuple(context.tolist()), None, ticket.turn)
+            cell = tuple(context.tolist())
+            tag = self._home.tag
+            choice = Choice(ticket.arm, "explore", cell, None, ticket.turn, tag)
             with suppress(PrivacyError):  # it was answered before
                 self._home.update(choice, reward)
 
@@ -234,7 +247,8 @@ class VendorState:
             return None
         peer = int(row["peer"])
         stored = self._context_of(row["context"])
-        choice = Choice(int(row["arm"]), "explore", tuple(stored.tolist()), None, int(row["turn"]))
+        arm, turn, cell = int(row["arm"]), int(row["turn"]), tuple(stored.tolist())
+        choice = Choice(arm, "explore", cell, None, turn, self._home.tag)
         return Visit(
             stored if context is None else context,
             choice,

@@ -152,8 +152,8 @@ async def votes(
 ) -> Response:
     """Vote on the announced candidates; until the round opens, the last vote stands."""
     served = find_served(service, ServedRounds, name)
-    take = partial(served.steps.vote, caller.name, body.candidate)
-    return await _step(service, caller, served, "votes", key, body, take)
+    transition = partial(served.steps.vote, caller.name, body.candidate)
+    return await _step(service, caller, served, "votes", key, body, transition)
 
 
 @router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=RecommendationReply)
@@ -162,8 +162,8 @@ async def recommendations(
 ) -> Response:
     """Recommend this round's candidate: the same until the next round opens."""
     served = find_served(service, ServedRounds, name)
-    take = partial(served.steps.recommend, caller.name)
-    return await _step(service, caller, served, "recommendations", key, None, take)
+    transition = partial(served.steps.recommend, caller.name)
+    return await _step(service, caller, served, "recommendations", key, None, transition)
 
 
 @router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=FeedbackReply)
@@ -179,8 +179,8 @@ async def feedback(
     A person who says nothing is taken to have disliked it.
     """
     served = find_served(service, ServedRounds, name)
-    take = partial(served.steps.feedback, caller.name, body.liked)
-    return await _step(service, caller, served, "feedback", key, body, take)
+    transition = partial(served.steps.feedback, caller.name, body.liked)
+    return await _step(service, caller, served, "feedback", key, body, transition)
 
 
 async def _step(
@@ -190,11 +190,12 @@ async def _step(
     what: str,
     key: str,
     body: BaseModel | None,
-    take: Transition,
+    transition: Transition,
 ) -> Response:
     """Answer a request once, by a step that changes the run's state."""
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{what}"
+    salted = salt_states(transition)
     return await answer_once(
-        service, caller, operation, key, payload, state=served.state, transition=salt_states(take)
+        service, caller, operation, key, payload, state=served.state, transition=salted
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.design import Tour
+from tacit.design import Bar, Tour
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, new_secret
 from tacit.designs.sketches.experiment.simulation import simulate
@@ -14,8 +14,8 @@ from tacit.designs.sketches.sensing import pairs
 SETTING: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
 METHOD = "pairwise-preference"
 FEW_PEOPLE = 1000
-MANY_PEOPLE = 20_000
-DEVICES = 2000
+MANY_PEOPLE = 1_000_000
+DEVICES = 1000
 
 
 def tour() -> Tour:
@@ -35,6 +35,14 @@ def tour() -> Tour:
     one, two = (f"item {item}" for item in pair)
     card = cards(campaign)[0]
     return Tour(
+        headline=f"One bit tells {right / DEVICES:.0%}, a coin 50 %; {MANY_PEOPLE:,} "
+        f"bits put {many['accuracy']:.0%} of items into the right cluster.",
+        bars=(
+            Bar("one person's answer", right / DEVICES),
+            Bar("clusters of items", many["accuracy"]),
+        ),
+        trusted="nobody",
+        real_data="popular items were better",
         asked=f"Each device is asked one question, such as: do you like both {one} and {two}? "
         f"Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer about {items} items.",
         left=f"One report of {len(report.encode())} bytes: a random number, which chose the "

@@ -40,7 +40,7 @@ from tacit.evaluation import auc_interval, mean_interval
 from tacit.evaluation.metrics import (
     RankingMetrics,
     mae,
-    ndcg_by_person,
+    ranking_by_person,
     ranking_metrics,
     rmse,
 )
@@ -70,9 +70,15 @@ def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
 
 
 class Judge:
-    """One fold's recommender: profiles and item-item weights of the people outside.
+    """One fold's recommender, and the figures of the releases that it is given.
 
-    train: their numbers, in the order in which an attacker learns from them.
+    It is fitted to the people outside the fold, and judged on those inside.
+
+    Args:
+        experiment: Data and settings.
+        fold: Number of the fold.
+        table: Tables of the disclosure.
+        train: Numbers of the people outside, in the order in which an attacker learns from them.
     """
 
     def __init__(self, experiment: Experiment, fold: int, table: Tables, train: Ints) -> None:
@@ -97,16 +103,16 @@ class Judge:
         self._embedding = fit_item_embedding(
             training.levels, experiment.whole_levels, experiment.penalty, max(SIZES)
         )
-        raw = experiment.stars(experiment.people.levels[train])
+        stars = experiment.stars(experiment.people.levels[train])
         labels = experiment.labels[train]
-        self._attacks = {
-            target: ATTACKS["lda"]().fit(raw, (labels == target).astype(np.int64))
+        self._attacks = {  # one attack for each value of the attribute that is guessed
+            target: ATTACKS["lda"]().fit(stars, (labels == target).astype(np.int64))
             for target in experiment.targets
         }
         generator = np.random.default_rng([experiment.seed, fold])
         self._seen, self._held = _split(experiment.people.levels[test], generator)
         self.lists = FoldLists(self._labels, np.diff(self._seen.indptr))
-        """NDCG of everything judged so far, by person."""
+        """Lists judged so far: NDCG by person, and recall."""
 
     def judge_device_lists(self) -> None:
         """Judge the lists for which nothing is sent: by embeddings, and by popularity."""
@@ -117,14 +123,14 @@ class Judge:
         self._judge_device_list(POPULARITY, popularity)
 
     def _judge_device_list(self, name: str, preferences: Floats) -> None:
-        self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
+        self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         self.lists.recall[name] = self._lists(preferences).recall
 
     def accuracy(self, rule: Rule, name: str) -> Figures:
         """Judge one release of the ratings that are not held out: errors, lists, share shown."""
         shown, at_home, elsewhere = self._levels(rule, name)
         preferences = self._ease.preferences(shown, at_home).astype(float)
-        self.lists.ndcg[name] = ndcg_by_person(*self._rank(preferences))
+        self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         lists = self._lists(preferences)
         return {
             **self._errors(at_home, elsewhere),
@@ -140,19 +146,25 @@ class Judge:
         return self._errors(at_home, elsewhere)
 
     def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
-        """Simulate a release, and predict levels on the device and at the recommender."""
-        draw = f"{self._fold}/{name}/accuracy"
+        """Simulate a release, and predict levels on the device and at the recommender.
+
+        Returns:
+            The released levels; predictions with the person's true attribute, as a device makes
+            them; and predictions with the attribute that the recommender guesses.
+        """
+        draw_name = f"{self._fold}/{name}/accuracy"
         shown = simulate_one_release(
-            self._experiment, self._seen, self._labels, self._table, rule, draw
+            self._experiment, self._seen, self._labels, self._table, rule, draw_name
         )
         offsets = self._table.offsets / MICRO
-        expected = self._belief(shown) @ offsets
-        usable = shown
+        guessed_offsets = self._belief(shown) @ offsets
+        neutral = shown
         if rule.transform == "none":
-            # True stars still hold the attribute's effect: take out what the attack believes.
-            usable = replace_data(shown, shown.data - expected[entry_people(shown), shown.indices])
-        levels = self._profiles.predict_levels(usable)
-        return shown, levels + offsets[self._labels], levels + expected
+            # True stars contain the attribute's effect: subtract the effect that is guessed.
+            effect = guessed_offsets[entry_people(shown), shown.indices]
+            neutral = replace_data(shown, shown.data - effect)
+        levels = self._profiles.predict_levels(neutral)
+        return shown, levels + offsets[self._labels], levels + guessed_offsets
 
     def _belief(self, shown: sparse.csr_array) -> Floats:
         """(people, values) what a frozen linear discriminant believes of released levels."""

@@ -14,7 +14,7 @@ Refuses    services that learn otherwise what a person rated, the published vari
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -83,6 +83,13 @@ class ServedDisclosure(ServedThing):
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the model's cards."""
         return self.model.guarantees()
+
+    def largest_bodies(self) -> Mapping[str, int]:
+        """A letter may show every item: it is read whole, whatever else is refused as too large.
+
+        A person whose letter was too large could never send one, and silence tells.
+        """
+        return {f"/api/disclosures/{self.name}/letters": self.largest_letter}
 
     def describe_releases(self) -> str:
         """Say what nobody can take back."""

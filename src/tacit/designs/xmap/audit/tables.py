@@ -46,9 +46,10 @@ def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
 def strong_among_mild(people: int) -> Tables:
     """Make tables in which one person rates strongly among many who rate mildly.
 
-    `people` rate `i` and `one` 4-4-2-2, and as many `i` and `rival`; the one person rates `i` and
-    `one` 5-5-1-1. Without them both films are equally like `i`, and their printed sensitivities are
-    equal; with them they are not.
+    All rate the film `i` and one of the films `one` and `rival` high, and `low` and `lower` low:
+    `people` people each film, with stars 4-4-2-2, and the person `one` with 5-5-1-1. Without that
+    person both films are equally similar to `i`, and their printed sensitivities are equal; with
+    the person neither holds.
     """
     items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
     mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")] * people
@@ -57,9 +58,9 @@ def strong_among_mild(people: int) -> Tables:
 
 
 def only_link() -> Tables:
-    """Make tables in which one person alone connects the book with `two` and `beside`.
+    """Make tables in which one person alone connects the book with the films `two` and `beside`.
 
-    Without them no X-SIM is left.
+    In the table without that person, the book has no X-SIM with either film.
     """
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]

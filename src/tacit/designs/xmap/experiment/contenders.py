@@ -27,7 +27,7 @@ from tacit.data.splits import Split
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.lists import lists_of, stars_of, top_quarter
-from tacit.evaluation.metrics import ndcg_by_person
+from tacit.evaluation.metrics import ranking_by_person
 from tacit.recommenders.base import Recommender
 
 Floats = NDArray[np.float64]
@@ -264,7 +264,8 @@ def judge_target(
         truth, predicted = stars_of(recommender, split.train.where(in_target), test, people)
         owner = np.repeat(np.arange(len(people)), counts)
         errors = np.bincount(owner, np.abs(predicted - truth))
-    return Judgement(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
+    ndcg = ranking_by_person(lists, relevant)["ndcg"]
+    return Judgement(test.user_ids[people], counts, errors, ndcg)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 Theorem 2   SS bounds what one person can change a similarity by. Random pairs of items are counted
             on which leaving out one person changes the similarity by more than SS.
-Theorem 3   All k neighbours have a similarity above Sim_k - w, but with chance rho.
-Theorem 4   All items with a similarity above Sim_k + w are neighbours, but with chance rho.
+Theorem 3   All k neighbours have a similarity above Sim_k - w, except with probability rho.
+Theorem 4   All items with a similarity above Sim_k + w are neighbours, except with probability rho.
 
 Theorems 3 and 4 are proved with one SS for all candidates, with the w that the proof needs and with
 |v| the number of candidates. What is printed departs from each of the three; one case for each
@@ -116,13 +116,14 @@ def make_world(case: str, k: int) -> DrawingWorld:
     similarities[:k] = KTH
     similarities[0] = CLEAR
     length = SHORT_VECTOR if case == "v printed" else CANDIDATES
-    shared = theory.SPREAD
-    if case != "w cut":
-        shared = WIDTH / theory.uncut_truncation(k, 1.0, EPSILON_PRIME, length)
-    sensitivities = np.full(CANDIDATES, shared)
+    shared_sensitivity = theory.SPREAD
+    if case != "w cut":  # w is proportional to SS: choose the SS that makes it WIDTH
+        shared_sensitivity = WIDTH / theory.uncut_truncation(k, 1.0, EPSILON_PRIME, length)
+    sensitivities = np.full(CANDIDATES, shared_sensitivity)
     if case == "SS printed":
         sensitivities[k:] = 0.0
-    width = theory.truncation(theory.kth_largest(similarities, k), k, shared, EPSILON_PRIME, length)
+    sim_k = theory.kth_largest(similarities, k)
+    width = theory.truncation(sim_k, k, shared_sensitivity, EPSILON_PRIME, length)
     numbers = np.arange(CANDIDATES, dtype=np.int32)
     return DrawingWorld(Candidates(numbers, similarities, sensitivities), length, width)
 

@@ -1,0 +1,112 @@
+"""Recommenders by name: FILE.py:NAME, MODULE:NAME, a name of tacit, or a saved model's file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tacit.errors import ConfigError, DataError, TacitError
+from tacit.recommenders.base import History
+from tacit.recommenders.model_files import load_model, model_kinds, model_reader
+
+
+def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
+    """Find the class, object or function that a text names.
+
+    Args:
+        text: FILE.py:NAME, MODULE:NAME, the name of a recommender of tacit, or a saved model's
+            file.
+        arguments: Arguments of a class.
+
+    Returns:
+        The object itself, or a function that makes it with the arguments. A saved model is a
+        function of a history: it is not fitted again.
+
+    Raises:
+        ConfigError: There is none, or it cannot be made.
+        DataError: The file of Python code is not there.
+    """
+    module, colon, name = text.rpartition(":")
+    if not colon and Path(text).is_file():
+        return read_saved_model(Path(text), arguments)
+    if colon:
+        maker = getattr(_import_module(module), name, None)
+        hint = f"It has no '{name}'."
+    else:
+        maker = model_reader(text)
+        hint = f"Known: {', '.join(model_kinds())}."
+    if maker is None:
+        raise ConfigError(f"--model {text}: no such recommender. {hint}")
+    if not arguments and (colon or not isinstance(maker, type)):
+        return maker
+    try:
+        maker(**arguments)
+    except TacitError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"--model {text}: {error}. Give it with --set NAME=VALUE.") from None
+    return lambda: maker(**arguments)
+
+
+def read_saved_model(
+    path: Path, arguments: Mapping[str, Any]
+) -> Callable[[History], list[int | str]]:
+    """Read a saved model as a function from a history to a list of all items.
+
+    Raises:
+        ConfigError: There are arguments, or the model does not recommend for a history.
+        ModelFileError: The file is no model.
+    """
+    if arguments:
+        raise ConfigError(f"--model {path}: a saved model takes no --set; it is not fitted again.")
+    model = load_model(path)
+    if not hasattr(model, "recommend") or not hasattr(model, "item_ids_"):
+        raise ConfigError(f"--model {path}: this model makes no list for a history.")
+    n_items = len(model.item_ids_)
+
+    def recommend(history: History) -> list[int | str]:
+        """List all items for a history, best first."""
+        return list(model.recommend(history=history, n=n_items).item_ids)
+
+    recommend.__name__ = path.stem
+    return recommend
+
+
+def digest_of_code(text: str) -> str:
+    """Digest the file that a model comes from: with other code it is another model; "" for none."""
+    path = Path(text.rpartition(":")[0] or text)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _import_module(home: str) -> ModuleType:
+    """Import a module by its name or its file.
+
+    Raises:
+        DataError: There is no such file.
+        ConfigError: It cannot be imported.
+    """
+    if home.endswith(".py") and not Path(home).is_file():
+        raise DataError("there is no such file", path=home)
+    try:
+        if not home.endswith(".py"):
+            return importlib.import_module(home)
+        path = Path(home).resolve()
+        name = f"model_in_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(
+            f"--model {home} cannot be imported ({type(error).__name__}: {error}). Correct it, or "
+            "install what it needs."
+        ) from error
+    return module

@@ -1,0 +1,236 @@
+"""Where lists of many people are written: files by their ending, SQLite, PostgreSQL and Redis.
+
+Each place is written whole or not at all, so that a shop never reads half of the new lists and half
+of the old ones. In Redis that holds for each person's list.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import ssl
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tacit.atomic_writes import write_whole
+from tacit.data.ratings import Column
+from tacit.data.tables.folder import write_columns
+from tacit.errors import ConfigError, MissingExtra, OutputError
+
+FILE_ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".sqlite", ".db")
+DATABASES = ("postgresql", "redis", "rediss")
+TABLE = "lists"
+"""Name of the table in databases."""
+REDIS_PREFIX = "tacit:list:"
+REDIS_PEOPLE_AT_ONCE = 1_000
+REDIS_TIMEOUT = 30.0
+"""Seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListTable:
+    """Lists of many people: one row for each entry of a list, a person's rows together."""
+
+    users: Column
+    ranks: Column
+    items: Column
+    scores: Column
+
+    def columns(self) -> dict[str, Column]:
+        """The columns by name."""
+        return {"user": self.users, "rank": self.ranks, "item": self.items, "score": self.scores}
+
+    def rows(self) -> Iterator[tuple[Any, int, Any, float]]:
+        """Yield user, rank, item and score of each entry."""
+        columns = [column.tolist() for column in self.columns().values()]
+        yield from zip(*columns, strict=True)
+
+    def by_person(self) -> Iterator[tuple[Any, list[Any], list[float]]]:
+        """Yield each person with their items and scores, the best first."""
+        for user, rows in groupby(self.rows(), key=lambda row: row[0]):
+            entries = list(rows)
+            yield user, [item for _, _, item, _ in entries], [score for *_, score in entries]
+
+
+def check_place(place: str) -> None:
+    """Refuse a place that lists cannot be written to; before they are made.
+
+    Raises:
+        ConfigError: Its ending or scheme is none of those that are known.
+        MissingExtra: What writes there is not installed.
+    """
+    scheme = place.partition("://")[0] if "://" in place else ""
+    if scheme == "postgresql":
+        _import_psycopg()
+    elif scheme and scheme not in DATABASES:
+        raise ConfigError(f"Lists go into {_join(DATABASES)}; got {scheme}.")
+    elif not scheme and Path(place).suffix not in FILE_ENDINGS:
+        raise ConfigError(f"Lists go into a file that ends in {_join(FILE_ENDINGS)}; got {place}.")
+
+
+def write_lists(table: ListTable, place: str) -> None:
+    """Write lists to a file or a database, in place of those that were there.
+
+    Args:
+        table: The lists.
+        place: A file, or `postgresql://HOST/DATABASE`, `redis://HOST:PORT/NUMBER`.
+
+    Raises:
+        ConfigError: The place is none of these.
+        OutputError: It cannot be written; what was there is untouched, but for lists in Redis.
+    """
+    check_place(place)
+    scheme = urlsplit(place).scheme if "://" in place else ""
+    if scheme == "postgresql":
+        _write_postgres(table, place)
+    elif scheme:
+        _write_redis(table, place)
+    elif place.endswith(".jsonl"):
+        write_whole(place, _json_lines(table))
+    elif place.endswith((".sqlite", ".db")):
+        _write_sqlite(table, Path(place))
+    else:
+        write_columns(table.columns(), place)
+
+
+def _json_lines(table: ListTable) -> bytes:
+    """One line for each person: user, items, scores."""
+    lines = []
+    for user, items, scores in table.by_person():
+        line = {"user": user, "items": items, "scores": scores}
+        lines.append(json.dumps(line, ensure_ascii=False))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _write_sqlite(table: ListTable, path: Path) -> None:
+    """Write a new database beside the file, and put it in its place."""
+    with tempfile.TemporaryDirectory(prefix=".tacit-lists-") as beside:
+        made = Path(beside) / "lists.sqlite"
+        connection = sqlite3.connect(made)
+        try:
+            connection.execute(
+                f"CREATE TABLE {TABLE} (user, rank INTEGER, item, score REAL, "
+                "PRIMARY KEY (user, rank)) WITHOUT ROWID"
+            )
+            statement = f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)"  # a constant
+            connection.executemany(statement, table.rows())
+            connection.commit()
+        finally:
+            connection.close()
+        write_whole(path, made.read_bytes())
+
+
+def _import_psycopg() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra("psycopg", "postgres") from None
+    return psycopg
+
+
+def _write_postgres(table: ListTable, address: str) -> None:
+    """Fill a new table and let it take the old one's place, in one transaction."""
+    psycopg = _import_psycopg()
+    try:
+        with psycopg.connect(address) as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}_new")
+            cursor.execute(
+                f"CREATE TABLE {TABLE}_new (user_id text, rank integer, item_id text, "
+                "score double precision, PRIMARY KEY (user_id, rank))"
+            )
+            copy = f"COPY {TABLE}_new (user_id, rank, item_id, score) FROM STDIN"
+            with cursor.copy(copy) as rows:
+                for user, rank, item, score in table.rows():
+                    rows.write_row((str(user), rank, str(item), score))
+            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+            cursor.execute(f"ALTER TABLE {TABLE}_new RENAME TO {TABLE}")
+    except psycopg.Error as error:
+        kind = type(error).__name__
+        raise OutputError(
+            f"PostgreSQL at {_host(address)} did not take the lists ({kind})."
+        ) from None
+
+
+def _write_redis(table: ListTable, address: str) -> None:
+    """Set one text for each person, `tacit:list:USER`: a JSON list of items, the best first."""
+    try:
+        with _RedisConnection(address) as connection:
+            commands: list[Sequence[str]] = []
+            for user, items, _ in table.by_person():
+                key = f"{REDIS_PREFIX}{user}"
+                commands.append(("SET", key, json.dumps(items, ensure_ascii=False)))
+                if len(commands) == REDIS_PEOPLE_AT_ONCE:
+                    connection.run(commands)
+                    commands = []
+            connection.run(commands)
+    except (OSError, ValueError) as error:
+        raise OutputError(f"Redis at {_host(address)} did not take the lists ({error}).") from None
+
+
+class _RedisConnection:
+    """A connection to Redis, which speaks RESP: as much of it as writing lists needs."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "127.0.0.1", parts.port or 6379
+        connection = socket.create_connection((host, port), REDIS_TIMEOUT)
+        if parts.scheme == "rediss":
+            context = ssl.create_default_context()
+            connection = context.wrap_socket(connection, server_hostname=host)
+        self._socket = connection
+        self._answers = connection.makefile("rb")
+        first: list[Sequence[str]] = []
+        if parts.password:
+            name = [unquote(parts.username)] if parts.username else []
+            first.append(["AUTH", *name, unquote(parts.password)])
+        if parts.path.strip("/"):
+            first.append(["SELECT", parts.path.strip("/")])
+        try:
+            self.run(first)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> _RedisConnection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._answers.close()
+        self._socket.close()
+
+    def run(self, commands: Sequence[Sequence[str]]) -> None:
+        """Send commands at once and read an answer to each; ValueError for an error among them."""
+        self._socket.sendall(b"".join(map(_encode_command, commands)))
+        for _ in commands:
+            answer = self._answers.readline()
+            if not answer.startswith(b"+"):
+                words = answer.decode("utf-8", "replace").split()
+                raise ValueError(words[0].lstrip("-") if words else "no answer")
+
+
+def _encode_command(words: Sequence[str]) -> bytes:
+    """A command in RESP: how many words, and each with its length."""
+    parts = [f"*{len(words)}\r\n".encode()]
+    for word in words:
+        data = word.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+def _host(address: str) -> str:
+    """The host of an address, without user and password."""
+    return urlsplit(address).hostname or "this machine"
+
+
+def _join(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

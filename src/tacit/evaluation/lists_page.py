@@ -1,0 +1,64 @@
+"""The page of `tacit evaluate` of lists: a verdict, a picture over epsilon, then the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.evaluation.accuracy_figures import MeasuredEntry, accuracy_over_epsilon
+from tacit.evaluation.intervals import Interval
+from tacit.evaluation.lists import POPULARITY, ListRow
+from tacit.evaluation.page import Page, Section, Verdict
+from tacit.evaluation.result import Table
+
+UNIT = "a person's whole profile"
+
+
+def make_lists_page(
+    title: str, rows: Sequence[ListRow], table: Table, manifest: Mapping[str, Any]
+) -> Page:
+    """Make a page of lists that were judged on splits.
+
+    Args:
+        title: Title of the design.
+        rows: Rows of popularity, the rival, and the design at its epsilons.
+        table: Table of the same rows.
+        manifest: How the result was made.
+    """
+    measured = []
+    for row in rows:
+        interval = Interval(row.ndcg, row.low, row.high)
+        measured.append(MeasuredEntry(row.model, row.epsilon, interval))
+    sections = []
+    figure = accuracy_over_epsilon(measured, "Accuracy over epsilon", UNIT)
+    if figure is not None:
+        sections.append(Section("Accuracy", figures=[figure]))
+    sections.append(Section(table.title, [table]))
+    return Page(title, sections, manifest, make_verdict(rows))
+
+
+def make_verdict(rows: Sequence[ListRow]) -> Verdict | None:
+    """Say how much of the rival's gain is kept at the epsilon nearest to 1; None without one."""
+    popular, rival = rows[0], rows[1]
+    private = [row for row in rows if row.epsilon is not None and math.isfinite(row.epsilon)]
+    if popular.model != POPULARITY.model or not private:
+        return None
+    own = [row for row in private if row.model == private[0].model]
+    judged = min(own, key=lambda row: abs(math.log(row.epsilon or 1.0)))
+    name = f"{judged.model} at epsilon {judged.epsilon:g}"
+    if judged.kept is None:
+        headline = f"{rival.model} gains nothing over popularity here: there is no gain to keep."
+    else:
+        headline = f"{name} keeps {judged.kept:.0%} of {rival.model}'s gain over popularity."
+    state = "none"
+    if judged.low > popular.ndcg:
+        state = "good"
+    elif judged.high < popular.ndcg:
+        state = "worse"
+    sentence = (
+        f"NDCG@10 of {name} is {judged.ndcg:.3f} [{judged.low:.3f}, {judged.high:.3f}], "
+        f"of popularity {popular.ndcg:.3f}, of {rival.model} without privacy {rival.ndcg:.3f}. "
+        "Intervals are of means over splits; for tests of differences run tacit compare."
+    )
+    return Verdict(state, headline, sentence)

@@ -1,0 +1,77 @@
+"""The built site is searched in a browser, as a reader does: the page wanted comes first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.long
+
+WANTED = {
+    "csv": "own-file",
+    "install": "install",
+    "own file": "own-file",
+    "epsilon": "is-this-number-strong",
+    "Private": "private",
+    "erasure": "year-of-fits",
+    "every week": "year-of-fits",
+}
+NARROW = 390
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "docs", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser_page(chromium_path: str) -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        yield browser.new_page()
+        browser.close()
+
+
+@pytest.mark.parametrize("words", WANTED)
+def test_the_page_that_a_reader_wants_comes_first(words, site, browser_page):
+    """Before names of the code and the changelog."""
+    browser_page.goto(f"{(site / 'search.html').as_uri()}?q={words}")
+    first = browser_page.locator("#search-results li a").first
+    first.wait_for(timeout=20_000)
+    browser_page.wait_for_timeout(1000)
+    assert Path(first.get_attribute("href").split("#")[0].split("?")[0]).stem == WANTED[words]
+
+
+def test_decisions_and_mechanisms_are_left_out(site, browser_page):
+    """Their indexes alone are found."""
+    browser_page.goto(f"{(site / 'search.html').as_uri()}?q=opendp")
+    browser_page.locator("#search-results li a").first.wait_for(timeout=20_000)
+    browser_page.wait_for_timeout(1000)
+    found = browser_page.locator("#search-results li a").evaluate_all("all => all.map(a => a.href)")
+    pages = [address.split("#")[0].split("?")[0] for address in found]
+    assert pages
+    inner = [page for page in pages if "/decisions/" in page or "/mechanisms/" in page]
+    assert all(page.endswith("/index.html") for page in inner)
+
+
+def test_no_page_is_wider_than_a_phone(site, browser_page):
+    """At 390 pixels every page fits; what is wider scrolls within itself."""
+    browser_page.set_viewport_size({"width": NARROW, "height": 844})
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 50
+    wide = []
+    for page in pages:
+        browser_page.goto(page.as_uri())
+        if browser_page.evaluate("document.documentElement.scrollWidth") > NARROW:
+            wide.append(page.relative_to(site))
+    assert wide == []

@@ -1,0 +1,51 @@
+"""The pictures of the documentation are those of its records."""
+
+from __future__ import annotations
+
+import re
+
+import figures
+import pytest
+from figures import FOLDER, THEMES, Parties, Theme
+
+DRAWN = figures.draw_all()
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+def without_digits(svg):
+    """Leave out the digits that another processor may compute otherwise: beyond the second."""
+    return NUMBER.sub(lambda match: f"{float(match[0]):.2f}", svg)
+
+
+def test_the_files_are_what_records_and_planners_give():
+    """Each in both themes; `make figures` writes them."""
+    assert len(DRAWN) >= 20
+    assert {file.name for file in FOLDER.glob("*.svg")} == set(DRAWN)
+    for name, text in DRAWN.items():
+        assert without_digits((FOLDER / name).read_text(encoding="utf-8")) == without_digits(
+            text
+        ), name
+
+
+def test_a_changed_record_changes_the_picture(monkeypatch):
+    """A figure is drawn from the record, not from a copy of its numbers."""
+    shipped = figures.read_record
+
+    def better(name):
+        record = shipped(name)
+        for row in record["values"]["rows"]:
+            row["ndcg"] = row["ndcg"] + 0.05
+        return record
+
+    before = figures.draw_list_quality(THEMES[0])
+    monkeypatch.setattr(figures, "read_record", better)
+    assert figures.draw_list_quality(THEMES[0]) != before
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_a_diagram_names_each_party_and_whom_to_trust(theme: Theme):
+    """Words of the data are escaped."""
+    parties = Parties((("a <b>", "x"), ("c", "y")), ("z",), (True, False))
+    drawn = figures.draw_parties(parties, theme)
+    assert "a &lt;b&gt;" in drawn
+    assert (drawn.count(">trusted<"), drawn.count(">not trusted<")) == (1, 1)
