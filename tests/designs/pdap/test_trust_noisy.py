@@ -10,6 +10,7 @@ import pytest
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
+from tacit.designs.pdap import trust
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward
 from tacit.designs.pdap.policies.base import Choice
@@ -91,6 +92,55 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
             most = max(most, sum(moved))
             assert sum(moved) <= charged
     assert most >= charged - 2
+
+
+@pytest.mark.parametrize(("gap", "used"), [(0.08, True), (0.15, False)])
+def test_a_tenth_of_the_range_is_tolerated(gap, used):
+    """By default a neighbour may report a tenth of the range too much, on the mean of all visits,
+    and no more: over 20,000 visits chance adds little."""
+    peer = NeighbourTrust(TrustSettings(epsilon=math.inf), epsilon=math.inf)
+    for _ in range(20_000):
+        peer.compare_report(gap, 0.0)
+    assert peer.end_epoch(20_000) == (not used)
+    assert peer.uses_reports == used
+
+
+def test_one_offer_more_than_failures_ends_a_row_of_pauses():
+    """A pause lasts twice as long as the one before, until offers are known to be more."""
+    settings = TrustSettings(epsilon=math.inf, failures=5, pause=1000, epoch=1000)
+    peer = NeighbourTrust(settings, epsilon=math.inf)
+    for _ in range(5):
+        peer.count_call(came=False)
+    peer.end_epoch(1000)
+    assert peer.export_state()["pauses"] == 1
+    assert not peer.may_be_asked(1500)
+    for _ in range(3):
+        peer.count_call(came=True)
+        peer.count_call(came=False)
+    peer.end_epoch(5000)
+    assert peer.export_state()["pauses"] == 1  # as many offers as failures
+    peer.count_call(came=True)
+    peer.end_epoch(6000)
+    assert peer.export_state()["pauses"] == 0
+
+
+def test_the_chances_of_all_releases_add_up_to_the_alarm(monkeypatch):
+    """The r-th release may be wrong with a chance of alarm / (r (r + 1)): of fifty releases 50 / 51
+    of the alarm is used, and each bound is of as many terms as were released."""
+    asked = []
+
+    def record(terms, chance):
+        asked[-1].append((terms, chance))
+        return 0.0
+
+    monkeypatch.setattr(trust, "laplace_tail_bound", record)
+    peer = NeighbourTrust(TrustSettings(alarm=0.01), epsilon=1.0)
+    for release in range(50):
+        asked.append([])
+        peer.end_epoch(1000 * (release + 1))
+    first = [bounds[0] for bounds in asked]
+    assert [terms for terms, _ in first] == list(range(1, 51))
+    assert sum(chance for _, chance in first) == pytest.approx(0.01 * 50 / 51)
 
 
 @pytest.mark.parametrize(("low", "high"), [*RANGES, (0.0, 0.3), (-0.7, 0.2), (0.1, 1.0)])

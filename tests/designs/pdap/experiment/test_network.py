@@ -57,6 +57,13 @@ def test_gp_daps_noise_shrinks_with_the_level():
         assert more == pytest.approx(4**level * math.log(100) + 16 * 2**level)
 
 
+def test_a_vendor_alone_pays_for_no_cell():
+    """It forwards to nobody; each of two vendors pays as much again for the cell that it sends."""
+    alone, two = (make("sound-joint", 1.0, replace(WORLD, vendors=n), [randomness.secure()] * n)
+                  for n in (1, 2))  # fmt: skip
+    assert two.spent == pytest.approx(2 * alone.spent)
+
+
 def test_the_smallest_world_keeps_its_horizon():
     """Two visits of each vendor: policies and sums are made for two, CAP's for those of all."""
     world = replace(WORLD, arrivals=2)
