@@ -86,7 +86,7 @@ PARTIES: Mapping[str, Parties] = {
     "private": Parties(
         (
             ("a person", "own ratings; makes the list on the device"),
-            ("the platform", "everybody's ratings, while it fits"),
+            ("the platform", "all people's ratings, while it fits"),
             ("everyone else", "the model file: noisy sums"),
         ),
         ("ratings", "noisy sums"),
@@ -95,7 +95,7 @@ PARTIES: Mapping[str, Parties] = {
     "xmap": Parties(
         (
             ("a person", "own ratings in the source domain"),
-            ("the platform", "everybody's ratings in both domains"),
+            ("the platform", "all people's ratings in both domains"),
             ("everyone else", "the model file: noisy sums"),
         ),
         ("ratings", "noisy sums"),
@@ -114,9 +114,9 @@ PARTIES: Mapping[str, Parties] = {
         (
             ("a person's device", "own likes"),
             ("the platform", "a few random bits of each person"),
-            ("everyone else", "clusters of items"),
+            ("everyone else", "reports, which may be public; clusters of items"),
         ),
-        ("random bits", "clusters"),
+        ("random bits", "reports, clusters"),
         (True, False, False),
     ),
     "prec": Parties(
@@ -132,9 +132,9 @@ PARTIES: Mapping[str, Parties] = {
         (
             ("a visitor", "own visit and click"),
             ("the visitor's vendor", "its own visitors' visits"),
-            ("everyone else", "noisy sums of rewards; other vendors, too"),
+            ("the others", "noisy sums; the request, where it is forwarded"),
         ),
-        ("visit, click", "noisy sums"),
+        ("visit, click", "noisy sums, forwarded requests"),
         (True, True, False),
     ),
 }
@@ -239,7 +239,7 @@ def draw_epsilon_of_loss(theme: Theme) -> str:
         if point.epsilon is not None:
             upper.append(Point("p-REC", point.loss, point.epsilon))
         least = max(bound.epsilon for bound in point.bounds)
-        lower.append(Point("a lower bound for everybody", point.loss, least))
+        lower.append(Point("no method can go below", point.loss, least))
     points = upper + lower
     titles = {"x": "disliked recommendations of 1,000", "y": "epsilon"}
     return draw_lines(points, [], theme, **titles, logarithmic="x", steps=True)
@@ -335,7 +335,7 @@ def to_svg(chart: alt.LayerChart | alt.FacetChart, theme: Theme) -> str:
 
 def draw_parties(parties: Parties, theme: Theme) -> str:
     """Draw the parties from left to right, with what crosses between them."""
-    box, gap, top, height = 178, 96, 14, 118
+    box, gap, top, height = 190, 130, 14, 118
     parts = []
     for place, ((name, sees), is_trusted) in enumerate(
         zip(parties.seen, parties.trusted, strict=True)
@@ -348,7 +348,7 @@ def draw_parties(parties: Parties, theme: Theme) -> str:
         )
         middle = left + box / 2
         parts.append(text_at(middle, top + 26, name, theme.text, weight="bold"))
-        for number, words in enumerate(wrap(f"sees {sees}", 25)):
+        for number, words in enumerate(wrap(f"sees {sees}", 23)):
             parts.append(text_at(middle, top + 50 + 18 * number, words, theme.text))
         word = "trusted" if is_trusted else "not trusted"
         parts.append(text_at(middle, top + height + 20, word, colour))
@@ -360,7 +360,7 @@ def draw_parties(parties: Parties, theme: Theme) -> str:
             f'<path d="M{start} {y}H{end}m-7 -5l7 5l-7 5" fill="none" stroke="{theme.muted}" '
             'stroke-width="1.5"/>'
         )
-        lines = wrap(words, 14)
+        lines = wrap(words, 16, break_long_words=False)
         for number, line in enumerate(lines):
             above = y - 10 - 16 * (len(lines) - 1 - number)
             parts.append(text_at((start + end) / 2, above, line, theme.muted))

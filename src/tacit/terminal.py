@@ -74,7 +74,7 @@ def render(result: Result) -> None:
         else:
             table(part.title, part.columns, part.rows)
     if result.after:
-        next_step(f"Next:  {result.after}")
+        show_next(result.after)
 
 
 def say(text: str) -> None:
@@ -224,8 +224,24 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED_WIDTH))
 
 
+def show_next(after: str) -> None:
+    """Print what to type next: what it does, and the command on a line of its own.
+
+    Args:
+        after: A command, and after two spaces what it does; or a sentence without a command.
+    """
+    command, _, gloss = after.partition("  ")
+    if not command.startswith("tacit "):
+        next_step(f"Next: {after}")
+        return
+    names = [word for word in command.split() if word.isupper() and word.isalpha()]
+    own = f" Put yours for {' and '.join(dict.fromkeys(names))}." if names else ""
+    next_step(f"Next: {gloss.strip()}{own}".rstrip())
+    next_step(f"  {command}")
+
+
 def next_step(text: str) -> None:
-    """Print a quiet last line: the command to type next."""
+    """Print a quiet line of what to type next."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 

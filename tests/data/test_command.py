@@ -61,7 +61,7 @@ def test_describe_for_people(run: Any, tmp_path: Path) -> None:
 def test_generate_says_what_comes_next(run: Any, tmp_path: Path) -> None:
     """The last line is a command that works."""
     _, text, _ = run("generate", tmp_path / "r.csv", "--ratings", 20000, "--seed", 1)
-    _, command = text.strip().rsplit("Next:  tacit data ", 1)
+    _, command = text.strip().rsplit("\n  tacit data ", 1)
     assert run(*command.split())[0] == 0
 
 

@@ -11,8 +11,8 @@ import re
 import time
 from decimal import Decimal
 
-from tacit.service.middleware import HEADERS
 from tacit.service.operations import Operation
+from tacit.service.security_headers import HEADERS
 
 ALWAYS = "GET /healthz"
 """Not limited: whoever asks whether the process lives must hear it."""

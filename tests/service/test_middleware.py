@@ -24,9 +24,9 @@ from tacit.service import Settings, middleware
 from tacit.service.deployment import Deployment
 from tacit.service.event_log import EventLog, redirect_library_warnings
 from tacit.service.limits import RateLimits
-from tacit.service.middleware import HEADERS
 from tacit.service.operations import Operation
 from tacit.service.problems import KINDS, Problem, problem_body, problem_of_error
+from tacit.service.security_headers import HEADERS
 
 
 def test_every_answer_has_its_headers(shared_shop):

@@ -22,7 +22,7 @@ from tacit.errors import ConfigError, ModelFileError
 from tacit.recommenders.baselines import ItemKNN, Popularity
 from tacit.service.deployment import Deployment
 from tacit.service.kinds import installed_kinds
-from tacit.service.served_models import LONGEST_LIST, ServedModel
+from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
 from tacit.service.served_things import Section
 
 SLOW = settings(
@@ -84,6 +84,9 @@ def test_pages_are_the_catalogue(shared_shop, limit):
             "title": model.titles_[item],
             "domain": domain,
             "recommended": domain == "films",
+            "categories": [],
+            "price": None,
+            "image": None,
         }
         for item, domain in zip(model.item_ids_.tolist(), domains, strict=True)
     ]
@@ -187,7 +190,7 @@ def test_texts_as_ids(tmp_path, ratings):
     assert [item.item_id for item in served.items] == ids.tolist()
     history = {"é 03": 5.0, "é 07": 1.0}
     wanted = [(r.item_id, r.score) for r in model.recommend(history=history, n=5)]
-    assert [(r.item_id, r.score) for r in served.recommend(history, 5)] == wanted
+    assert [(r.item_id, r.score) for r in served.recommend(history, ListOptions(n=5))] == wanted
 
 
 def test_the_list_of_nobody_is_a_prefix_of_the_longest(shared_shop):
@@ -195,7 +198,9 @@ def test_the_list_of_nobody_is_a_prefix_of_the_longest(shared_shop):
     served = shared_shop.service.deployment.find_all(ServedModel)["films"]
     for n in (1, 10, LONGEST_LIST):
         wanted = [(r.item_id, r.score, r.rank) for r in served.model.recommend(history={}, n=n)]
-        assert [(r.item_id, r.score, r.rank) for r in served.recommend({}, n)] == wanted
+        assert [
+            (r.item_id, r.score, r.rank) for r in served.recommend({}, ListOptions(n=n))
+        ] == wanted
 
 
 def test_two_models(demo, folder, shops):

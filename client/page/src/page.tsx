@@ -22,6 +22,7 @@ export function Page() {
     scrollTo(0, 0);
     findHeading(main.current)?.focus({ preventScroll: true });
   }, [route]);
+  useEffect(() => (main.current === null ? undefined : keepHeadingFocused(main.current)), []);
   return (
     <>
       <header class="top">
@@ -67,6 +68,28 @@ const TITLES = {
 /** Of what is shown. The address cannot name it: it names the step. */
 function findHeading(main: HTMLElement | null): HTMLElement | null {
   return main?.querySelector("h1") ?? null;
+}
+
+/**
+ * A heading that has the focus may be drawn anew, when what it stands above has come: the new one
+ * gets the focus in its place. Returns what ends this.
+ */
+function keepHeadingFocused(main: HTMLElement): () => void {
+  let focused: HTMLElement | undefined;
+  const note = ({ target }: FocusEvent) => {
+    focused = target instanceof HTMLHeadingElement ? target : undefined;
+  };
+  const observer = new MutationObserver(() => {
+    if (focused === undefined || focused.isConnected) return;
+    focused = undefined;
+    if (document.activeElement === document.body) findHeading(main)?.focus({ preventScroll: true });
+  });
+  document.addEventListener("focusin", note);
+  observer.observe(main, { childList: true, subtree: true });
+  return () => {
+    document.removeEventListener("focusin", note);
+    observer.disconnect();
+  };
 }
 
 function Mark() {

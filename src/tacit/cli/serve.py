@@ -378,13 +378,17 @@ def add(
     folder: Folder,
     name: Name,
     role: Staff = option("What the key may do; see docs/service.md."),
+    lists: str = option(
+        "Which lists a key of the role recommend gets: personal, or popularity to compare with.",
+        default="personal",
+    ),
 ) -> Result:
     """Make a key and show it once: the file stores only its hash."""
     from tacit.service.deployment import read_tenant
     from tacit.service.keys import Role, add_key
 
     tenant = read_tenant(folder)
-    key = add_key(folder / FILE, name, Role(role), tenant)
+    key = add_key(folder / FILE, name, Role(role), tenant, lists=lists)
     hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
     data = {"name": name, "role": role, "tenant": tenant, "key": key}
     return Result(data, (key, f"{hint}Authorization: Bearer KEY"))

@@ -67,8 +67,8 @@ def likes_of_consenting(ratings: Ratings, ids: Iterable[Any], threshold: float) 
     return sparse.csr_array(likes[np.diff(likes.indptr) > 0])
 
 
-def checked_consenting(ids: Any) -> tuple[Any, ...]:
-    """Return ids of consenting people, each once.
+def list_consenting(ids: Any) -> tuple[Any, ...]:
+    """List ids of consenting people, each once.
 
     Raises:
         ConfigError: `ids` is no collection of ids, such as a text or a table of answers.

@@ -25,10 +25,10 @@ from tacit.profile_sums.catalogue import (
 )
 from tacit.profile_sums.consent import (
     LEAST_PEOPLE,
-    checked_consenting,
     consented_features,
     consented_lists,
     likes_of_consenting,
+    list_consenting,
 )
 from tacit.profile_sums.dense_features import join_features, vector_features
 from tacit.profile_sums.events import LIST_SUMS, noise_multipliers
@@ -217,7 +217,7 @@ def prepare_fit(
     catalogue = checked_catalogue(ratings)
     sides = split_items(catalogue, choices)
     threshold = like_threshold(catalogue.scale, settings.like_at)
-    consented = checked_consenting(consented)
+    consented = list_consenting(consented)
     likes = None
     if consented:
         likes = _consented_likes(ratings, sides, consented, threshold)
@@ -324,7 +324,7 @@ def begin_plan(
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """What a later fit of a plan needs beside the rows, prepared before anything is charged."""
+    """Plan and profiles of a later fit, prepared before anything is charged."""
 
     state: PlanState
     """The plan so far, with places for the items that are new."""

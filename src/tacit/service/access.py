@@ -11,6 +11,7 @@ from fastapi import Header, Path, Request, Response
 
 from tacit.service.http_bodies import OCTETS
 from tacit.service.keys import LONGEST_CUSTOMER_ID, NAME, Caller, Role
+from tacit.service.metrics import Metrics
 from tacit.service.operations import ROLES_EXTENSION, FromRequest
 from tacit.service.problems import MEDIA_TYPE, TITLES, Problem
 from tacit.service.served_things import ServedThing
@@ -26,6 +27,9 @@ CurrentService = Annotated[Service, FromRequest(lambda request: request.app.stat
 
 CurrentCaller = Annotated[Caller, FromRequest(lambda request: request.state.caller)]
 """Who sends the request, in a resource's signature."""
+
+CurrentMetrics = Annotated[Metrics, FromRequest(lambda request: request.app.state.metrics)]
+"""The counts, in a resource's signature."""
 
 PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
 """The name of a thing or a person, in the path of a resource."""

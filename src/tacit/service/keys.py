@@ -36,6 +36,10 @@ _NO_HASH = "0" * 64
 """What a key is compared with whose name is not in the file."""
 
 
+LISTS = ("personal", "popularity")
+"""Lists that a key may get: from histories; or of popular items, to compare with."""
+
+
 class Role(StrEnum):
     """Whom a key stands for. Everything not granted to a role is refused to it."""
 
@@ -56,6 +60,8 @@ class Caller:
     role: Role
     name: str
     """The person, the peer vendor, or the key's own name; empty for nobody."""
+    lists: str = "personal"
+    """Which lists it gets: one of LISTS."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ class KeyEntry:
     sha256: str
     """Hash of the key's secret part, in hexadecimal digits."""
     revoked: bool = False
+    lists: str = "personal"
+    """Which lists a key of the role `recommend` gets: one of LISTS."""
 
 
 ANONYMOUS = Caller("", Role.ANONYMOUS, "")
@@ -158,7 +166,7 @@ class KeyRing:
         is_right = hmac.compare_digest(digest, _NO_HASH if entry is None else entry.sha256)
         if entry is None or not is_right or entry.revoked or entry.tenant != self._tenant:
             return None
-        return Caller(entry.tenant, Role(entry.role), entry.name)
+        return Caller(entry.tenant, Role(entry.role), entry.name, entry.lists)
 
     def _seal(self, name: str) -> str:
         return self.digest(f"person {self._tenant}", name.encode()).hex()
@@ -207,11 +215,13 @@ def read_keys(path: Path) -> tuple[KeyEntry, ...]:
 
 def _check_entry(entry: KeyEntry) -> None:
     Role(entry.role)
+    if entry.lists not in LISTS:
+        raise ValueError
     if not NAME.fullmatch(entry.name) or not NAME.fullmatch(entry.tenant):
         raise ValueError
 
 
-def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
+def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "personal") -> str:
     """Add a key to the file.
 
     Args:
@@ -219,6 +229,7 @@ def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
         name: The key's name: 1 to 64 of a-z, 0-9, _ and -.
         role: A role of staff, or VENDOR.
         tenant: Whose service the key is for.
+        lists: Which lists a key of the role `recommend` gets: one of LISTS.
 
     Returns:
         The key, which is stored nowhere and shown this once.
@@ -235,12 +246,14 @@ def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
             "Keys in the file are for staff and vendors. A person's key comes from "
             "POST /api/people."
         )
+    if lists not in LISTS or (lists != LISTS[0] and role is not Role.RECOMMEND):
+        raise ConfigError("A key of the role recommend gets lists: personal or popularity.")
     entries = read_keys(path)
     if any(entry.name == name for entry in entries):
         raise ConfigError("A key of this name is in the file. Take another name, or revoke it.")
     secret = secrets.token_hex(32)
     digest = hashlib.sha256(secret.encode()).hexdigest()
-    _write_keys(path, (*entries, KeyEntry(name, role.value, tenant, digest)))
+    _write_keys(path, (*entries, KeyEntry(name, role.value, tenant, digest, lists=lists)))
     return f"tacit_{name}.{secret}"
 
 

@@ -1,10 +1,11 @@
-"""Counts for Prometheus, by operation and status alone: nothing about any person."""
+"""Counts for Prometheus, by operation, status and model: nothing about any person."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -27,6 +28,32 @@ class Metrics:
             registry=self._registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
         )
+
+        self._lists = Counter(
+            "tacit_lists", "Lists served.", ("model", "lists"), registry=self._registry
+        )
+        self._shown_share = Gauge(
+            "tacit_catalogue_shown_ratio",
+            "Share of the catalogue that was in a list since a worker's start.",
+            ("model", "lists"),
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
+        self._shown: dict[tuple[str, str], set[str]] = {}
+
+    def count_list(self, model: str, lists: str, items: Iterable[str], catalogue: int) -> None:
+        """Count one list.
+
+        Args:
+            model: The model's name.
+            lists: What the key's lists are: "personal" or "popularity".
+            items: Items of the list. Which of them were ever shown is kept, not how often.
+            catalogue: Number of items of the model.
+        """
+        shown = self._shown.setdefault((model, lists), set())
+        shown.update(items)
+        self._lists.labels(model, lists).inc()
+        self._shown_share.labels(model, lists).set(len(shown) / catalogue)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one answer of an operation."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import os
 
 import numpy as np
 import pytest
@@ -119,3 +121,14 @@ def test_what_makes_no_sense_is_refused(make):
     """Settings that promise nothing are refused in a sentence."""
     with pytest.raises(ConfigError):
         make()
+
+
+def test_a_forked_process_draws_its_own_numbers(monkeypatch):
+    """Numbers that were drawn ahead are not used twice, by a parent and by its child."""
+    made = forwarder()
+    made.forward(HERE)
+    child = copy.copy(made)
+    with monkeypatch.context() as forked:
+        forked.setattr(os, "getpid", lambda: -1)
+        number = child.forward(HERE).request
+    assert number != made.forward(HERE).request

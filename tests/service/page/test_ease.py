@@ -105,6 +105,28 @@ def test_a_visit_needs_no_mouse(visit):
     person.letter("answers").get_by_text("Sent on").wait_for()
 
 
+def test_a_heading_that_is_drawn_anew_keeps_the_focus(visit):
+    """A step that is asked for while everything is still being fetched: the heading of the wait
+    has the focus, and hands it to the heading that takes its place."""
+    person = visit()
+    person.page.wait_for_selector(".films")
+    person.page.route("**/api/models", lambda route: None)  # no answer yet
+    person.page.reload()
+    person.page.get_by_text("Fetching what is on offer").wait_for()
+    person.page.evaluate("location.hash = 'list'")
+    assert headed(person) == "One moment"
+    person.page.unroute("**/api/models")
+    person.page.evaluate(
+        """() => {
+          const old = document.querySelector("h1");
+          const made = old.cloneNode(true);
+          made.textContent = "Drawn anew";
+          old.replaceWith(made);
+        }"""
+    )
+    assert headed(person) == "Drawn anew"
+
+
 def test_stars_can_be_taken_back(visit):
     """The button that does it hands the focus to the stars, and goes."""
     person = visit()

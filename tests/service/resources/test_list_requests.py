@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.service.keys import Role, add_key
 from tacit.service.served_models import ServedModel
 
 
@@ -150,6 +151,36 @@ def test_a_person_may_have_any_id(shared_shop):
     assert by_id["personal"]
     assert shared_shop.ask("operator", "DELETE", f"/api/users/{address}").is_success
     assert not shared_shop.get("email", f"/api/recommend/{address}?model=lists").json()["personal"]
+
+
+def test_a_key_may_get_popular_lists_to_compare_with(shared_shop):
+    """The list of popular items without those of the history, and it is not personal."""
+    file = shared_shop.folder / "keys.json"
+    shared_shop.keys["b"] = add_key(file, "arm-b", Role.RECOMMEND, "demo", lists="popularity")
+    popular = listed(ask(shared_shop, n=100))
+    history = popular[1:3]
+    found = ask(shared_shop, "b", history=history, n=5)
+    assert not found["personal"]
+    assert listed(found) == [item for item in popular if item not in history][:5]
+    with_seen = ask(shared_shop, "b", history=history, n=5, seen=True)
+    assert listed(with_seen) == popular[:5]
+
+
+def test_lists_are_counted_without_persons(shared_shop):
+    """By model and kind of lists, with the share of the catalogue that was shown."""
+
+    def count(name):
+        text = shared_shop.get("operator", "/metrics").text
+        rows = [row for row in text.splitlines() if row.startswith(f"{name}{{")]
+        return {row.rpartition(" ")[0]: float(row.rpartition(" ")[2]) for row in rows}
+
+    row = 'tacit_lists_total{lists="personal",model="lists"}'
+    before = count("tacit_lists_total").get(row, 0)
+    ask(shared_shop, history=["12"], n=100, customer="Ann.Lee@example.com")
+    assert count("tacit_lists_total")[row] == before + 1
+    shares = count("tacit_catalogue_shown_ratio")
+    assert shares['tacit_catalogue_shown_ratio{lists="personal",model="lists"}'] >= 100 / 200
+    assert "Ann" not in shared_shop.get("operator", "/metrics").text
 
 
 def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations):

@@ -349,3 +349,13 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, old, new, told):
 def _begun(desk):
     desk.begin(HERE, ())
     return reply({})
+
+
+def test_a_repr_holds_no_context(settings):
+    """Visits, tickets and states in a log line would be releases of what visitors sent."""
+    state = VendorState(settings.vendor())
+    visit = state.begin(HERE, ())
+    ticket = Ticket.from_visit(visit)
+    written = [str(step) for step in ticket.steps] + [str(feature) for feature in HERE.tolist()]
+    for shown in (repr(state), repr(visit), repr(ticket), repr(visit.choice)):
+        assert not any(number in shown for number in written)

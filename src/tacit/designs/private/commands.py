@@ -156,7 +156,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
             f"Of the {len(model.consented)} people of {settings.consented} who agreed not to be "
             f"protected, {with_rows} have ratings and {without} have none."
         )
-    after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
+    after = f"tacit guarantee {settings.out}  says what it promises."
     return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 

@@ -144,10 +144,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if table is not None:
         panel = experiment.plain_table(experiment.attackers_table(table))
         shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
-    name, values = next(iter(data["values"].items()))
-    how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
-    list_made = f"tacit recommend {settings.out} --history my_ratings.csv {how}"
-    return Result(data, shown, f"tacit guarantee {settings.out}   or   {list_made}")
+    return Result(data, shown, f"tacit guarantee {settings.out}  says what it promises.")
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:

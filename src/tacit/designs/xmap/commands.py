@@ -117,10 +117,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"Fitted X-Map ({variant}) from {', '.join(data['source'] or ['every other domain'])} to "
         f"{', '.join(data['target'])}. {card.first_line} {card.sentence}{more}"
     )
-    after = (
-        f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
-        "--history my_ratings.csv"
-    )
+    after = f"tacit guarantee {settings.out}  says what it promises."
     shown = [sentence]
     if variant == "sound":
         shown.append(describe_features(catalogue_of(ratings), settings.features))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
@@ -15,6 +16,7 @@ from tacit.service.access import (
     NAME_PATTERN,
     NOT_FOUND,
     CurrentCaller,
+    CurrentMetrics,
     CurrentService,
     CustomerPath,
     PathName,
@@ -23,7 +25,7 @@ from tacit.service.access import (
     find_served,
 )
 from tacit.service.http_bodies import JSON
-from tacit.service.keys import Role
+from tacit.service.keys import Caller, Role
 from tacit.service.list_requests import (
     MOST_PEOPLE,
     ListQuestion,
@@ -31,6 +33,7 @@ from tacit.service.list_requests import (
     ReadQuestion,
     read_question,
 )
+from tacit.service.metrics import Metrics
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
 from tacit.service.schemas import AnswerModel
@@ -113,6 +116,7 @@ class ManyQuestion(ListQuestion):
 def recommend(
     service: CurrentService,
     caller: CurrentCaller,
+    counts: CurrentMetrics,
     user: CustomerPath,
     n: ListLength = 10,
     model: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
@@ -133,13 +137,15 @@ def recommend(
     stored = StoredRatings.read(service, user).of_model(served.name)
     options = ListOptions(n=n, category=category, diversity=diversity, keep_seen=seen)
     question = ReadQuestion(served.usable_ratings(stored), options, ())
-    return _respond({"model": served.name, **_list_content(served, question)})
+    return _respond({"model": served.name, **_list_content(served, question, caller, counts)})
 
 
 @router.post(
     "/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND)
 )
-def recommend_once(service: CurrentService, question: Question) -> Response:
+def recommend_once(
+    service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: Question
+) -> Response:
     """Make a list from a history that comes with the question.
 
     The history is ids, or ids with stars, or with quantities. Items that the model does not know
@@ -148,19 +154,21 @@ def recommend_once(service: CurrentService, question: Question) -> Response:
     """
     served = find_served(service, ServedModel, question.model)
     read = read_question(served, question, question)
-    return _respond({"model": served.name, **_list_content(served, read)})
+    return _respond({"model": served.name, **_list_content(served, read, caller, counts)})
 
 
 @router.post(
     "/api/recommend-many", response_model=ManyListed, **allow(Role.OPERATOR, Role.RECOMMEND)
 )
-def recommend_many(service: CurrentService, question: ManyQuestion) -> Response:
+def recommend_many(
+    service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: ManyQuestion
+) -> Response:
     """Make the lists of many people at once, each from the history that comes with the question."""
     served = find_served(service, ServedModel, question.model)
     lists = []
     for person in question.people:
         read = read_question(served, person, question)
-        lists.append({"customer": person.customer, **_list_content(served, read)})
+        lists.append({"customer": person.customer, **_list_content(served, read, caller, counts)})
     return _respond({"model": served.name, "lists": lists})
 
 
@@ -189,10 +197,20 @@ def similar(
     return _respond({"model": served.name, "item_id": item, "items": _lines(served, rows)})
 
 
-def _list_content(served: ServedModel, question: ReadQuestion) -> dict[str, Any]:
-    rows = served.recommend(question.ratings, question.options)
+def _list_content(
+    served: ServedModel, question: ReadQuestion, caller: Caller, counts: Metrics
+) -> dict[str, Any]:
+    """Make the list that the caller's key gets, and count it."""
+    ratings, options = question.ratings, question.options
+    if caller.lists == "popularity":
+        if not options.keep_seen:
+            options = replace(options, exclude=options.exclude | frozenset(ratings))
+        ratings = {}
+    rows = served.recommend(ratings, options)
+    items = [str(row.item_id) for row in rows]
+    counts.count_list(served.name, caller.lists, items, len(served.items))
     return {
-        "personal": bool(question.ratings),
+        "personal": bool(ratings),
         "items": _lines(served, rows),
         "ignored": list(question.ignored),
     }
