@@ -358,6 +358,65 @@ FORMS = (
         why="Of the published file: --scale=-10:10:0. People are numbered by their row.",
     ),
     PublishedForm(
+        "Google Analytics 4",
+        "event name, time in microseconds, person, item, quantity",
+        {
+            "events.csv": _kinds(
+                "{kind},{seconds}000000,{user},{item},1",
+                "event_name,event_timestamp,user_pseudo_id,item_id,quantity",
+            )
+        },
+        words=("--where", "event_name in transaction|addtocart"),
+        kept=sum(number % 5 > 2 for number in range(480)),
+        likes=sum(number % 5 > 2 for number in range(480)),
+        scale=None,
+    ),
+    PublishedForm(
+        "WooCommerce",
+        "order, status, time, customer, article, quantity",
+        {
+            "orders.csv": _rows(
+                "{user}00,wc-completed,{when:%Y-%m-%d %H:%M},{user},SKU{item},{stars}",
+                "Order ID,Order Status,Order Date,Customer User ID,SKU,Quantity",
+            )
+        },
+        likes=480,
+        scale=None,
+        why="`--where` leaves cancelled orders out.",
+    ),
+    PublishedForm(
+        "Steam reviews",
+        "application, time, whether it is recommended, person",
+        {
+            "reviews.csv": _rows("{item},{seconds},{stars},{user}").replace(",,", ","),
+        },
+        words=("--user", "4", "--item", "1", "--rating", "3", "--time", "2"),
+    ),
+    PublishedForm(
+        "Google Local",
+        "JSON lines; the place is gmap_id",
+        {
+            "review.jsonl": _text(
+                [
+                    json.dumps(
+                        {"user_id": f"u{user}", "time": moment * 1000, "rating": stars}
+                        | {"gmap_id": f"0x{item:x}:0x1"}
+                    )
+                    for user, item, stars, moment in ROWS
+                ]
+            )
+        },
+    ),
+    PublishedForm(
+        "Tenrec",
+        "person, item, click, follow, like, share",
+        {"QB-video.csv": _rows("{user},{item},1,0,0,0", "user_id,item_id,click,follow,like,share")},
+        words=("--rating", "click", "--scale", "0:1:1"),
+        likes=480,
+        scale="0:1:1",
+        why="Without --rating: which of click and like?",
+    ),
+    PublishedForm(
         "Instacart",
         "orders in one table, their lines in another",
         {

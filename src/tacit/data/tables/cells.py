@@ -54,19 +54,27 @@ _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
 ANSWERS = {
     "true": "1",
     "yes": "1",
+    "y": "1",
+    "t": "1",
     "like": "1",
     "liked": "1",
     "up": "1",
     "false": "0",
     "no": "0",
+    "n": "0",
+    "f": "0",
     "dislike": "0",
     "disliked": "0",
     "down": "0",
 }
+OPINIONS = ("like", "liked", "up", "dislike", "disliked", "down")
+"""Answers that mean likes whatever was asked."""
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
 _GROUPED = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
 """Numbers with a sign between thousands."""
+_SAMPLE = 2000
+_SHORTENED = r"^\d[.,]\d+E\+\d+$"
 _WHOLE_ID = r"^(?:0|[1-9]\d*)(?:\.0+)?$"
 
 
@@ -290,6 +298,7 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
         if numbers is not None:
             return numbers, column.is_null()
         column, missing = _texts(column, text)
+        _refuse_shortened_ids(column)
         return _refuse_ids_not_served(column), missing
     if kind.is_integer():
         narrow = column.cast(pl.Int64, strict=False)
@@ -307,6 +316,17 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
     )
+
+
+def _refuse_shortened_ids(column: pl.Series) -> None:
+    """Raise DataError for ids such as 4.71E+12: a spreadsheet has made one of many."""
+    cells = column.drop_nulls().head(_SAMPLE)
+    if 2 * int(cells.str.contains(_SHORTENED).sum()) > len(cells):
+        raise DataError(
+            "the ids were shortened by a spreadsheet, and different ones became the same",
+            found="numbers such as 4.71E+12",
+            fix="Export the file again with this column as text.",
+        )
 
 
 def _canonical_numbers(column: pl.Series) -> pl.Series | None:

@@ -19,7 +19,7 @@ import polars as pl
 
 from tacit.data.columns import RatingScale
 from tacit.data.tables import WIDE, Table, choose, find, missing
-from tacit.data.tables.cells import ANSWERS, Rules, to_numbers
+from tacit.data.tables.cells import ANSWERS, OPINIONS, Rules, to_numbers
 from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
     Role,
@@ -30,19 +30,19 @@ from tacit.data.tables.names import (
     known_names,
     normalize_header,
 )
-from tacit.data.tables.times import is_date
+from tacit.data.tables.times import NEWEST, OLDEST, is_date
 from tacit.errors import ConfigError, DataError
 
 Asked = Mapping[Role, str | None]
 """What the caller says of each role: a header, a position from 1, or None."""
 _SAMPLE = 2000
 _MOST_OF_CELLS = 0.5
-_OLDEST, _NEWEST = 315_532_800, 4_102_444_800  # of seconds that look like times: 1980 to 2100
 _OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231  # of dates written YYYYMMDD
 _MOST_STARS = 101
 _FEWEST_STARS = 3
 _FEW_ROWS = 50  # of a table whose columns cannot be distinguished by how often a number comes
 _LONGEST_ID = 40
+_NAMES_OF_STARS: tuple[Subject, ...] = ("rating", "feedback")
 _MOST_KINDS = 20  # of events that are shown
 
 
@@ -100,6 +100,7 @@ class ColumnLook:
         self.numbers = numbers.drop_nulls().drop_nans()
         self.is_numeric = self._are_most(len(self.numbers))
         all_answers = len(cells) > 0 and bool(texts.str.to_lowercase().is_in([*ANSWERS]).all())
+        self.is_opinion = all_answers and bool(texts.str.to_lowercase().is_in(OPINIONS).all())
         self.is_answer = cells.dtype == pl.Boolean or (cells.dtype == pl.String and all_answers)
 
     def _are_most(self, cells: int) -> bool:
@@ -119,8 +120,8 @@ class ColumnLook:
         if not self.is_numeric:
             return kind == pl.String and self._are_most(sum(map(is_date, self._cells.to_list())))
         size = self.numbers.abs()
-        spans = [(_OLDEST * unit, _NEWEST * unit) for unit in (1, 10**3, 10**6, 10**9)]
-        spans.append((_OLDEST_DATE, _NEWEST_DATE))
+        spans = [(OLDEST * unit, NEWEST * unit) for unit in (1, 10**3, 10**6, 10**9)]
+        spans += [(_OLDEST_DATE * digits, _NEWEST_DATE * digits) for digits in (1, 10**4, 10**6)]
         return any(self._are_most(int(size.is_between(*span).sum())) for span in spans)
 
     @cached_property
@@ -236,10 +237,23 @@ class _Search:
             self._take_feedback()
 
     def _take_feedback(self) -> None:
-        """Take a column such as `clicked` of 0 and 1 as ratings on 0:1:1."""
-        for at in self.free_places:
-            if is_named("feedback", self.headers[at]) and self.looks[at].is_feedback:
-                self.take("rating", at, "name")
+        """Take a column such as `clicked` of 0 and 1 as ratings on 0:1:1; two are a question."""
+        found = [
+            at
+            for at in self.free_places
+            if is_named("feedback", self.headers[at]) and self.looks[at].is_feedback
+        ]
+        if len(found) > 1:
+            names = [self.headers[at] for at in found]
+            raise DataError(
+                "several columns may say what was liked",
+                path=self.table.path,
+                column=", ".join(names),
+                fix=f"Say which: --rating {names[0]}, or --events if every row is one "
+                "(from Python: rating=..., events=True).",
+            )
+        if found:
+            self.take("rating", found[0], "name")
 
     def take_by_content(self) -> None:
         if "time" in self.asked:
@@ -248,26 +262,12 @@ class _Search:
             fitting = [at for at in times if at not in named_otherwise]
             self.take("time", fitting[0] if fitting else None, "content")
         answers = [at for at in self.free_places if self.looks[at].is_answer]
+        if self.table.header:  # true and 1 are likes only under a name that says so
+            answers = [at for at in answers if self.looks[at].is_opinion]
         if len(answers) == 1 and not self.events and "plays" not in self.places:
             self.take("rating", answers[0], "content")  # such as like and dislike
-        if self.table.header:
-            self._take_ids_beside_a_header()
-        else:
+        if not self.table.header:
             self._take_by_order()
-
-    def _take_ids_beside_a_header(self) -> None:
-        """Take the one column of ids that is left for the one role that lacks a name."""
-        pair: tuple[Role, ...] = ("user", "item")
-        lacking = [role for role in pair if self.lacks(role)]
-        candidates = [
-            at
-            for at in self.free_places
-            if self.looks[at].may_be_ids
-            and not self.looks[at].may_be_stars
-            and not is_no_candidate(self.headers[at])
-        ]
-        if len(lacking) == 1 and len(candidates) == 1:
-            self.take(lacking[0], candidates[0], "content")
 
     def _take_by_order(self) -> None:
         """Take people, items and stars of a table without a header by their usual order."""
@@ -358,13 +358,14 @@ class _Search:
             return
         for at in self.free_places:
             column = self.table.frame[:, at].drop_nulls()
-            if not is_named("rating", self.headers[at]) or column.dtype != pl.String:
+            names_stars = any(is_named(each, self.headers[at]) for each in _NAMES_OF_STARS)
+            if not names_stars or column.dtype != pl.String or self.looks[at].is_numeric:
                 continue
             filled = len(column) >= _MOST_OF_CELLS * len(self.table.frame)
             if filled and column.n_unique() <= _MOST_KINDS:
                 name = self.headers[at]
                 raise DataError(
-                    "a column has the name of stars, but words stand in it",
+                    "a column has the name of stars or likes, but words stand in it",
                     path=self.table.path,
                     column=name,
                     fix="Write them as numbers first, or say that every row is an event with "
@@ -391,7 +392,7 @@ class _Search:
 
     def warn_of_kinds_of_events(self) -> None:
         """Show the values of a column such as `event`, of which some may be no likes."""
-        if "rating" in self.places or "plays" in self.places or not self.table.header:
+        if "rating" in self.places or not self.table.header:
             return
         for at in self.free_places:
             column = self.table.frame[:, at]
@@ -402,9 +403,39 @@ class _Search:
                 shown = ", ".join(f"{value} ({rows:,})" for value, rows in counts.iter_rows())
                 name = self.headers[at]
                 self.warnings.append(
-                    f"Every row counts as a like, whatever its {name}: {shown}. Keep some with  "
+                    f"Every row counts, whatever its {name}: {shown}. Keep some with  "
                     f"--where '{name}=VALUE'."
                 )
+
+    def warn_of_columns_with_few_values(self) -> None:
+        """Name columns that are not read although their few values may mean like and dislike."""
+        if "rating" in self.places or not self.table.header:
+            return
+        names = []
+        for at in self.free_places:
+            column = self.table.frame[:, at]
+            is_known = is_no_candidate(self.headers[at]) or self.looks[at].nested
+            if is_known or column.dtype != pl.String or self.looks[at].is_time:
+                continue
+            few = column.head(_SAMPLE).n_unique() <= _MOST_KINDS
+            if few and 1 < self.looks[at].distinct <= _MOST_KINDS < len(column):
+                names.append(self.headers[at])
+        if names:
+            self.warnings.append(
+                f"Not read, though a few values come again and again: {', '.join(names)}. If some "
+                f"of them mean no like, keep the others with  --where '{names[0]}=VALUE'."
+            )
+
+    def warn_of_unread_times(self) -> None:
+        """Name a column that has the name of times and holds none that can be read."""
+        if not self.lacks("time") or not self.table.header:
+            return
+        for at in self.free_places:
+            if is_named("time", self.headers[at]) and not is_no_candidate(self.headers[at]):
+                self.warnings.append(
+                    f"The times in column {self.headers[at]} cannot be read: they were left out."
+                )
+                return
 
     def result(self) -> Guess:
         """Stars come before numbers of plays, unless the latter are asked for by name."""
@@ -453,4 +484,6 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
         search.refuse_doubt_about_stars()
         search.refuse_doubt_about_people()
         search.warn_of_kinds_of_events()
+        search.warn_of_columns_with_few_values()
+        search.warn_of_unread_times()
     return search.result()

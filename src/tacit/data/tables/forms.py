@@ -15,6 +15,17 @@ ROW_PERSON = "row"
 """Column of the people where each row or line is one, and none has an id."""
 BLOCK = re.compile(rb"^\s*(\d+):\s*$")
 """The line above the ratings of one item, as in the Netflix Prize data."""
+_DOCUMENTS = {
+    b"%PDF": "a PDF document",
+    b"{\\rtf": "a text document (RTF)",
+    b"\xd0\xcf\x11\xe0": "an Excel file of the old kind (.xls)",
+    b"\x93NUMPY": "an array of NumPy",
+    b"\x89HDF": "an HDF5 file",
+    b"MATLAB": "a MATLAB file",
+    b"\x80\x04\x95": "a pickle of Python, which is never opened",
+    b"\xff\xff\xff\xff": "an Arrow stream, and no Arrow file",
+}
+"""First bytes of files that are no table that is read."""
 _COMMENT_MARKS = ("#", "%")
 
 
@@ -27,6 +38,14 @@ def refuse_what_is_no_table(raw: bytes, path: object) -> None:
             path=path,
             fix="Fetch the file itself:  git lfs pull",
         )
+    for mark, kind in _DOCUMENTS.items():
+        if raw.startswith(mark):
+            raise DataError(
+                f"this is {kind}",
+                path=path,
+                expected="CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB",
+                fix="Write the table as CSV first.",
+            )
     if start.startswith((b"<!doctype html", b"<html", b"<?xml")):
         raise DataError(
             "this is a web page or XML in place of the file",

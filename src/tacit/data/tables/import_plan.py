@@ -39,7 +39,7 @@ from tacit.data.tables.ratings_tables import (
     with_row_texts,
 )
 from tacit.data.tables.sources import frame_of, open_table
-from tacit.data.tables.times import seconds, time_form
+from tacit.data.tables.times import are_of_our_days, seconds, time_form
 from tacit.data.tables.where import has_columns_of, keep_rows
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.data.tabular import read_catalogue, with_items, with_users
@@ -415,12 +415,15 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
     filled = len(column) - column.null_count()
     try:
         form = rules.times or time_form(column, guessing=rules.guessing)
-        unread = seconds(column, rules.dates, form=form).null_count()
+        moments = seconds(column, rules.dates, form=form)
     except DataError:
         return columns  # which order its dates have is a question, asked where they are read
-    if unread - column.null_count() <= filled / 2:
-        return columns
     name = columns.table.headers[at]
+    if moments.null_count() - column.null_count() <= filled / 2:
+        if are_of_our_days(moments):
+            return columns
+        said = f"Most times in column {name} do not lie between 1980 and 2100: is it their unit?"
+        return replace(columns, warnings=(*columns.warnings, said))
     said = f"The times in column {name} cannot be read: they were left out."
     places = dict(columns.places)
     del places["time"]

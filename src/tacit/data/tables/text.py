@@ -153,6 +153,13 @@ def _only_member(raw: bytes, path: Path) -> bytes:
                 expected=_FORMS,
                 fix="Save the sheet as CSV first.",
             )
+        if {"mimetype", "content.xml"} <= {*names}:
+            raise DataError(
+                "this is an OpenDocument file (such as .ods)",
+                path=path,
+                expected=_FORMS,
+                fix="Save the sheet as CSV first.",
+            )
         if len(names) != 1:
             raise DataError(
                 f"this zip archive holds {len(names)} files",

@@ -26,9 +26,13 @@ TimeForm = Literal[
     "microseconds",
     "nanoseconds",
     "yyyymmdd",
+    "yyyymmddhhmm",
+    "yyyymmddhhmmss",
     "spreadsheet days",
 ]
 """Numbers: seconds or smaller by the size of each; one unit; dates in digits; days since 1900."""
+_DIGITS: tuple[TimeForm, ...] = ("yyyymmdd", "yyyymmddhhmm", "yyyymmddhhmmss")
+"""Moments written in digits alone."""
 UNITS: dict[TimeForm, int] = {
     "seconds": 1,
     "milliseconds": 10**3,
@@ -41,6 +45,8 @@ _WHICH = (
     "times out with --no-time"
 )
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
+OLDEST, NEWEST = 315_532_800, 4_102_444_800
+"""1980 and 2100, between which times of people lie."""
 LAST_SECOND = 253_402_300_799  # the end of the year 9999: beyond it lie milliseconds, not seconds
 
 _CLOCK = (
@@ -150,15 +156,22 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     if len(some) == 0:
         return "usual"
     most = _MOST * len(some)  # so that one cell decides nothing for the others
-    if int(some.is_between(19_000_101, 21_001_231).sum()) >= most:
-        days = some.cast(pl.Int64, strict=False).cast(pl.String).str.to_date("%Y%m%d", strict=False)
-        if len(some) - days.null_count() >= most:
-            return "yyyymmdd"
+    for form in _DIGITS:
+        scale = 10 ** (len(form) - 8)
+        inside = some.is_between(19_000_101 * scale, 21_001_231 * scale + scale)
+        if int(inside.sum()) >= most and len(some) - _of_numbers(some, form).null_count() >= most:
+            return form
     counts_seconds = normalize_header(column.name) in _NAMES_OF_SECONDS
     if not counts_seconds and int(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum()) >= most:
         return "spreadsheet days"
     middle = float(some.abs().quantile(0.5, "lower") or 0.0)
     return next((unit for unit in UNITS if middle <= LAST_SECOND * UNITS[unit]), "nanoseconds")
+
+
+def are_of_our_days(moments: pl.Series) -> bool:
+    """Tell whether most moments (seconds) lie between 1980 and 2100."""
+    inside = moments.drop_nulls().is_between(OLDEST, NEWEST)
+    return 2 * int(inside.sum()) >= len(inside)
 
 
 def seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm) -> pl.Series:
@@ -194,10 +207,12 @@ def seconds(column: pl.Series, dates: Dates | None = None, *, form: TimeForm) ->
 def _of_numbers(column: pl.Series, form: TimeForm) -> pl.Series:
     if column.dtype.is_float():
         column = column.set(~column.is_finite(), None).round(6)
-    if form == "yyyymmdd":
+    if form in _DIGITS:
         digits = column.cast(pl.Int64, strict=False).cast(pl.String)
-        days = digits.str.to_date("%Y%m%d", strict=False)
-        return days.dt.epoch("s").cast(pl.Int64)
+        digits = digits.set(digits.str.len_bytes() != len(form), None)
+        whole = digits + "0" * (14 - len(form))
+        moments = whole.str.to_datetime("%Y%m%d%H%M%S", strict=False, time_unit="us")
+        return moments.dt.epoch("s").cast(pl.Int64)
     if form == "spreadsheet days":
         inside = column.is_between(_FIRST_SERIAL, _LAST_SERIAL).fill_null(value=False)
         days = column.set(~inside, None).cast(pl.Float64)
