@@ -16,16 +16,19 @@ ifneq ($(TACIT_DATA),)
   export TACIT_DATA
 endif
 
-.PHONY: help setup page demo test test-long mutants check bench docs figures dist lock clean
+.PHONY: help setup setup-all page demo test test-long mutants check bench docs figures dist lock clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
 	  | while IFS=$$'\t' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
-setup: ## make the virtual environment .venv (nothing to do the second time)
+setup: ## make the virtual environment .venv with what running needs (nothing to do the second time)
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "No '$(PYTHON)' on this machine. Install Python 3.11 or newer, or name one:  make setup PYTHON=..." >&2; exit 1; }
-	@$(PYTHON) tools/set_up.py
+	@$(PYTHON) tools/set_up.py $(SET_UP)
+
+setup-all: ## make it with what tests, checks and documentation need as well
+	@$(MAKE) --no-print-directory setup SET_UP=--all
 
 page: ## build the page of `tacit serve` (needs Node 20; nothing to do the second time)
 	@$(PYTHON) tools/build_page.py
@@ -33,15 +36,15 @@ page: ## build the page of `tacit serve` (needs Node 20; nothing to do the secon
 demo: setup ## set up, then tour all designs on generated data (offline)
 	@$(BIN)/tacit demo
 
-test: setup ## set up, build the page where Node 20 is, then run the whole test suite, the pure tests first
+test: setup-all ## set up, build the page where Node 20 is, then run the whole test suite, the pure tests first
 	@$(PYTHON) tools/build_page.py || true # without it the page's tests are skipped, and it is said
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not long" \
 	  $(if $(TIER),--tier $(TIER)) $(ARGS)
 
-test-long: setup ## the tests that take minutes
+test-long: setup-all ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
-mutants: setup ## change formulas and designs one step at a time and see that a test fails (hours); ARGS="--part designs --sample 300"
+mutants: setup-all ## change formulas and designs one step at a time and see that a test fails (hours); ARGS="--part designs --sample 300"
 	@$(BIN)/python tools/mutants.py $(ARGS)
 
 # Packages whose names and docstrings have been gone through; the others follow.
@@ -49,26 +52,26 @@ LANGUAGE := accounting data ledger mechanisms privacy testing service client pro
   recommenders engine evaluation cli design designs/private designs/xmap designs/standard_scheme \
   designs/sketches designs/prec designs/pdap auditing
 
-check: setup ## lint, format, types, import layers, dead links in the documentation
+check: setup-all ## lint, format, types, import layers, dead links in the documentation
 	@failed=0; \
 	for step in "ruff check" "ruff format --check" "mypy" "lint-imports --no-logo" \
 	  "python tools/check_links.py" "python tools/check_text.py" \
 	  "python tools/check_language.py $(addprefix src/tacit/,$(LANGUAGE))"; do \
 	  echo "== $$step"; $(BIN)/$$step || failed=1; done; exit $$failed
 
-bench: setup ## run every benchmark; each prints its ratio to a peer
+bench: setup-all ## run every benchmark; each prints its ratio to a peer
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
-docs: setup ## build the documentation into docs/_build/html
+docs: setup-all ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@! grep -rnoE --include='*.html' '<(script|img|link|iframe)[^>]+(src|href)="(https?:)?//[^"]*' docs/_build/html \
 	  || { echo "These pages would fetch something from the network." >&2; exit 1; }
 	@echo "docs/_build/html/index.html"
 
-figures: setup ## draw the pictures of the documentation from its records
+figures: setup-all ## draw the pictures of the documentation from its records
 	@$(BIN)/python tools/figures.py
 
-dist: setup ## build sdist, wheel, tacit-client and the npm package into dist/, and try each outside the checkout
+dist: setup-all ## build sdist, wheel, tacit-client and the npm package into dist/, and try each outside the checkout
 	@$(BIN)/python tools/make_distributions.py $(ARGS)
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)

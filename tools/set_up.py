@@ -1,9 +1,15 @@
 """Make or renew the virtual environment `.venv`; with nothing changed, a second run does nothing.
 
+    python tools/set_up.py          what running tacit and its service needs
+    python tools/set_up.py --all    what the tests, checks and documentation need as well
+
+Both take the pinned versions of requirements.lock. uv installs them where it is, pip otherwise.
 Standard library only, in words that an old Python can still parse, to say what is missing.
 """
 
 import hashlib
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,18 +19,24 @@ ENVIRONMENT = ROOT / ".venv"
 STAMP = ENVIRONMENT / "set-up-from"
 PYTHON = ENVIRONMENT / "bin" / "python"
 LOCK = ROOT / "requirements.lock"
+RUNNING_LOCK = ENVIRONMENT / "running.lock"
+RUNNING_EXTRAS = ("service", "ledger")
+"""Extras of pyproject.toml that `tacit demo` and `tacit serve` need."""
+BUILDERS = ("hatchling", "editables")
+"""What installs the checkout itself."""
 
 
-def main():  # type: () -> int
+def main(arguments=()):  # type: (Sequence[str]) -> int
+    everything = "--all" in arguments
     refusal = why_not()
     if refusal:
         print(refusal, file=sys.stderr)
         return 1
-    if ENVIRONMENT.is_dir() and STAMP.is_file() and STAMP.read_text() == fingerprint():
+    if ENVIRONMENT.is_dir() and STAMP.is_file() and is_fresh(everything):
         print(".venv is up to date.")
         return 0
     try:
-        install()
+        install(everything)
     except subprocess.CalledProcessError as error:
         step = " ".join(str(part) for part in error.cmd[1:])
         print("Setting up stopped at:  python {}".format(step), file=sys.stderr)
@@ -65,7 +77,48 @@ def fingerprint():  # type: () -> str
     return digest.hexdigest()
 
 
-def install():  # type: () -> None
+def is_fresh(everything):  # type: (bool) -> bool
+    """Whether the last finished run installed this from these files."""
+    installed, _, made_from = STAMP.read_text().partition(" ")
+    return made_from == fingerprint() and (installed == "all" or not everything)
+
+
+def running_requirements(lock, project):  # type: (str, str) -> str
+    """The part of the lock that running needs: its packages, and those that they need.
+
+    Args:
+        lock: Text of requirements.lock: under each package stand, as comments, who needs it.
+        project: Text of pyproject.toml.
+    """
+    entries = {}
+    needed_by = {}
+    for entry in re.split(r"\n(?=[a-z0-9])", lock.strip()):
+        name = re.match(r"[a-z0-9._-]+", entry).group()
+        entries.setdefault(name, []).append(entry)  # one for each range of Pythons
+        comments = re.findall(r"#\s+(?:via)?\s*([a-z0-9._-]+)", entry)
+        needed_by.setdefault(name, set()).update(comments)
+    wanted = set(BUILDERS) | set(declared(project, "dependencies"))
+    for extra in RUNNING_EXTRAS:
+        wanted.update(declared(project, extra))
+    chosen = set()
+    while wanted:
+        chosen |= wanted
+        wanted = {name for name in entries if needed_by[name] & chosen} - chosen
+    lines = []
+    for name in sorted(chosen):
+        lines += entries.get(name, [])
+    return "\n".join(lines) + "\n"
+
+
+def declared(project, key):  # type: (str, str) -> List[str]
+    """Names of the packages of one list of pyproject.toml."""
+    block = re.search(r"^" + key + r" = \[(.*?)\]$", project, re.DOTALL | re.MULTILINE)
+    if block is None:
+        raise SystemExit("pyproject.toml has no list '{}'.".format(key))
+    return re.findall(r"\"([a-zA-Z0-9._-]+)", block.group(1))
+
+
+def install(everything):  # type: (bool) -> None
     print(
         "Setting up .venv with Python {}.{}.{}, a minute or two ...".format(*sys.version_info[:3]),
         flush=True,
@@ -73,11 +126,25 @@ def install():  # type: () -> None
     if not working():
         run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
     STAMP.unlink(missing_ok=True)  # an interrupted run must not pass for a finished one
-    pip = (PYTHON, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
-    run(*pip, "--require-hashes", "-r", LOCK)
-    run(*pip, "--no-deps", "--no-build-isolation", "-e", ROOT)
-    STAMP.write_text(fingerprint())
+    lock = LOCK
+    if not everything:
+        project = (ROOT / "pyproject.toml").read_text()
+        RUNNING_LOCK.write_text(running_requirements(LOCK.read_text(), project))
+        lock = RUNNING_LOCK
+    installer = find_installer()
+    run(*installer, "--require-hashes", "-r", lock)
+    run(*installer, "--no-deps", "--no-build-isolation", "-e", ROOT)
+    STAMP.write_text("{} {}".format("all" if everything else "running", fingerprint()))
     print("Done. Everything is in .venv; the command is .venv/bin/tacit")
+
+
+def find_installer():  # type: () -> Tuple[object, ...]
+    """The command that installs into the environment: uv's where it is, else pip's."""
+    uv = shutil.which("uv")
+    if uv is not None:
+        return (uv, "pip", "install", "--quiet", "--python", PYTHON)
+    # Bytecode is made of what is imported, when it is: compiling everything takes half of the time.
+    return (PYTHON, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-compile")
 
 
 def working():  # type: () -> bool
@@ -94,4 +161,4 @@ def run(*command):  # type: (object) -> None
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -217,7 +217,9 @@ def test_a_planted_worse_model_is_called_worse(ratings):
 @pytest.mark.long
 def test_two_equal_models_with_noise_are_a_tie():
     """In 95 % of 200 comparisons; 181 or fewer of 200 have a chance of 0.5 % at exactly 95 %."""
-    ratings = tacit.generate(users=60, items=40, ratings=1200, seed=1)
+    made = tacit.generate(users=60, items=40, ratings=1200, seed=1)
+    users, items = made.user_ids[made.users], made.item_ids[made.items]
+    ratings = tacit.Ratings.from_arrays(users, items, made.values)
     ties = 0
     for run in range(200):
         entries = entries_of_models([Coin, Coin])

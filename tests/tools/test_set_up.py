@@ -20,20 +20,54 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(set_up, "LOCK", tmp_path / "requirements.lock")
     monkeypatch.setattr(set_up, "ENVIRONMENT", tmp_path / ".venv")
     monkeypatch.setattr(set_up, "STAMP", tmp_path / ".venv" / "set-up-from")
-    monkeypatch.setattr(set_up, "install", lambda: pytest.fail("installed"))
+    monkeypatch.setattr(set_up, "install", lambda everything: pytest.fail("installed"))
     return tmp_path
 
 
 def test_second_run_does_nothing(checkout):
-    """With the stamp of these very files nothing is installed."""
-    set_up.STAMP.write_text(set_up.fingerprint())
+    """With the stamp of these very files nothing is installed; everything includes running."""
+    set_up.STAMP.write_text(f"running {set_up.fingerprint()}")
     assert set_up.main() == 0
+    set_up.STAMP.write_text(f"all {set_up.fingerprint()}")
+    assert set_up.main() == 0
+    assert set_up.main(["--all"]) == 0
+
+
+def test_tests_need_more_than_running(checkout):
+    """An environment for running is not one for tests."""
+    set_up.STAMP.write_text(f"running {set_up.fingerprint()}")
+    with pytest.raises(pytest.fail.Exception, match="installed"):
+        set_up.main(["--all"])
+
+
+def test_running_takes_a_part_of_the_lock():
+    """Running needs what the package and its service import, and no tool of tests or documents."""
+    root = Path(set_up.__file__).parent.parent
+    lock, project = (root / "requirements.lock").read_text(), (root / "pyproject.toml").read_text()
+    part = set_up.running_requirements(lock, project)
+    names = {
+        line.split("==")[0] for line in part.splitlines() if "==" in line and line[0].isalpha()
+    }
+    assert {"numpy", "scipy", "numba", "llvmlite", "polars", "typer", "click", "fastapi"} <= names
+    assert {"sqlalchemy", "uvicorn", "starlette", "anyio", "hatchling", "editables"} <= names
+    assert not names & {"sphinx", "mypy", "playwright", "pyspark-client", "implicit", "pytest"}
+    assert set(part.splitlines()) <= set(lock.splitlines())
+    for line in lock.splitlines():  # one for each range of Pythons
+        assert line in part or not line.startswith("numpy==")
+
+
+def test_uv_installs_where_it_is(monkeypatch):
+    """With uv on the path, uv installs into the environment; without it, pip."""
+    monkeypatch.setattr(set_up.shutil, "which", lambda name: f"/somewhere/{name}")
+    assert set_up.find_installer()[:3] == ("/somewhere/uv", "pip", "install")
+    monkeypatch.setattr(set_up.shutil, "which", lambda name: None)
+    assert "pip" in set_up.find_installer()
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
 def test_a_change_is_noticed(checkout, name):
     """A changed declaration or lock makes the environment stale."""
-    set_up.STAMP.write_text(set_up.fingerprint())
+    set_up.STAMP.write_text(f"all {set_up.fingerprint()}")
     (checkout / name).write_text("changed")
     with pytest.raises(pytest.fail.Exception, match="installed"):
         set_up.main()

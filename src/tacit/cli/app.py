@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tacit.cli.first_use import announce_compilation
 from tacit.errors import TacitError
 
 COMMANDS = {
@@ -159,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in words or os.environ.get("TACIT_DEBUG", "") not in ("", "0")
     words = [word for word in words if word != "--debug"]  # it may stand after the command too
     try:
+        announce_compilation(words)
         code = get_command(app)(words, prog_name="tacit", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0

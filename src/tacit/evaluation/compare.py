@@ -18,6 +18,7 @@ from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, find_entry_points
 from tacit.recommenders.fits_in_process import comparison
 
-Context = tuple[Ratings, str | None, str | None, Protocol]
+Context = tuple[Ratings, str | None, str | None, Protocol, Mapping[str, int]]
 ATTACK = -1
 """Stands in the place of a seed for the task that attacks."""
 FAILED = "failed"
@@ -70,7 +71,8 @@ BY_PERSON = "by_person"
 """Key of the figures of each test person."""
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that are compared by default."""
-_ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
+ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
+"""How each entry is attacked, unless a caller says otherwise."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
 
 
@@ -89,6 +91,7 @@ def compare(
     folds: int = 5,
     sampled: int | None = None,
     attacks: bool = True,
+    attack_settings: Mapping[str, int] = ATTACK_SETTINGS,
     workers: int = 1,
     resume: Path | None = None,
     progress: Progress | None = None,
@@ -111,6 +114,7 @@ def compare(
         folds: Number of folds, of "folds" alone.
         sampled: Candidates that are drawn beside the held-out likes; None: every unseen item.
         attacks: Whether entries are attacked by membership.
+        attack_settings: Numbers of targets, shadow fits and victim fits of each attack.
         workers: Processes; 0 for all cores. Own models that are objects need 1.
         resume: File to which finished tasks are added, and whose tasks are not run again.
         progress: Called with the number of steps that are done.
@@ -130,6 +134,7 @@ def compare(
         seeds=seeds,
         protocol=Protocol(split, share, folds, sampled),
         attacks=attacks,
+        attack_settings=attack_settings,
         workers=workers,
         resume=resume,
         progress=progress,
@@ -146,6 +151,7 @@ def compare_entries(
     seeds: Sequence[int] = range(LEAST_SEEDS),
     protocol: Protocol = USUAL_PROTOCOL,
     attacks: bool = True,
+    attack_settings: Mapping[str, int] = ATTACK_SETTINGS,
     workers: int = 1,
     resume: Path | None = None,
     progress: Progress | None = None,
@@ -162,6 +168,7 @@ def compare_entries(
         seeds: Seeds of the splits.
         protocol: What is held out, who is judged, and which items compete.
         attacks: Whether entries are attacked by membership.
+        attack_settings: Numbers of targets, shadow fits and victim fits of each attack.
         workers: Processes; 0 for all cores.
         resume: File to which finished tasks are added, and whose tasks are not run again.
         progress: Called with the number of steps done, of `count_steps` in all.
@@ -177,9 +184,10 @@ def compare_entries(
     columns = {**ratings.user_attributes, **ratings.item_metadata} if resume else {}
     facts = {name: column.tolist() for name, column in columns.items()}
     identity = f"{ratings.digest} {source} {target} {facts} {digests_of_code(entries)} {protocol}"
+    identity += f" {dict(attack_settings)}"
     if workers != 1:
         refuse_unpicklable(entries)
-    data = (ratings, source, target, protocol)
+    data = (ratings, source, target, protocol, dict(attack_settings))
     with Runner(data, workers=workers, resume=resume, identity=identity) as runner:
         tasks = [(entry, seed) for entry in entries for seed in seeds]
         judged = iter(runner.run(_judge_or_attack, tasks, advance))
@@ -279,10 +287,10 @@ def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -
 
 def _judge_or_attack(context: Context, entry: ComparisonEntry, seed: int) -> dict[str, Any]:
     """Run one task: the lists of a split, or the attack where the seed is `ATTACK`."""
-    ratings, source, target, protocol = context
+    ratings, source, target, protocol, attack_settings = context
     try:
         if seed == ATTACK:
-            return _attack(entry, ratings)
+            return _attack(entry, ratings, attack_settings)
         trial = protocol.make_trial(ratings, source=source, target=target, seed=seed)
         return _judge(entry, ratings, trial, protocol, seed)
     except TacitError as error:  # too few people, say: the others can still be compared
@@ -328,14 +336,16 @@ def _judge(
     return values
 
 
-def _attack(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
+def _attack(
+    entry: ComparisonEntry, ratings: Ratings, settings: Mapping[str, int]
+) -> dict[str, Any]:
     """Attack membership by lists; each metric is a mean with the ends of its interval."""
     recommender = _make_recommender(entry)
     if isinstance(recommender, OwnModel):
         adapted = recommender.adapt()
     else:
         adapted = adapt(lambda: _make_recommender(entry))
-    rows = attack_membership(adapted, ratings, **_ATTACK)  # type: ignore[arg-type]
+    rows = attack_membership(adapted, ratings, **settings)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],

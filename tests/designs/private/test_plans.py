@@ -311,3 +311,15 @@ def test_a_card_of_several_fits_says_that_each_is_gone_on_from_once(people):
     assert any("10 noisy sums" in line for line in card.assumptions)
     (alone,) = Private(1.0).fit(generate(users=50, items=20, ratings=500, seed=1)).guarantees()
     assert not any("gone on from once" in line for line in alone.assumptions)
+
+
+def test_the_first_fit_of_a_finished_plan_is_given_again(people, ledger):
+    """A lost file is had from the ledger by its own command, also when nothing is left to spend."""
+    account = Account(ledger)
+    first = Private(lifetime=LIFETIME, fits=2).fit(people, account=account)
+    Private(previous=first).fit(people, account=account)
+    before = spent(ledger)
+    again = Private(lifetime=LIFETIME, fits=2).fit(people, account=account)
+    assert again.budget_status_.repeated
+    assert (again.released_.means == first.released_.means).all()
+    assert spent(ledger) == before

@@ -155,7 +155,7 @@ class Private(PrivateLists):
             charged = FITS_IN_PROCESS.list_fits(ratings, earlier)
         else:
             earlier = FITS_IN_PROCESS.list_fits(ratings, earlier)
-            charged = account.all_fits(earlier)
+            charged = account.fits_before(earlier, followed)
         next_fit = self._choose_next_fit(prepared, continued, lifetime, charged)
         delta = prepared.settings.delta
         if account is None:

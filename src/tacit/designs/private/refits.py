@@ -234,9 +234,20 @@ class Account:
         """All fits that the ledger was charged for."""
         return _read_state(self.ledger.state(self._state))[0]
 
-    def all_fits(self, earlier: Sequence[Fit]) -> tuple[Fit, ...]:
-        """All fits that count: those charged, and earlier ones that the ledger does not know."""
+    def fits_before(self, earlier: Sequence[Fit], followed: Sequence[Fit]) -> tuple[Fit, ...]:
+        """List the fits that count before a new one.
+
+        Args:
+            earlier: Fits that the request knows of; some may not be charged yet.
+            followed: Fits of the model that the new one goes on from.
+
+        Returns:
+            All fits, or where the same place was asked for before, those that came before it then.
+        """
         charged_fits = self.fits()
+        last, newer = _find_place(followed, charged_fits)
+        if newer:
+            return charged_fits[: 0 if last is None else charged_fits.index(last) + 1]
         uncharged = [fit for fit in earlier if fit not in charged_fits]
         return (*uncharged, *charged_fits)
 

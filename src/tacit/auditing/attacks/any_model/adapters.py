@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from tacit.auditing.attacks.base import Floats, Ints
 from tacit.data.ratings import Ratings
@@ -133,7 +134,7 @@ def adapt(model: Any) -> AdaptedModel:
     if make is None:
         return AdaptedModel(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
     with _as_config_error(_name(model), "be made"):
-        unfitted = make()
+        unfitted = _make_on_one_thread(make)
     packages = {base.__module__.partition(".")[0] for base in type(unfitted).__mro__}
     recommend = getattr(unfitted, "recommend", None)
     fits = callable(getattr(unfitted, "fit", None))
@@ -148,7 +149,13 @@ def adapt(model: Any) -> AdaptedModel:
         kind = _Matrix
     else:
         raise ConfigError(_describe_missing_methods(unfitted))
-    return AdaptedModel(_name(unfitted), lambda ratings: kind(make(), ratings))
+    return AdaptedModel(_name(unfitted), lambda ratings: kind(_make_on_one_thread(make), ratings))
+
+
+def _make_on_one_thread(make: Callable[[], Any]) -> Any:
+    """Make a model while linear algebra has one thread: implicit warns of more."""
+    with threadpool_limits(1, "blas"):
+        return make()
 
 
 def _describe_missing_methods(model: Any) -> str:
@@ -230,7 +237,8 @@ class _Implicit(Answers):
             shape=stars.shape,
         )
         likes.eliminate_zeros()
-        model.fit(likes[np.diff(likes.indptr) > 0], show_progress=False)
+        with threadpool_limits(1, "blas"):
+            model.fit(likes[np.diff(likes.indptr) > 0], show_progress=False)
         found = getattr(model, "item_factors", None)
         if found is not None:
             self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
