@@ -436,12 +436,15 @@ class Held(NamedTuple):
     def calling(self, one: Mutant, most: float = math.inf) -> dict[str, float]:
         """Choose as `of` does, but none where no test is seen to call the changed function.
 
-        Of what runs when the module is imported, any test is that calls a function of the file.
+        Of what runs when the module is imported, any test is that calls a function of the file, or
+        none at all: it may read a constant.
         """
         file = str(one.file)
         calling = [name for name, calls in self.calls.items() if (file, one.within) in calls]
         if one.within is None:
-            calling = [name for name, calls in self.calls.items() if file in {f for f, _ in calls}]
+            for name, calls in self.calls.items():
+                if not calls or file in {called for called, _ in calls}:
+                    calling.append(name)
         return _cheapest({name: self.seconds[name] for name in calling}, most)
 
 

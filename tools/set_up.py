@@ -143,7 +143,8 @@ def find_installer():  # type: () -> Tuple[object, ...]
     uv = shutil.which("uv")
     if uv is not None:
         return (uv, "pip", "install", "--quiet", "--python", PYTHON)
-    return (PYTHON, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
+    # Bytecode is made of what is imported, when it is: compiling everything takes half of the time.
+    return (PYTHON, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-compile")
 
 
 def working():  # type: () -> bool

@@ -39,7 +39,7 @@ from tacit.recommenders.headers import (
     scale_from_header,
     titles_from_header,
 )
-from tacit.recommenders.item_details import details_from_header, details_to_header
+from tacit.recommenders.item_details import details_from_parts, details_to_parts
 from tacit.recommenders.public_facts import CONDITIONS
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -52,6 +52,7 @@ KIND = "private"
 def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header of the model file, and its arrays."""
     released, scale = fitted.released, fitted.scale
+    details, detail_arrays = details_to_parts(fitted.history_ids, fitted.details)
     header = {
         "recommender": KIND,
         "settings": settings_to_header(fitted.settings),
@@ -69,9 +70,9 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
         "consenting": fitted.consenting,
         **items_to_header(fitted.item_ids, fitted.titles),
         "context_titles": _context_titles(fitted),
-        "details": details_to_header(fitted.history_ids, fitted.details),
+        "details": details,
     }
-    arrays = _released_to_arrays(released, fitted.dense_columns)
+    arrays = _released_to_arrays(released, fitted.dense_columns) | detail_arrays
     if fitted.stars is not None:
         arrays |= _stars_to_arrays(fitted.stars)
     header["plan"] = None
@@ -125,7 +126,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         scale=scale_from_header(header["scale"]),
         feature_names=names_from_header(header["feature_names"]),
         titles=titles_from_header(header) | _titles_of_context(header),
-        details=details_from_header(history_ids, header["details"]),
+        details=details_from_parts(history_ids, header["details"], arrays),
         dense_columns=count_from_header(header["dense_columns"]),
         consenting=int(header["consenting"]),
         plan=plan_state,

@@ -119,7 +119,7 @@ def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
     """Read an array of places from 0 to below `below`; ValueError for others."""
     places = read_array(arrays, name, None)
     is_inside = not places.size or 0 <= places.min() <= places.max() < below
-    if places.dtype.kind != "i" or not is_inside:
+    if places.dtype.kind not in "iu" or not is_inside:
         raise ValueError(f"'{name}' does not fit the list of items")
     return places.astype(np.int64, copy=False)
 

@@ -9,12 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit.data.domains import split_list
 from tacit.data.ratings import Column, Ratings
 from tacit.data.tables.names import is_named
+from tacit.recommenders.headers import names_from_header, read_array, read_places
 
 MOST_CATEGORIES = 8
 """Categories of one item that are kept, the first ones."""
+_FEW_CATEGORIES = 2**8
+"""So many different categories have numbers of 8 bits; more have numbers of 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +58,71 @@ def read_details(ratings: Ratings) -> Details:
     return details
 
 
-def details_to_header(ids: Column, details: Details) -> dict[str, Any] | None:
-    """Facts as JSON values, one list for each kind; None where there are none."""
+def details_to_parts(
+    ids: Column, details: Details
+) -> tuple[dict[str, Any] | None, dict[str, NDArray[Any]]]:
+    """Facts as JSON values and arrays; None and no array where there are none.
+
+    The header has each category once, in alphabetical order, and a list of prices and one of
+    pictures where an item has one. The arrays say how many categories each item has, and which.
+    """
     if not details:
-        return None
+        return None, {}
     rows = [details.get(item, ItemDetails()) for item in ids.tolist()]
-    return {
-        "categories": [list(row.categories) for row in rows],
-        "prices": [row.price for row in rows],
-        "images": [row.image for row in rows],
+    names = sorted({name for row in rows for name in row.categories})
+    place_of = {name: place for place, name in enumerate(names)}
+    places: list[int] = []
+    for row in rows:
+        places += [place_of[name] for name in row.categories]
+    prices = [row.price for row in rows]
+    images = [row.image for row in rows]
+    header = {
+        "categories": names,
+        "prices": prices if any(prices) else None,
+        "images": images if any(images) else None,
     }
+    few = len(names) <= _FEW_CATEGORIES
+    arrays: dict[str, NDArray[Any]] = {
+        "category_counts": np.array([len(row.categories) for row in rows], dtype=np.uint8),
+        "category_places": np.array(places, dtype=np.uint8 if few else np.int32),
+    }
+    return header, arrays
 
 
-def details_from_header(ids: Column, header: Mapping[str, Any] | None) -> Details:
-    """Read what `details_to_header` wrote; ValueError for anything else."""
+def details_from_parts(
+    ids: Column, header: Mapping[str, Any] | None, arrays: Mapping[str, NDArray[Any]]
+) -> Details:
+    """Read what `details_to_parts` wrote; ValueError for anything else."""
     if header is None:
         return {}
-    columns = (header["categories"], header["prices"], header["images"])
-    if not all(isinstance(column, list) and len(column) == len(ids) for column in columns):
-        raise ValueError("its facts about items are not one for each item")
+    names = names_from_header(header["categories"])
+    counts = read_array(arrays, "category_counts", len(ids))
+    places = read_places(arrays, "category_places", len(names)).tolist()
+    if counts.dtype != np.uint8 or int(counts.sum()) != len(places):
+        raise ValueError("its categories are not those of its items")
+    prices = _texts_from_header(header["prices"], len(ids))
+    images = _texts_from_header(header["images"], len(ids))
     details = {}
-    for item, categories, price, image in zip(ids.tolist(), *columns, strict=True):
-        texts = [*categories, price or "", image or ""]
-        if not all(isinstance(text, str) for text in texts):
-            raise ValueError("a fact about an item is no text")
-        facts = ItemDetails(tuple(categories), price, image)
+    start = 0
+    for place, item in enumerate(ids.tolist()):
+        end = start + int(counts[place])
+        categories = tuple(names[number] for number in places[start:end])
+        start = end
+        facts = ItemDetails(categories, prices[place], images[place])
         if facts != ItemDetails():
             details[item] = facts
     return details
+
+
+def _texts_from_header(values: Any, items: int) -> list[str | None]:
+    """Read a text or None for each item; None for all of them stands for a list of None."""
+    if values is None:
+        return [None] * items
+    if not isinstance(values, list) or len(values) != items:
+        raise ValueError("its facts about items are not one for each item")
+    if not all(value is None or isinstance(value, str) for value in values):
+        raise ValueError("a fact about an item is no text")
+    return values
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -102,6 +104,14 @@ def test_the_better_list_wins(sign, winner):
     everybody = [row for row in rows if row.group == EVERYBODY]
     assert [row.winner for row in everybody] == [winner, winner]
     assert everybody[0].people == 20
+
+
+def test_interval_of_a_difference_by_hand():
+    """Advantages of 0 and .2, ten of each: a mean of .1, with 1.96 standard errors to either side,
+    of a variance that is divided by 19."""
+    (row, *_) = compare_lists("release", folds_of([0.0, 0.2] * 10), ("F", "M"))
+    half = 1.959963984540054 * math.sqrt(20 * 0.1**2 / 19) / math.sqrt(20)
+    assert (row.difference, row.low, row.high) == pytest.approx((0.1, 0.1 - half, 0.1 + half))
 
 
 def test_a_tie_is_called_a_tie():

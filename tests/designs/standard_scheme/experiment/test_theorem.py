@@ -15,6 +15,7 @@ from tacit.designs.standard_scheme.experiment.linear_world import (
     NOISE_SD,
     SMALL_WORLD,
     SQUARE_WORLD,
+    shifted_law,
     show_true_ratings,
     total_variation,
 )
@@ -54,6 +55,14 @@ def test_distance_of_laws_with_different_outcomes():
 def test_the_penalties_are_the_shipped_ones():
     """Equation (3) is shown at the patent's ridge and at that of the sound variant."""
     assert PENALTIES == (PUBLISHED.ridge, SOUND.ridge) == (0.1, 10.0)
+
+
+def test_a_shifted_law_is_a_law():
+    """Its chances are above 0 and add up to 1, for the mean and either value of the attribute."""
+    for attribute in (1, -1):
+        law = shifted_law(SQUARE_WORLD, np.array([1.5, -0.5]), attribute)
+        assert min(law.values()) > 0
+        assert math.fsum(law.values()) == 1
 
 
 def test_every_outcome_is_enumerated():
