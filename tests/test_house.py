@@ -70,8 +70,11 @@ def test_declared_is_imported():
     optional = {
         "accounting": {Requirement(line).name for line in extras["accounting"]},
         "als": {"implicit"},
+        "datasets": {"pooch"},
         "duckdb": {"duckdb"},
         "ledger": {"sqlalchemy"},
+        "opendp": {"opendp"},
+        "plots": {"altair", "vl-convert-python"},
         "postgres": {"psycopg"},
         "service": {Requirement(line).name for line in extras["service"]} - {"httptools", "uvloop"},
         "spark": {"pyarrow", "pyspark-client"},

@@ -38,7 +38,10 @@ def test_what_the_page_calls_refused_is_refused(tmp_path, name):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"file": "a", "files": "b"}, "models.films has no setting 'files'. There are: file, s"),
+        (
+            {"file": "a", "files": "b"},
+            "models.films has no setting 'files'. There are: file, item_word",
+        ),
         ({}, "models.films.file is missing or is no text"),
         ({"file": 3}, "models.films.file is missing or is no text"),
         ({"file": "a", "without_guarantee": "no"}, "without_guarantee is missing or is not true"),

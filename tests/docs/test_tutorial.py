@@ -131,7 +131,7 @@ def test_the_readme_starts_with_two_commands() -> None:
     """The first block of the README installs tacit, with every extra it needs, and tours it."""
     first = next(blocks(ROOT / "README.md"))
     lines = [line.split("#")[0].strip() for line in first.code.splitlines()]
-    assert lines == ["pip install '.[service]'", "tacit demo"]
+    assert lines == ["pip install '.[service,plots]'", "tacit demo"]
 
 
 @pytest.mark.long

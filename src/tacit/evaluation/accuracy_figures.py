@@ -154,13 +154,13 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     Returns:
         The files.
     """
-    import vl_convert
+    from tacit.evaluation.plots import to_png
 
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, figure in figures.items():
         svg = stand_alone(figure)
-        written = {".svg": svg.encode(), ".png": vl_convert.svg_to_png(svg, scale=3)}
+        written = {".svg": svg.encode(), ".png": to_png(svg)}
         for ending, content in written.items():
             path = folder / f"{name}{ending}"
             write_whole(path, content)

@@ -147,6 +147,11 @@ def steps(
     return _svg(layers.properties(width=405, height=320))
 
 
+def to_png(svg: str) -> bytes:
+    """Draw SVG as PNG, at three times its size."""
+    return bytes(vl_convert.svg_to_png(svg, scale=3))
+
+
 def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Compute the ends of the y axis.
 

@@ -129,11 +129,13 @@ def fits_from_header(
     Raises:
         ValueError: the fits make no sense, or the last one has other noise than expected.
     """
-    lifetime = header["lifetime"]
+    lifetime = None if header["lifetime"] is None else float(header["lifetime"])
+    if lifetime is not None and not 0 < lifetime < math.inf:
+        raise ValueError("its lifetime is no finite number above 0")
     fits = tuple(Fit.from_row(row) for row in header["fits"])
     if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
         raise ValueError("its list of fits is empty or has negative noise")
     expected = combined_noise(expected_noises(fits))
     if not math.isclose(combined_noise(fits[-1].noises), expected, rel_tol=1e-5):
         raise ValueError("its last fit has other noise than its settings or its plan")
-    return fits, None if lifetime is None else float(lifetime)
+    return fits, lifetime
