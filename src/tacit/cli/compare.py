@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,9 +17,11 @@ from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
 from tacit.errors import ConfigError
 from tacit.evaluation import LEAST_SEEDS, SEED, WORKERS, Result, Table, manifest
-from tacit.evaluation.comparison_result import UnitTable
 from tacit.profile_sums.options import FEATURES_HELP
 from tacit.terminal import JSON
+
+if TYPE_CHECKING:
+    from tacit.evaluation.comparison_result import UnitTable
 
 app = typer.Typer()
 SPLIT_HELP = (

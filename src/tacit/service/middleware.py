@@ -88,7 +88,7 @@ class Middleware:
         finally:
             # The route as it is written in the code, never the address that was sent.
             route = scope.get("route")
-            operation = f"{scope['method']} {route.path}" if route else "none"
+            operation = f"{scope['method']} {route.path_format}" if route else "none"
             seconds = time.perf_counter() - started
             self._metrics.observe(operation, status, seconds)
             self._log.write_request(request_id, operation, status, seconds)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.design import Design, option
-from tacit.designs.private.refits import compute_budget_status
 from tacit.privacy import Guarantee
 from tacit.privacy.officer_card import FitCount
 from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP, Settings
@@ -34,6 +33,8 @@ def describe_usefulness(model: Any) -> str:
 
 def count_fits(model: Any) -> FitCount:
     """Count the fits of a fitted model's people, and those that its lifetime still has."""
+    from tacit.designs.private.refits import compute_budget_status
+
     status = compute_budget_status(
         model.releases_,
         model.settings_.delta,
