@@ -12,7 +12,17 @@ test("there are files to look at", () => {
   expect(files.map(([name]) => name)).toContain("sketches/device.ts");
 });
 
-test.each(files)("%s draws from WebCrypto alone, runs no text and sends nothing", (_, text) => {
+/** The client of a shop's backend makes requests; it runs on no person's device. */
+const BACKEND = "backend.ts";
+const onDevices = files.filter(([name]) => name !== BACKEND);
+
+test("no file of a device imports the backend's client", () => {
+  expect(files.map(([name]) => name)).toContain(BACKEND);
+  const importing = onDevices.filter(([, text]) => /from\s+"[^"]*\/backend\.js"/.test(text));
+  expect(importing.map(([name]) => name)).toEqual(["index.ts"]);
+});
+
+test.each(onDevices)("%s draws from WebCrypto alone, runs no text and sends nothing", (_, text) => {
   const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
   const refused =
     /Math\.random|\beval\b|\bFunction\s*\(|\bfetch\b|XMLHttpRequest|WebSocket|sendBeacon|import\s*\(|console\./;
