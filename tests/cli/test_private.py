@@ -268,6 +268,7 @@ def test_a_catalogue_without_domains_makes_it_proved(tmp_path, capsys):
     capsys.readouterr()
     items = str(tmp_path / "r-items.parquet")
     given = ["--catalogue", items, "--items", items, "--scale", "1:5:1", "--json"]
+    given += ["--format", str(tmp_path / "r-format.json")]
     assert cli.main(["fit", "private", made, *given, "-o", str(tmp_path / "m.tacit")]) == 0
     assert json.loads(capsys.readouterr().out)["basis"] == "proved"
 

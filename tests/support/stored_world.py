@@ -37,7 +37,7 @@ def write_world(folder: Path) -> tuple[Path, Path]:
             "user_id": [f"u{person}" for person in users[order]],
             "item_id": items[order],
             "rating": draws.integers(1, 6, len(users)).astype(float),
-            "timestamp": draws.permutation(len(users)) + 1_600_000_000,
+            "timestamp": pl.from_epoch(draws.permutation(len(users)) + 1_600_000_000),
         }
     )
     about = pl.DataFrame(
