@@ -83,7 +83,7 @@ FIRST_SECONDS = 2.0
 """Seconds of processor: a test of a design that takes more is for survivors."""
 MOST = 60.0
 """Seconds of processor for the tests of one mutant of the part `designs`, by default."""
-_WITHIN, _FAULT, _ELSEWHERE = 1800, 99, 98
+_WITHIN, _FAULT, NEEDS_MORE_TESTS = 1800, 99, 98
 _MORE, _START = 3, 20.0
 """A mutant whose tests need so many times the processor's time of the unchanged file, and so many
 seconds more, is taken for one that does not end."""
@@ -215,7 +215,9 @@ def design_of(file: Path) -> str:
 def tests_of_formula(pattern: str, file: Path) -> list[str]:
     """List the test files near this file that import it, or what it defines."""
     near = ROOT / FORMULAS[pattern].format(design=file.parent.name)
-    return [str(test.relative_to(ROOT)) for test in near.rglob("test_*.py") if _holds(test, file)]
+    return [
+        str(test.relative_to(ROOT)) for test in near.rglob("test_*.py") if imports_file(test, file)
+    ]
 
 
 def own_tests(design: str) -> list[str]:
@@ -242,7 +244,7 @@ def by_nearness(file: Path, *, again: bool) -> list[str]:
     """
     design = design_of(file)
     tests = tests_of_design(design) if again else own_tests(design)
-    near = [test for test in tests if _holds(ROOT / test, file)]
+    near = [test for test in tests if imports_file(ROOT / test, file)]
     named = [test for test in near if file.stem in Path(test).stem]
     importing = [test for test in near if test not in named]
     if not again:
@@ -250,7 +252,7 @@ def by_nearness(file: Path, *, again: bool) -> list[str]:
     return named + importing + [test for test in tests if test not in near]
 
 
-def _holds(test: Path, file: Path) -> bool:
+def imports_file(test: Path, file: Path) -> bool:
     module = name_of(file)
     tree = ast.parse((ROOT / file).read_text())
     defined = {getattr(node, "name", "") for node in tree.body} | {
@@ -509,8 +511,8 @@ class Workshop:
             slowest: seconds of processor after which a test fails.
 
         Returns:
-            What `_tested` returns; None where tests need more. The code is _ELSEWHERE where the
-            mutant changes more than functions that are imported already.
+            What `_tested` returns; None where tests need more. The code is NEEDS_MORE_TESTS where
+            the mutant changes more than functions that are imported already.
         """
         asked = {
             "tests": tests,
@@ -553,7 +555,7 @@ def _run_items(session: pytest.Session, asked: dict[str, Any]) -> dict[str, Any]
     """Run the tests of one request, in a process of its own."""
     one = asked["one"] and Mutant(Path(asked["one"][0]), *asked["one"][1:])
     if one and not replace_functions(one):
-        return {"code": _ELSEWHERE}
+        return {"code": NEEDS_MORE_TESTS}
     plugin = _InOrder({}, [Path(file) for file in asked["traced"]], asked["slowest"])
     session.config.pluginmanager.register(plugin)
     order = {name: place for place, name in enumerate(asked["tests"])}
@@ -727,10 +729,10 @@ class _Runs:
             if not known:
                 continue
             left -= sum(known.values())
-            found: dict[str, Any] | None = {"code": _ELSEWHERE}
+            found: dict[str, Any] | None = {"code": NEEDS_MORE_TESTS}
             if not self._again:
                 found = self._workshop(design).run([*known], one, [], _limit(known))
-            if found is not None and found["code"] == _ELSEWHERE:
+            if found is not None and found["code"] == NEEDS_MORE_TESTS:
                 if _is_killed(one, [test], known):
                     return True
             elif found is None or found["code"] != 0:

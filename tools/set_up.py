@@ -26,7 +26,7 @@ BUILDERS = ("hatchling", "editables")
 """What installs the checkout itself."""
 
 
-def main(arguments=()):  # type: (Sequence[str]) -> int
+def main(arguments=()):  # type: (tuple[str, ...] | list[str]) -> int
     everything = "--all" in arguments
     refusal = why_not()
     if refusal:
@@ -90,10 +90,10 @@ def running_requirements(lock, project):  # type: (str, str) -> str
         lock: Text of requirements.lock: under each package stand, as comments, who needs it.
         project: Text of pyproject.toml.
     """
-    entries = {}
-    needed_by = {}
+    entries = {}  # type: dict[str, list[str]]
+    needed_by = {}  # type: dict[str, set[str]]
     for entry in re.split(r"\n(?=[a-z0-9])", lock.strip()):
-        name = re.match(r"[a-z0-9._-]+", entry).group()
+        name = re.split(r"[^a-z0-9._-]", entry)[0]
         entries.setdefault(name, []).append(entry)  # one for each range of Pythons
         comments = re.findall(r"#\s+(?:via)?\s*([a-z0-9._-]+)", entry)
         needed_by.setdefault(name, set()).update(comments)
@@ -110,7 +110,7 @@ def running_requirements(lock, project):  # type: (str, str) -> str
     return "\n".join(lines) + "\n"
 
 
-def declared(project, key):  # type: (str, str) -> List[str]
+def declared(project, key):  # type: (str, str) -> list[str]
     """Names of the packages of one list of pyproject.toml."""
     block = re.search(r"^" + key + r" = \[(.*?)\]$", project, re.DOTALL | re.MULTILINE)
     if block is None:
@@ -138,7 +138,7 @@ def install(everything):  # type: (bool) -> None
     print("Done. Everything is in .venv; the command is .venv/bin/tacit")
 
 
-def find_installer():  # type: () -> Tuple[object, ...]
+def find_installer():  # type: () -> tuple[object, ...]
     """The command that installs into the environment: uv's where it is, else pip's."""
     uv = shutil.which("uv")
     if uv is not None:

@@ -82,7 +82,7 @@ export class Backend {
   }
 
   /** The items that go best with one item. ServiceError of status 404 for an unknown one. */
-  async similar(model: string, item: ItemId, n = 10): Promise<readonly ListedItem[]> {
+  async similarItems(model: string, item: ItemId, n = 10): Promise<readonly ListedItem[]> {
     const path = `/v1/models/${encodeURIComponent(model)}/similar/${encodeURIComponent(String(item))}?n=${n}`;
     const { items } = (await this.ask("GET", path)) as { items: ListedItem[] };
     return items;

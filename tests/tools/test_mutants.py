@@ -92,7 +92,7 @@ def test_test_files_are_tried_by_nearness():
     first = mutants.by_nearness(file, again=False)
     own = mutants.own_tests("prec")
     assert first == ["tests/designs/prec/test_planner.py"]
-    importing = {test for test in own if mutants._holds(mutants.ROOT / test, file)}
+    importing = {test for test in own if mutants.imports_file(mutants.ROOT / test, file)}
     assert 1 < len(importing) < len(own)
     again = mutants.by_nearness(file, again=True)
     assert again[:1] == first
@@ -112,7 +112,9 @@ def test_where_no_test_file_is_named_after_a_file_those_that_import_it_are_tried
 def test_a_file_that_no_test_imports_survives_at_first():
     """All tests of its design, which reach it through others, are for survivors."""
     file = Path("src/tacit/designs/pdap/experiment/commands.py")
-    assert not [test for test in mutants.own_tests("pdap") if mutants._holds(Path(test), file)]
+    assert not [
+        test for test in mutants.own_tests("pdap") if mutants.imports_file(Path(test), file)
+    ]
     assert mutants.by_nearness(file, again=False) == []
     assert len(mutants.by_nearness(file, again=True)) > 20
 
@@ -277,4 +279,4 @@ def test_imported_functions_get_the_code_of_a_mutant():
         timeout=600,
     )
     lines = done.stdout.splitlines()
-    assert lines == ["0 True True", str(mutants._ELSEWHERE), "1", "None", "0"]
+    assert lines == ["0 True True", str(mutants.NEEDS_MORE_TESTS), "1", "None", "0"]

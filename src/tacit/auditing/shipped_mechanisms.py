@@ -138,7 +138,7 @@ def selection(epsilon: float) -> AuditedMechanism:
     return AuditedMechanism("selection", *_IN_SCORES, epsilon, pairs)
 
 
-def _numbered(lists: Mapping[Any, Any], places: NDArray[np.int64]) -> dict[int, Any]:
+def _number_lists(lists: Mapping[Any, Any], places: NDArray[np.int64]) -> dict[int, Any]:
     """Return the chance of each list, the list written as one number."""
     return {int(np.array(chosen) @ places): chance for chosen, chance in lists.items()}
 
@@ -155,8 +155,8 @@ def top_selection(epsilon: float) -> AuditedMechanism:
             for scores in (a, b)
         ]
         places = len(a) ** np.arange(k)  # a list as one number
-        first = _numbered(lists[0], places)
-        second = _numbered(lists[1], places)
+        first = _number_lists(lists[0], places)
+        second = _number_lists(lists[1], places)
         return Pair(
             name,
             TopSelection(k, one),

@@ -139,7 +139,7 @@ class Backend:
             raise ServiceError("The service's answer holds no lists.") from None
         return {customer: _read_list(row, customer) for customer, row in rows.items()}
 
-    def similar(self, model: str, item: ItemId, *, n: int = 10) -> tuple[ListedItem, ...]:
+    def similar_items(self, model: str, item: ItemId, *, n: int = 10) -> tuple[ListedItem, ...]:
         """Ask for the items that go best with one item; ServiceError of status 404 if unknown.
 
         Args:

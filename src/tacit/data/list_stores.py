@@ -1,4 +1,4 @@
-"""Where lists of many people are written: files by their ending, SQLite, PostgreSQL and Redis.
+"""Stores for lists of many people: files by their ending, SQLite, PostgreSQL and Redis.
 
 Each place is written whole or not at all, so that a shop never reads half of the new lists and half
 of the old ones. In Redis that holds for each person's list.

@@ -45,11 +45,11 @@ class FitCount:
 
 @dataclass(frozen=True)
 class CardFacts:
-    """What the page says beside the guarantee."""
+    """Facts that the page shows beside the guarantee."""
 
     about: str
     """The model or the service, in words."""
-    made_on: date
+    date_made: date
     """The day of the model file."""
     written_on: date
     """The day of the page."""
@@ -89,7 +89,7 @@ def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
     parts.append(f'<p class="verdict {verdict}">Protection: <strong>{verdict}</strong></p>')
     parts += [_paragraph(sentence) for sentence in _promise(cards, verdict)]
     rows = [
-        ("Who must be trusted", _trusted(cards)),
+        ("Who must be trusted", _name_trusted(cards)),
         ("Valid for", _validity(facts)),
         ("Fits left", _fits_left(facts.fits)),
         ("What breaks it", _list_items(_breaks(cards))),
@@ -134,12 +134,12 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
 
 
 def _belief(epsilon: float) -> int:
-    """What a belief of one half becomes at most, in percent."""
+    """Compute what a belief of one half becomes at most, in percent."""
     odds = math.exp(epsilon)
     return math.ceil(100 * odds / (1 + odds))
 
 
-def _trusted(cards: Sequence[Guarantee]) -> str:
+def _name_trusted(cards: Sequence[Guarantee]) -> str:
     words = {
         Trust.NOBODY: "Nobody but the person's own device.",
         Trust.READERS_GUESS: "The person's own device; who reads what it sends can still guess.",
@@ -151,7 +151,7 @@ def _trusted(cards: Sequence[Guarantee]) -> str:
 
 
 def _validity(facts: CardFacts) -> str:
-    text = f"The data that the model of {facts.made_on:%d %B %Y} was fitted to"
+    text = f"The data that the model of {facts.date_made:%d %B %Y} was fitted to"
     if facts.fits is None or facts.fits.lifetime is None:
         return text + ", for as long as no further model of the same people is published."
     return text + ", and all later fits of the same people within their lifetime."
@@ -187,8 +187,8 @@ def _erasure(fits: FitCount | None) -> str:
 
 
 def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
-    made_on, written_on = facts.made_on.isoformat(), facts.written_on.isoformat()
-    lines = [f"Model file of {made_on}; page written {written_on}."]
+    date_made, written_on = facts.date_made.isoformat(), facts.written_on.isoformat()
+    lines = [f"Model file of {date_made}; page written {written_on}."]
     lines += [card.first_line for card in cards]
     lines.append("Tests of this version: tacit audit. What is spent: tacit ledger.")
     return list(dict.fromkeys(lines))

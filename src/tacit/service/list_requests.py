@@ -59,7 +59,7 @@ ManyItems = Annotated[list[AnyItemId], Field(max_length=MOST_ITEMS)]
 
 
 class ListQuestion(RequestModel):
-    """What a list may hold."""
+    """Choices of a person or a shop about a list."""
 
     candidates: ManyItems | None = None
     """Items to choose from; null: all."""

@@ -1,4 +1,4 @@
-"""What happens to every request on its way to a resource and back.
+"""Steps of every request on its way to a resource and back.
 
 It is admitted by its key and its rate, read up to a limit as strict JSON, answered within a
 deadline, and logged in one line. Nothing of its content passes into a log, a metric or an error.

@@ -43,7 +43,7 @@ class ModelWatch:
                 continue
             before = self._deployment.served[address]
             if isinstance(before, ServedModel) and made.digest != before.digest:
-                self._deployment.replace(address, made.replacing(before))
+                self._deployment.replace(address, made.replace_model(before))
                 taken.append(address)
         return taken
 

@@ -80,7 +80,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemWords:
-    """What items are called in sentences."""
+    """Words for items in sentences."""
 
     one: str
     many: str
@@ -88,7 +88,7 @@ class ItemWords:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """What a list may hold. Items are texts, of the catalogue or not."""
+    """Choices about a list. Items are texts, of the catalogue or not."""
 
     n: int = 10
     """Length of the list, from 1 to LONGEST_LIST."""
@@ -127,7 +127,7 @@ class ServedModel(ServedThing):
     words: ItemWords = ItemWords("item", "items")
     digest: str = ""
     """SHA-256 of the model file."""
-    made_on: date = date.min
+    date_made: date = date.min
     """The day of the model file."""
     previous: ServedModel | None = field(default=None, repr=False)
     """The model that this one replaced while the service ran, without its own previous one."""
@@ -149,12 +149,12 @@ class ServedModel(ServedThing):
         scale = _read_scale(where, model, settings.scale)
         words = _read_words(where, settings.item_word)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        made_on = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
-        served = cls(section.name, kind, variant, scale, model, words, digest, made_on)
+        date_made = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+        served = cls(section.name, kind, variant, scale, model, words, digest, date_made)
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
 
-    def replacing(self, before: ServedModel) -> ServedModel:
+    def replace_model(self, before: ServedModel) -> ServedModel:
         """Return this model as the successor of another, which it remembers."""
         made = replace(self, previous=replace(before, previous=None))
         _ = made.popular, made.positions, made.device_file, made.previous_device
@@ -288,8 +288,8 @@ class ServedModel(ServedThing):
             return tuple(ranked)
         return self._limit_categories(ranked, options.n, options.diversity)
 
-    def similar(self, item: str, options: ListOptions) -> tuple[Recommendation, ...]:
-        """The items that go best with one item of the catalogue, best first.
+    def similar_items(self, item: str, options: ListOptions) -> tuple[Recommendation, ...]:
+        """List the items that go best with one item of the catalogue, best first.
 
         Args:
             item: An item of the catalogue.
@@ -372,7 +372,7 @@ def _safe_image(address: str | None) -> str | None:
 
 
 def _read_words(where: str, word: str) -> ItemWords:
-    """What items are called, from the word for one of them, by the rules of English plurals."""
+    """Make the words for items from the word for one of them, by the rules of English plurals."""
     if not _WORD.fullmatch(word):
         raise ConfigError(
             f'{where}.item_word is 1 to 40 letters, blanks and hyphens, such as "product".'

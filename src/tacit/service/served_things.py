@@ -109,7 +109,7 @@ class ServedThing:
         return None
 
     @property
-    def made_on(self) -> date:
+    def date_made(self) -> date:
         """The day that it was made; by default the day it is asked for."""
         return datetime.now(UTC).date()
 

@@ -100,15 +100,15 @@ class RefitSettings:
         ]
         values = asdict(self)
         rows = values.pop("rows")
-        lines += [f"{name} = {_to_toml(value)}" for name, value in _given(values)]
+        lines += [f"{name} = {_to_toml(value)}" for name, value in _list_given(values)]
         lines += ["", "[rows]  # how the ratings are read"]
-        lines += [f"{name} = {_to_toml(value)}" for name, value in _given(rows)]
+        lines += [f"{name} = {_to_toml(value)}" for name, value in _list_given(rows)]
         write_whole(folder / REFIT_FILE, ("\n".join(lines) + "\n").encode())
 
 
 @dataclass(frozen=True)
 class FolderFit:
-    """What one fit of a folder did."""
+    """Result of one fit of a folder."""
 
     model: Private
     """The new model."""
@@ -181,7 +181,7 @@ def describe_loss(served: Private, new: Private) -> str:
     return ""
 
 
-def _given(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _list_given(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in values.items() if value is not None]
 
 

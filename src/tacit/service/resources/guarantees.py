@@ -132,7 +132,7 @@ def officer_card(
     thing = service.deployment.served.get(address)
     if thing is None:
         raise Problem(404, NOT_FOUND)
-    facts = CardFacts(address, thing.made_on, datetime.now(UTC).date(), thing.fit_count())
+    facts = CardFacts(address, thing.date_made, datetime.now(UTC).date(), thing.fit_count())
     page = officer_page(service.deployment.cards[address], facts)
     return Response(page, media_type="text/html; charset=utf-8", headers=_OFFICER_HEADERS)
 

@@ -34,7 +34,7 @@ class ModelFile(AnswerModel):
     """SHA-256 of the file before, which this worker served since its start; null for none."""
 
 
-class Ready(AnswerModel):
+class ReadyState(AnswerModel):
     """The service answers."""
 
     status: str
@@ -42,7 +42,7 @@ class Ready(AnswerModel):
 
 
 @router.get("/readyz", **allow(Role.ANONYMOUS))
-def readyz(service: CurrentService) -> Ready:
+def readyz(service: CurrentService) -> ReadyState:
     """The ledger answers, so requests can be answered; and which model files are served."""
     try:
         service.ledger.epoch  # noqa: B018  # a query, whose answer is not needed
@@ -52,7 +52,7 @@ def readyz(service: CurrentService) -> Ready:
     for name, served in service.deployment.find_all(ServedModel).items():
         before = None if served.previous is None else served.previous.digest
         models.append(ModelFile(name=name, digest=served.digest, previous_digest=before))
-    return Ready(status="ready", models=models)
+    return ReadyState(status="ready", models=models)
 
 
 @router.get("/metrics", response_class=PlainTextResponse, **allow(Role.OPERATOR, Role.AUDITOR))

@@ -80,7 +80,7 @@ class PersonList(AnswerModel):
     ignored: list[str]
 
 
-class ManyListed(AnswerModel):
+class ListsOfPeople(AnswerModel):
     """Lists of many people, in the order of the question."""
 
     model: str
@@ -158,7 +158,7 @@ def recommend_once(
 
 
 @router.post(
-    "/api/recommend-many", response_model=ManyListed, **allow(Role.OPERATOR, Role.RECOMMEND)
+    "/api/recommend-many", response_model=ListsOfPeople, **allow(Role.OPERATOR, Role.RECOMMEND)
 )
 def recommend_many(
     service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: ManyQuestion
@@ -177,7 +177,7 @@ def recommend_many(
     response_model=SimilarItems,
     **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND),
 )
-def similar(
+def read_similar_items(
     service: CurrentService,
     model: PathName,
     item: Annotated[str, Path(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)],
@@ -193,7 +193,7 @@ def similar(
     if item not in served.ids:
         raise Problem(404, NOT_FOUND)
     options = ListOptions(n=n, category=category, diversity=diversity)
-    rows = served.similar(item, options)
+    rows = served.similar_items(item, options)
     return _respond({"model": served.name, "item_id": item, "items": _lines(served, rows)})
 
 
