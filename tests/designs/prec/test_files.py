@@ -17,8 +17,8 @@ from tacit.designs.prec import (
     PRecSettings,
     Round,
     Transcript,
-    replay,
 )
+from tacit.designs.prec.replay import replay
 from tacit.errors import DataError, ModelFileError, PrivacyError
 from tacit.mechanisms.gate import GateRun, ThresholdGate
 from tacit.randomness import secure

@@ -48,7 +48,10 @@ def world(seed):
 
 @pytest.fixture(scope="module")
 def crowd():
-    """(seen with epochs, labels, tables, rated counts, folds)."""
+    """(seen with epochs, labels, tables, counts of items that were decided on, folds).
+
+    An account decides on what it has rated by its first letter.
+    """
     levels, labels, tables, epochs = world(11)
     with simulation():
         released, decided = simulate_epochs(
@@ -72,7 +75,11 @@ def crowd():
         (decided.data + 1, decided.indices, decided.indptr), shape=decided.shape
     )
     seen = Releases.from_ratings(released, public, epochs=labelled)
-    return seen, labels, tables, np.diff(levels.indptr), np.arange(PEOPLE) % FOLDS
+    people = np.repeat(np.arange(PEOPLE), np.diff(levels.indptr))
+    first = np.full(PEOPLE, EPOCHS)
+    np.minimum.at(first, people, epochs)
+    counts = np.bincount(people[epochs == first[people]], minlength=PEOPLE)
+    return seen, labels, tables, counts, np.arange(PEOPLE) % FOLDS
 
 
 def part(seen, rows):
