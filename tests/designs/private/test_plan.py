@@ -97,7 +97,7 @@ def test_a_plan_has_two_fits_or_more():
 @pytest.mark.parametrize("sizes", [(1, 100), (100, 1)])
 def test_a_plan_is_for_several_people_and_items(sizes):
     """One person has nobody to be like, and one item makes no list."""
-    with pytest.raises(ConfigError, match="2 or more"):
+    with pytest.raises(ConfigError, match="at least 2 people"):
         plan_releases(*sizes, 1.0)
     assert plan_releases(2, 2, 1.0).missing > 0
     assert Settings(1.0).is_private
