@@ -295,8 +295,10 @@ def two_vendors(
     addresses = (f"http://{HOST}:{ports[0]}", f"http://{HOST}:{tapped}")
     keys = make_two(folders, addresses, videos=videos, **settings)
     for place, database in zip(folders, where, strict=True):
-        with (place / "tacit.toml").open("a") as file:
-            file.write(f"\n[service]\n{limits}{database}")
+        file = place / "tacit.toml"
+        settings_text = file.read_text("utf-8")
+        section = f"[service]\n{limits}{database}"
+        file.write_text(settings_text.replace("[service]\n", section, 1), "utf-8")
     home, other = (
         Process(place, port, key["operator"])
         for place, port, key in zip(folders, ports, keys, strict=True)

@@ -26,6 +26,7 @@ from tacit.designs.pdap.serve.state import unpack
 from tacit.ledger import open_ledger
 from tacit.ledger.inspection import backup
 from tacit.service import Settings
+from tacit.service.idempotency import remove_salt
 
 _FILE = Path(__file__).parents[2] / "benchmarks" / "two_vendors.py"
 _SPEC = importlib.util.spec_from_file_location("two_vendors", _FILE)
@@ -336,14 +337,14 @@ def held(one):
     """The constant's sums since the last release, in grains: of one visit `GRAINS`."""
     with opened(one) as ledger:
         found = ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}")
-    return int(unpack(found)[1]["exact"][:, :, 0].sum())
+    return int(unpack(remove_salt(found))[1]["exact"][:, :, 0].sum())
 
 
 def visits_at(one):
     """That its vendor counts; none before the first."""
     with opened(one) as ledger:
         found = ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}")
-    return 0 if found is None else unpack(found)[0]["visits"]
+    return 0 if found is None else unpack(remove_salt(found))[0]["visits"]
 
 
 def clicked(one, shown, user):
