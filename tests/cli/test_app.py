@@ -71,7 +71,7 @@ def test_help_imports_no_command():
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert answer.stdout.splitlines()[-1] == "['tacit.cli.app']"
+    assert answer.stdout.splitlines()[-1] == "['tacit.cli.first_use', 'tacit.cli.app']"
 
 
 def test_every_listed_command_exists():

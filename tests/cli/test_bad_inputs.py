@@ -127,7 +127,7 @@ LINES: dict[str, str] = {
     "data import good.csv -o none/out": "Make it first",
     "data import full -o out": "Name its files instead",
     "data import good.csv -o out --catalogue list.csv": "Check which column",
-    "data import good.csv -o out --users people.csv": "Check which column",
+    "data import good.csv -o out --users people.csv": "user ids written as in the ratings",
     "data describe words.csv": "tacit data import",
     "data describe full": "tacit data import",
     "fit private good.csv -o out.tacit --epsilon -1": "psilon",

@@ -71,7 +71,9 @@ def test_private_popularity_is_proved_with_a_catalogue(run: Any, folder: Path) -
     words = ("private-popularity", folder / "r.csv", "--epsilon", 1, "-o", folder / "m.tacit")
     assert run("fit", *words)[1]["basis"] == "conditional"
     words = (words[0], folder / "r.parquet", *words[2:])
-    pl.read_csv(folder / "r.csv").drop("domain").write_parquet(folder / "r.parquet")
+    pl.read_csv(folder / "r.csv").drop("domain", "timestamp", strict=False).write_parquet(
+        folder / "r.parquet"
+    )
     given = ("--catalogue", folder / "c.csv", "--scale", "1:5:1")
     made = run("fit", *words, *given)[1]
     assert made["basis"] == "proved"

@@ -244,7 +244,7 @@ def test_a_description_reads_what_import_read(name: str, described: dict[str, Pa
     assert read.scale == imported.scale
 
 
-@pytest.mark.parametrize("odd", [b"6,101,4,\xff", b'6,"101,4,1300000000'])
+@pytest.mark.parametrize("odd", [b'6,"101,4,1300000000'])
 def test_a_guess_is_changed_by_one_row(odd: bytes, tmp_path: Path) -> None:
     """Without a description the same bytes do change others' rows, as their conditions say."""
     rows = [f"{person},Bücher {item},4,1300000000" for person in range(9) for item in range(8)]

@@ -330,7 +330,7 @@ def opened(one):
 def kept(one):
     """Numbers of its vendor's state."""
     with opened(one) as ledger:
-        return unpack(ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}"))[0]
+        return unpack(remove_salt(ledger.state(f"{harness.TENANT}/vendors/{one.folder.name}")))[0]
 
 
 def held(one):

@@ -63,7 +63,9 @@ class ListQuestion(RequestModel):
 
     candidates: ManyItems | None = None
     """Items to choose from; null: all."""
-    category: Annotated[str, Field(min_length=1, max_length=LONGEST_ID)] | None = None
+    category: (
+        Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)] | None
+    ) = None
     """A category of the catalogue that every listed item has; null: any."""
     n: Length = 10
     diversity: Length | None = None

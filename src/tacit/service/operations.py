@@ -24,8 +24,12 @@ from tacit.errors import ConfigError
 from tacit.service.http_bodies import JSON, MISSING
 from tacit.service.keys import Caller, Role
 from tacit.service.problems import InvalidRequest, Problem
+from tacit.service.strict_json import RefusedContent, check_text
 
 T = TypeVar("T")
+
+_NOT_UTF_8 = "\ufffd"
+"""Sign that stands for bytes of an address that are no UTF-8."""
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 ROLES_EXTENSION = "x-tacit-roles"
 """In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
@@ -162,7 +166,9 @@ class Operation(APIRoute):
             else:
                 location = (parameter.part, parameter.alias)
                 value = sent[parameter.part].get(parameter.alias, MISSING)
-            if value is not MISSING:
+            if parameter.part in ("path", "query") and not _is_clean_text(value):
+                errors.append({"type": "string_pattern_mismatch", "loc": location})
+            elif value is not MISSING:
                 argument, wrong = parameter.validate(value, {}, loc=location)
                 arguments[parameter.name] = argument
                 errors += wrong
@@ -173,6 +179,17 @@ class Operation(APIRoute):
         if errors:
             raise InvalidRequest(errors)
         return arguments
+
+
+def _is_clean_text(value: Any) -> bool:
+    """Whether a text of an address is UTF-8 without control characters; other values are."""
+    if not isinstance(value, str):
+        return True
+    try:
+        check_text(value)
+    except RefusedContent:
+        return False
+    return _NOT_UTF_8 not in value
 
 
 def run_in_thread(request: Request, call: Callable[[], T]) -> Future[T]:

@@ -46,7 +46,7 @@ router = APIRouter(route_class=Operation, tags=["recommendations"])
 ModelName = Annotated[str, Field(pattern=NAME_PATTERN)]
 ListLength = Annotated[int, Query(ge=1, le=LONGEST_LIST)]
 Diversity = Annotated[int | None, Query(ge=1, le=LONGEST_LIST)]
-Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)]
+Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 
 
 class Line(AnswerModel):
