@@ -42,6 +42,8 @@ class EventLog:
         """Write any other event, such as start and stop, with public facts about it."""
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         line = json.dumps({**facts, "event": event, "time": now}, sort_keys=True)
+        if self._stream.closed:  # the process is ending
+            return
         self._stream.write(line + "\n")
         self._stream.flush()
 
