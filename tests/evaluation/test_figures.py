@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from tacit.cli.app import main
+from tacit.designs.pdap.experiment import commands
 from tacit.errors import MissingExtra
+from tacit.evaluation import manifest
 from tacit.evaluation.figures import check_plots
 
 
@@ -36,3 +41,13 @@ def test_without_a_report_the_packages_are_not_asked_for(monkeypatch, tmp_path, 
     monkeypatch.setitem(sys.modules, "altair", None)
     assert main(["compare", str(tmp_path / "missing.csv")]) != MissingExtra.exit_code
     assert "missing.csv" in capsys.readouterr().err
+
+
+def test_a_manifest_names_only_packages_of_a_plain_install():
+    """A report or an answer states versions; a package of an extra may not be there."""
+    text = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    plain = {re.split(r"[<>=\[;! ]", line)[0] for line in project["dependencies"]}
+    assert plain
+    for packages in (manifest.PACKAGES, commands.PACKAGES):
+        assert set(packages) <= plain | {"tacit-rec"}

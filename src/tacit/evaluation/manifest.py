@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
 
-PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
+PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars")
 """Packages whose versions a manifest holds."""
 
 

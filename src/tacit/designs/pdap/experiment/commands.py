@@ -22,7 +22,7 @@ from tacit.errors import ConfigError
 from tacit.evaluation import REPORT, WORKERS, Result, describe_run
 from tacit.evaluation.runner import Runner
 
-PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
+PACKAGES = ("tacit-rec", "numpy", "scipy")
 
 
 @dataclass(frozen=True, kw_only=True)
