@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.app import main
-from tacit.designs.pdap.experiment import commands
+from tacit.designs.pdap.experiment.commands import PACKAGES as PDAP_PACKAGES
 from tacit.errors import MissingExtra
 from tacit.evaluation import manifest
 from tacit.evaluation.figures import check_plots
@@ -49,5 +49,5 @@ def test_a_manifest_names_only_packages_of_a_plain_install():
     project = tomllib.loads(text)["project"]
     plain = {re.split(r"[<>=\[;! ]", line)[0] for line in project["dependencies"]}
     assert plain
-    for packages in (manifest.PACKAGES, commands.PACKAGES):
+    for packages in (manifest.PACKAGES, PDAP_PACKAGES):
         assert set(packages) <= plain | {"tacit-rec"}
