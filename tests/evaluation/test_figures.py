@@ -12,8 +12,8 @@ import pytest
 from tacit.cli.app import main
 from tacit.designs.pdap.experiment.commands import PACKAGES as PDAP_PACKAGES
 from tacit.errors import MissingExtra
-from tacit.evaluation import manifest
 from tacit.evaluation.figures import check_plots
+from tacit.evaluation.manifest import PACKAGES
 
 
 @pytest.mark.parametrize("package", ["altair", "vl_convert"])
@@ -49,5 +49,5 @@ def test_a_manifest_names_only_packages_of_a_plain_install():
     project = tomllib.loads(text)["project"]
     plain = {re.split(r"[<>=\[;! ]", line)[0] for line in project["dependencies"]}
     assert plain
-    for packages in (manifest.PACKAGES, PDAP_PACKAGES):
+    for packages in (PACKAGES, PDAP_PACKAGES):
         assert set(packages) <= plain | {"tacit-rec"}
