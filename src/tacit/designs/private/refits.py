@@ -251,6 +251,10 @@ class Account:
         uncharged = [fit for fit in earlier if fit not in charged_fits]
         return (*uncharged, *charged_fits)
 
+    def count_newer(self, followed: Sequence[Fit]) -> int:
+        """Count the fits after these that the ledger was charged for and that did not fail."""
+        return _find_place(followed, self.fits())[1]
+
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
         """Epsilon of all fits, and the same as a cap in zCDP.
 
