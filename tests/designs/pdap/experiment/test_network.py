@@ -11,8 +11,8 @@ from tacit import randomness
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment import network
 from tacit.designs.pdap.experiment.network import make
-from tacit.designs.pdap.forwarding import CLEAR, Forwarder
 from tacit.designs.pdap.experiment.world import World
+from tacit.designs.pdap.forwarding import CLEAR, Forwarder
 from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
