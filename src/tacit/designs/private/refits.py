@@ -421,7 +421,7 @@ def _find_place(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[F
 
 @dataclass(frozen=True)
 class FitState:
-    """State that a ledger keeps of a data set: a line of JSON with its fits, then perhaps a file."""
+    """State that a ledger keeps of a data set: a line of JSON with its fits, maybe a file."""
 
     fits: tuple[Fit, ...]
     """All fits that were charged."""
