@@ -89,8 +89,8 @@ def fit_cold_model(fitted: FittedLists) -> ColdModel:
     assert isinstance(model, TasteModel)  # or it would have been refused
     design = np.hstack([model.features.toarray(), np.ones((len(means), 1))]) * means[:, None]
     ridge = max(10 * model.deviation**2, _LEAST_RIDGE) * np.eye(design.shape[1])
-    coefficients: Floats = np.linalg.solve(design.T @ design + ridge, design.T @ model.items)
-    return ColdModel(coefficients, float(np.mean(means)))
+    coefficients = np.linalg.solve(design.T @ design + ridge, design.T @ model.items)
+    return ColdModel(coefficients.astype(np.float64), float(np.mean(means)))
 
 
 def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItems:

@@ -487,3 +487,27 @@ def test_a_file_with_likes_is_not_written_again_after_a_newer_fit(world, ledger)
     with pytest.raises(PrivacyError, match="withdrawn"):
         Private(1.0, lifetime=8.0, consented=people).fit(world, account=account)
     assert spent(ledger) == before
+
+
+def test_a_ledger_forgets_a_file_with_likes_at_the_next_fit(world, tmp_path):
+    """Pieces of the file stand in the ledger's files until then, and afterwards nowhere."""
+    people = world.user_ids[:20].tolist()
+
+    def count_kept(pieces):
+        """Count the pieces that stand in a file of the ledger."""
+        content = b"".join(file.read_bytes() for file in tmp_path.glob("own.db*"))
+        return sum(piece in content for piece in pieces)
+
+    with open_ledger(tmp_path / "own.db") as opened:
+        first = Private(1.0, lifetime=8.0, consented=people).fit(world, account=Account(opened))
+    first.save(tmp_path / "first.tacit")
+    file = (tmp_path / "first.tacit").read_bytes()
+    pieces = [file[start : start + 64] for start in range(0, len(file) - 64, 64)]
+    assert count_kept(pieces) > 0.9 * len(pieces)
+    with open_ledger(tmp_path / "own.db") as opened:
+        later = Private(1.0, previous=first, consented=people[1:])
+        later.fit(world, account=Account(opened)).save(tmp_path / "later.tacit")
+    file = (tmp_path / "later.tacit").read_bytes()
+    likes_alone = [piece for piece in pieces if piece not in file]
+    assert len(likes_alone) > 0.2 * len(pieces)
+    assert count_kept(likes_alone) == 0
