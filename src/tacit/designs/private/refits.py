@@ -4,7 +4,7 @@ Source     Smith, Thakurta: Fully adaptive composition for GDP (2022), for epsil
            in view of earlier releases.
 Guarantee  For one person's whole profile over all fits: ratings that earlier fits used, and new
            ones.
-Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
+Ledger     A data set's budget in gdp pays rho = mu^2 / 2 of each fit. Charge, noise, model file
            and the list of fits are one transaction. A fit is identified by the one before it: the
            same request again gives the stored file, and no new noise. A fit that fails after its
            first sum, or is interrupted, releases nothing, stays charged and counts; the next one
@@ -165,6 +165,17 @@ def largest_rho(lifetime: float, delta: float) -> Fraction:
     return Fit("", (noise,)).rho
 
 
+def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
+    """Return the budget that pays for all fits: mu^2 / 2, stated at delta.
+
+    It is rounded up to a millionth, because each fit's cost is.
+    """
+    from tacit.ledger import Cap
+
+    amount = math.ceil(largest_rho(checked_lifetime(lifetime), delta) * MICRO_RHO)
+    return Cap.gdp(Fraction(amount, MICRO_RHO), delta=repr(float(delta)))
+
+
 def check_lifetime(
     earlier: Sequence[Fit], new_fit: Fit, delta: float, lifetime: float | None
 ) -> None:
@@ -268,7 +279,7 @@ class Account:
         return _find_place(followed, self.fits())[1]
 
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
-        """Epsilon of all fits, and the same as a cap in zCDP.
+        """Epsilon of all fits, and the same as a cap in gdp, stated at delta.
 
         Args:
             lifetime: As it was asked for; None: that of the open budget.
@@ -278,24 +289,24 @@ class Account:
             ConfigError: neither a lifetime nor an open budget is there.
             UnitsDiffer, CapChanged: the open budget is another one.
         """
-        from tacit.ledger import Cap, Unit, UnknownBudget
+        from tacit.ledger import Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
 
-        amount = None if lifetime is None else math.ceil(largest_rho(lifetime, delta) * MICRO_RHO)
+        wanted = None if lifetime is None else cap_of_lifetime(lifetime, delta)
         try:
             cap = self.ledger.balance(self.holder).cap
         except UnknownBudget:
-            if lifetime is None or amount is None:
+            if lifetime is None or wanted is None:
                 raise ConfigError(
                     "This data set has no budget in the ledger yet. Say what all its fits may cost "
                     "together: --lifetime EPSILON (from Python: lifetime=...)."
                 ) from None
-            return lifetime, Cap(Unit.ZCDP, amount)
-        if cap.unit is not Unit.ZCDP:
+            return lifetime, wanted
+        if cap.unit is not Unit.GDP:
             raise UnitsDiffer
         if lifetime is None:
             return epsilon_of_mu(math.sqrt(2 * cap.amount / MICRO_RHO), delta), cap
-        if amount != cap.amount:
+        if wanted is None or wanted.amount != cap.amount:
             raise CapChanged
         return lifetime, cap
 
@@ -366,7 +377,7 @@ class Account:
         key = "first fit" if last is None else f"fit after {last.name}"
         parameters = hmac.digest(key_of_requests, canonical(request.parameters), "sha256")
         ledger_request = Request(self.tenant, self.dataset, "private-fit", key, parameters)
-        charge = Charge(self.holder, Cost(Unit.ZCDP, cost), cap)
+        charge = Charge(self.holder, Cost(Unit.GDP, cost), cap)
         try:
             made = self.ledger.release(ledger_request, [charge], draw, state=self._state)
         except KeyReused:
