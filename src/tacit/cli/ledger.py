@@ -7,7 +7,6 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,6 +80,10 @@ def open_budget(
     epsilon: str | None = option("The cap for life, in nats."),
     delta: str | None = option("With --epsilon: the cap of delta."),
     rho: str | None = option("The cap for life, in zCDP."),
+    fits: bool = option(
+        "With --epsilon and --delta: the budget of fits of private lists, counted as mu^2 / 2.",
+        default=False,
+    ),
     per_epoch: str | None = option("A cap within each epoch as well, in the same unit."),
     second: Second = None,
 ) -> Result:
@@ -90,7 +93,8 @@ def open_budget(
     """
     from tacit.ledger import Holder, open_ledger
 
-    cap = _cap(epsilon, delta, rho, per_epoch)
+    make_cap = _cap_of_fits if fits else _cap
+    cap = make_cap(epsilon, delta, rho, per_epoch)
     holders = [Holder.dataset(tenant, name) for name in dataset or []]
     holders += [Holder.subject(tenant, name) for name in subject or []]
     if not holders:
@@ -256,6 +260,20 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str
     return Cap.pure(epsilon, per_epoch=per_epoch)
 
 
+def _cap_of_fits(
+    epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None
+) -> Cap:
+    """Return the cap in which fits of private lists are charged."""
+    from tacit.designs.private.refits import cap_of_lifetime
+
+    if epsilon is None or delta is None or rho is not None or per_epoch is not None:
+        raise ConfigError("A budget of fits has two numbers:  --fits --epsilon E --delta D.")
+    try:
+        return cap_of_lifetime(float(epsilon), float(delta))
+    except ValueError:
+        raise ConfigError("--epsilon and --delta are numbers, such as 3 and 1e-6.") from None
+
+
 def _key_or_new(path: Path) -> tuple[bytes, bool]:
     """The key, and whether it was made now."""
     try:
@@ -303,8 +321,17 @@ def _ledger_arguments(where: str, second: str | None) -> str:
 
 
 def _row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: amounts in millionths, deltas in steps of 1e-18."""
+    """Make a row of a balance: epsilons at a delta, then what is stored.
+
+    Stored amounts are in millionths, deltas in steps of 1e-18.
+    """
+    from tacit.ledger import epsilon_of_cap, epsilon_spent
+
+    most = epsilon_of_cap(balance.cap)
     return {
+        "epsilon": epsilon_spent(balance).epsilon,
+        "epsilon_cap": most.epsilon,
+        "epsilon_delta": most.delta,
         "number": balance.number,
         "tenant": balance.holder.tenant,
         "kind": balance.holder.kind,
@@ -321,13 +348,30 @@ def _row(balance: Balance) -> dict[str, Any]:
 
 def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
-        **{name: itemgetter(name) for name in ("tenant", "kind", "name", "unit")},
-        "cap": lambda row: _amount(row["cap"], row["delta_cap"]),
-        "spent": lambda row: _amount(row["spent"], row["delta_spent"]),
-        "in this epoch": lambda row: _amount(row["epoch_spent"]),
-        "of at most": lambda row: _amount(row["epoch_cap"]),
+        "budget of": lambda row: f"{row['tenant']}: {row['kind']} {row['name']}",
+        "epsilon": lambda row: f"{row['epsilon']:.4g}",
+        "at most": lambda row: f"{row['epsilon_cap']:.4g}",
+        "at delta": lambda row: f"{row['epsilon_delta']:.3g}",
+        "stored": _stored_amounts,
     }
+    if any(row["epoch_cap"] is not None for row in budgets):
+        columns["in this epoch"] = _epoch_amounts
     return Table.from_rows(title, columns, budgets)
+
+
+def _stored_amounts(row: dict[str, Any]) -> str:
+    """Write what the ledger counts: "gdp 0.018 of 0.43"."""
+    is_approximate = row["unit"] == "approximate"  # in gdp the delta is that of the epsilon
+    spent = _amount(row["spent"], row["delta_spent"] if is_approximate else 0)
+    cap = _amount(row["cap"], row["delta_cap"] if is_approximate else 0)
+    return f"{row['unit']} {spent} of {cap}"
+
+
+def _epoch_amounts(row: dict[str, Any]) -> str | None:
+    """Write what was spent in this epoch, where an epoch limits it."""
+    if row["epoch_cap"] is None:
+        return None
+    return f"{_amount(row['epoch_spent'])} of {_amount(row['epoch_cap'])}"
 
 
 def _amount(steps: int | None, delta: int = 0) -> str | None:
