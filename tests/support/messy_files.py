@@ -328,9 +328,7 @@ def _write_line(cells: list[str], choices: dict[str, str]) -> str:
     return text.getvalue()
 
 
-def _pad_quoted_cells(
-    generator: random.Random, cells: list[str], choices: dict[str, str]
-) -> str:
+def _pad_quoted_cells(generator: random.Random, cells: list[str], choices: dict[str, str]) -> str:
     """Write a line of quoted cells with blanks before and after them."""
     blanks = [blank for blank in ("", " ", "  ", "\t", "\u00a0") if blank != choices["delimiter"]]
     padded = []
