@@ -255,7 +255,8 @@ def _describe_import(
                 "To fix it beforehand, read the file by a written description: --format "
                 f"{result['folder']}/data.json"
             )
-        yield f"Found in the rows, so that one row may decide how others are read: {found}. {remedy}"
+        decides = "Found in the rows, so that one row may decide how others are read"
+        yield f"{decides}: {found}. {remedy}"
     if ratings.row_texts:
         yield (
             f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "
