@@ -154,6 +154,24 @@ def test_profile_sizes_share_their_test_people(table):
     assert counts[0] - counts[3] == 3 * table.people[0]
 
 
+def test_whoever_has_too_few_ratings_for_the_largest_profile_is_not_tested(ratings):
+    """Of people with different numbers of films the same are tested whatever the profile keeps."""
+    table = evaluate_cross_domain(
+        ratings,
+        "books",
+        "films",
+        methods=("item-average",),
+        profile_sizes=(0, 14),
+        seeds=1,
+        workers=1,
+    )
+    counts = {row["profile_size"]: row["n_test"] for row in table.rows}
+    fewest = cross_domain_split(ratings, source="books", target="films", at_least=15, seed=0)
+    everybody = cross_domain_split(ratings, source="books", target="films", seed=0)
+    assert len(fewest.test.values) < len(everybody.test.values)
+    assert counts == {0: len(fewest.test.values), 14: counts[0] - 14 * table.people[0]}
+
+
 def test_points_are_means_of_rows(table):
     """A point of a figure is the mean over seeds, inside its interval."""
     for point in require_any(table.points):
