@@ -55,7 +55,6 @@ def import_(
     on_bad: str | None = option("refuse or drop bad rows; left out: drop a minority."),
     dates: str | None = option("dayfirst or monthfirst, where no date tells."),
     decimal: str | None = option("Decimal sign, , or ."),
-    encoding: str | None = option("Such as cp1252; UTF-8, else cp1252, if left out."),
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
     ids: str | None = option("integer or text, of people and items; found if left out."),
@@ -104,7 +103,7 @@ def import_(
     reading_flags = (
         *asked.values(),
         source.delimiter,
-        encoding,
+        source.encoding,
         header,
         dates,
         decimal,
@@ -130,7 +129,7 @@ def import_(
             files,
             asked,
             events=events,
-            encoding=encoding,
+            encoding=source.encoding,
             delimiter=source.delimiter,
             header=header,
             table=table,
@@ -167,6 +166,7 @@ def import_(
         public_items=public_items,
         items_from_ratings=bool(source.items_from_ratings),
         domain=source.domain,
+        encoding=source.encoding,
     )
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:

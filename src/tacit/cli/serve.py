@@ -44,7 +44,7 @@ keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_he
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
-Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend"]
+Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor"]
 FIRST_VENDOR_PORT = 8001
 FILE = "keys.json"
 MODEL = "lists.tacit"

@@ -91,7 +91,7 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
     name = _layout(folder)
     if name is None:
         expected = "ratings.csv and movies.csv, or u.data, or ratings.dat"
-        fix = "Unpack the official archive, or run  tacit data get ml-100k --to FOLDER"
+        fix = "Unpack the official archive, or run  tacit data get ml-100k --out FOLDER"
         raise DataError("this is not a MovieLens folder", path=folder, expected=expected, fix=fix)
     people: Columns = {}
     scale = WHOLE_STARS
@@ -190,7 +190,7 @@ def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
     except OSError as error:
         raise DownloadError(
             f"{name} could not be written to {folder}: {error.strerror or error}. "
-            "Choose another folder with --to, or make room there."
+            "Choose another folder with --out, or make room there."
         ) from None
     return target
 

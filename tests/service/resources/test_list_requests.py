@@ -205,3 +205,26 @@ def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations
         "POST /api/recommend-many",
         "GET /v1/models/{model}/similar/{item}",
     ]
+
+
+def test_cold_items_are_listed_where_asked_for_and_marked(shared_shop, served):
+    """New products with features, beside the others or alone; the default list has none."""
+    genre = next(name for name in served.model.fitted_.feature_names if "=" in name)
+    column, _, value = genre.partition("=")
+    cold = [{"item": "NEW-1", "facts": {column: [value]}}, {"item": "NEW-2", "facts": {"x": "y"}}]
+    alone = ask(shared_shop, history=["12"], candidates=[], cold=cold)
+    assert [(line["item_id"], line["cold"]) for line in alone["items"]] == [("NEW-1", True)]
+    assert alone["ignored"] == ["NEW-2"]
+    plain = ask(shared_shop, history=["12"], n=100)
+    beside = ask(shared_shop, history=["12"], n=100, cold=cold)
+    assert not any(line["cold"] for line in plain["items"])
+    rest = [line["item_id"] for line in beside["items"] if not line["cold"]]
+    assert rest == listed(plain)[: len(rest)]
+
+
+def test_a_model_that_scores_no_cold_items_says_so(shared_shop):
+    """Status 422 and a sentence, where the design knows no features."""
+    question = {"model": "films", "cold": [{"item": "NEW-1", "facts": {"genre": "Drama"}}]}
+    answer = shared_shop.post("recommend", "/api/recommend", json=question)
+    assert answer.status_code == 422
+    assert "without ratings" in answer.json()["detail"]

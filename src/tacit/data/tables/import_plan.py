@@ -317,10 +317,12 @@ def carry_out(
     public_items: bool = False,
     items_from_ratings: bool = False,
     domain: str | None = None,
+    encoding: str | None = None,
 ) -> TableReading:
     """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
+    encoding: that of the files of users and of items.
     public_items: the items that were rated may be known to everybody.
     items_from_ratings: titles that stand beside the ratings are public.
     """
@@ -353,7 +355,7 @@ def carry_out(
         _refuse_what_teaches_nothing(made, ratings)
         _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
-        ratings = with_users(ratings, each)
+        ratings = with_users(ratings, each, encoding=encoding)
     if catalogue is not None:
         before = len(ratings)
         metadata = read_catalogue(catalogue, domain=domain, domains=False)
@@ -361,7 +363,7 @@ def carry_out(
         if lost := before - len(ratings):
             dropped["the item is not in the catalogue"] = lost
     for source in made.items if items is None else [items]:
-        ratings = with_items(ratings, source, domain=domain)
+        ratings = with_items(ratings, source, domain=domain, encoding=encoding)
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
     if public_items:
