@@ -40,6 +40,7 @@ from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
+EMPTY = "the file is empty"
 _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
 _FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
@@ -266,7 +267,7 @@ def _dialect(
     lines = ((at, raw.decode()) for at, raw in enumerate(io.BytesIO(data), 1))
     sample = list(itertools.islice(((at, text) for at, text in lines if text.strip()), _SAMPLE))
     if not sample:
-        raise DataError("the file is empty", path=path, expected="a header and at least one row")
+        raise DataError(EMPTY, path=path, expected="a header and at least one row")
     above = 0
     if sample[0][1].lower().startswith("sep=") and len(sample) > 1:  # a line that Excel writes
         delimiter = delimiter or sample[0][1].rstrip("\r\n")[4:]
