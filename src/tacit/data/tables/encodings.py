@@ -132,7 +132,7 @@ def _error_of_nul_bytes(head: bytes, path: Path) -> DataError:
     """Make the error of a file with NUL bytes: UTF-16 without its mark, or no text."""
     shares = {"utf-16-le": head[1::2].count(0), "utf-16-be": head[::2].count(0)}
     for encoding, number in shares.items():
-        if number > _NULS_OF_UTF16 * len(head) / 2:
+        if 2 * number > _NULS_OF_UTF16 * len(head) and head.count(0) - number < number / 10:
             return DataError(
                 f"the text seems to be {encoding}, without its mark",
                 path=path,
