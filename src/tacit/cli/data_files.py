@@ -194,7 +194,8 @@ def import_(
         "folder": str(out),
     }
     after = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
-    return Result(result, list(_describe_import(result, ratings)), after)
+    is_described = done.written is not None
+    return Result(result, list(_describe_import(result, ratings, is_described)), after)
 
 
 def _ask_for_columns(asked: dict[Role, str | None], usual: Mapping[Role, str]) -> bool:
@@ -233,7 +234,10 @@ def _show_guess(plan: Plan) -> None:
             terminal.say(f"{what}: {table.path}")
 
 
-def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table | str]:
+def _describe_import(
+    result: dict[str, Any], ratings: Ratings, is_described: bool
+) -> Iterator[Table | str]:
+    """Say what was read. is_described: whether data.json says how each row is written."""
     from tacit.data.columns import EVENTS
 
     if result["dropped"]:
@@ -245,11 +249,15 @@ def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table
     )
     yield from result["warnings"]
     if ratings.guesses:
-        yield (
-            f"Found in the rows, so that one row may decide how others are read: "
-            f"{', '.join(ratings.guesses)}. To fix it beforehand, read the file by a written "
-            f"description: --format {result['folder']}/data.json"
-        )
+        found = ", ".join(ratings.guesses)
+        remedy = "To fix it beforehand, write the ratings as one file with a row for each."
+        if is_described:
+            remedy = (
+                "To fix it beforehand, read the file by a written description: --format "
+                f"{result['folder']}/data.json"
+            )
+        decides = "Found in the rows, so that one row may decide how others are read"
+        yield f"{decides}: {found}. {remedy}"
     if ratings.row_texts:
         yield (
             f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "
