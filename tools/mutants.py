@@ -15,7 +15,7 @@ a change outside functions is imported with the tests.
 
 There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
 DESIGNS (steps, training, worlds, experiments, planners, judging) is held by the test file that is
-named after it, or else by those of its design that import it, each test up to FIRST_SECONDS; where
+named after it, then by those of its design that import it, each test up to FIRST_SECONDS; where
 there is none, it survives at first. Survivors are tried with `--again` on all tests of the design
 and of the commands that name it, slow ones included. In both cases test files are gone through one
 by one, near ones first, in each the cheapest test first, and of all together as far as `--most`
@@ -248,7 +248,7 @@ def by_nearness(file: Path, *, again: bool) -> list[str]:
     named = [test for test in near if file.stem in Path(test).stem]
     importing = [test for test in near if test not in named]
     if not again:
-        return named or importing
+        return named + importing
     return named + importing + [test for test in tests if test not in near]
 
 

@@ -21,6 +21,14 @@ export interface ListWish {
   readonly diversity?: number;
   /** Whether items of the history may be listed. */
   readonly seen?: boolean;
+  /** Items that no one rated, which may be listed too, with what the catalogue says of them. */
+  readonly cold?: readonly ColdItem[];
+}
+
+/** facts: values by the names of the catalogue's columns. */
+export interface ColdItem {
+  readonly item: ItemId;
+  readonly facts: Readonly<Record<string, string | number | readonly (string | number)[]>>;
 }
 
 export interface ListedItem {
@@ -28,6 +36,8 @@ export interface ListedItem {
   readonly item_id: string;
   readonly score: number;
   readonly title: string | null;
+  /** Whether no one rated the item: its features alone were scored. */
+  readonly cold: boolean;
 }
 
 /** ignored: items of the question that the model does not know. */

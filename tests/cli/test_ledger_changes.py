@@ -49,6 +49,18 @@ def test_from_nothing_to_a_refusal(path, said):
     assert said("verify", path)[1]["sound"]
 
 
+def test_a_budget_of_fits_is_shown_in_epsilon(path, said, capsys):
+    """The lifetime that was set stands in the table, and what is stored beside it."""
+    opened = ("open-budget", path, "--tenant", "shop", "--dataset", "films", "--fits")
+    code, found, _ = said(*opened, "--epsilon", "5", "--delta", "1e-6")
+    assert (code, found["budgets"][0]["unit"]) == (0, "gdp")
+    assert abs(found["budgets"][0]["epsilon_cap"] - 5) < 1e-4
+    assert main(["ledger", "show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    for part in ("epsilon", "at most", "1e-06", "0.520565"):
+        assert part in shown
+
+
 def test_a_ledger_is_not_made_twice(path, said):
     """A second `create` is refused and leaves what is there."""
     before = path.read_bytes()

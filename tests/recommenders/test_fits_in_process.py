@@ -11,6 +11,9 @@ from sklearn.base import clone
 from tracked import ROOT
 
 from tacit import Private, StandardScheme, XMap, generate, load_model
+from tacit.data.stored_ratings import PublicInputs
+from tacit.data.tables.buckets import open_parquet
+from tacit.data.tables.folder import write_ratings
 from tacit.designs.pdap.model import PDap
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Basis
@@ -135,6 +138,19 @@ def test_a_lifetime_holds_for_all_fits_of_equal_ratings_in_a_process():
     Private(1.0).fit(world)
     with pytest.raises(PrivacyError, match="2 fits together"):
         Private(1.0, lifetime=1.2).fit(world)
+
+
+def test_a_file_that_is_opened_again_holds_equal_ratings(tmp_path):
+    """Streamed from a Parquet file and from its copy: the second fit counts the first."""
+    file, copy = tmp_path / "ratings.parquet", tmp_path / "copy" / "other.parquet"
+    write_ratings(PEOPLE, file, domains=False)
+    copy.parent.mkdir()
+    copy.write_bytes(file.read_bytes())
+    epsilons = []
+    for place in (file, copy):
+        with open_parquet(place, {}, PublicInputs(), 2**30, events=False) as ratings:
+            epsilons.append(spent(Private(1.0).fit(ratings)))
+    assert epsilons[1] > 1.3 * epsilons[0]
 
 
 def test_two_fits_at_epsilon_1_cost_what_the_documentation_says():

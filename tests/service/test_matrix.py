@@ -22,6 +22,9 @@ STAFF = {
     "POST /api/rounds/{name}/announce": {"operator"},
     "POST /api/rounds/{name}/open": {"operator"},
     "POST /api/vendors/{name}/forwards": {"vendor"},
+    "GET /api/vendors/{name}/articles": {"editor", "operator"},
+    "POST /api/vendors/{name}/articles": {"editor", "operator"},
+    "DELETE /api/vendors/{name}/articles/{article}": {"editor", "operator"},
 }
 PEOPLE = {
     "GET /api/recommend/{user}": {"operator", "recommend", "subject"},
@@ -80,6 +83,7 @@ KNOWN = (
         "vendor",
         "neighbour",
         "recommend",
+        "editor",
         "operator",
     ),
 )

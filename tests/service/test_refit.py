@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import time
@@ -11,7 +12,15 @@ import pytest
 
 from tacit.cli.app import main
 from tacit.data.synthetic import generate
-from tacit.designs.private.folder_fits import RefitSettings, describe_loss, fit_next
+from tacit.designs.private.folder_fits import (
+    RefitSettings,
+    choose_newest,
+    describe_loss,
+    fit_next,
+)
+from tacit.designs.private.refits import Account
+from tacit.errors import ConfigError
+from tacit.ledger import open_ledger
 from tacit.recommenders import load_model
 from tacit.service.deployment import Deployment
 from tacit.service.kinds import installed_kinds
@@ -20,10 +29,11 @@ from tests.support.service_process import start_process
 
 
 def answer(capsys, *words, code=0):
-    """The object that a command prints with --json."""
+    """The object that a command prints with --json, on standard error where it fails."""
     capsys.readouterr()
     assert main([*map(str, words), "--json"]) == code
-    return json.loads(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    return json.loads(shown.err if code else shown.out)
 
 
 @pytest.fixture(scope="module")
@@ -194,3 +204,124 @@ def test_a_running_service_takes_up_a_refit(folder, data, demo, capsys):
         assert fetch("/api/models/lists/device") != old_file
     finally:
         running.stop()
+
+
+def charged_fits(folder):
+    """Number of fits that the folder's ledger was charged for."""
+    with open_ledger(str(folder / "fits.db")) as ledger:
+        return len(Account(ledger, "shop", "ratings").fits())
+
+
+def keep_models(folder):
+    """The two model files as they are now, by name."""
+    return {name: (folder / name).read_bytes() for name in ("newest.tacit", "lists.tacit")}
+
+
+def restore_models(folder, kept):
+    """Write them again, as from a backup."""
+    for name, content in kept.items():
+        (folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize("lost", ["removed", "an older copy"])
+def test_a_lost_newest_model_forgets_no_fit(folder, data, capsys, lost):
+    """The next fit follows the served model, which lists all fits; its card counts them."""
+    first = keep_models(folder)["newest.tacit"]
+    for _ in range(2):
+        answer(capsys, "refit", folder, data / "shop.csv")
+    if lost == "removed":
+        (folder / "newest.tacit").unlink()
+    else:
+        (folder / "newest.tacit").write_bytes(first)
+    done = answer(capsys, "refit", folder, data / "shop.csv")
+    assert (done["standing"]["fits"], done["standing"]["repeated"]) == (4, False)
+    assert len(load_model(folder / "lists.tacit").releases_) == charged_fits(folder) == 4
+
+
+def test_an_older_folder_is_refused_where_the_ledger_lists_more(folder, data, capsys):
+    """Both models from before two fits: a card would state less than was spent."""
+    old = keep_models(folder)
+    for _ in range(2):
+        answer(capsys, "refit", folder, data / "shop.csv")
+    restore_models(folder, old)
+    refused = answer(capsys, "refit", folder, data / "shop.csv", code=5)["error"]
+    assert "2 fits that no model of the folder knows" in refused["message"]
+    assert keep_models(folder) == old
+    assert charged_fits(folder) == 3
+
+
+def test_a_fit_that_was_not_written_is_handed_out_again(folder, data, capsys):
+    """Stopped between the ledger and the file: the stored file, no new noise, and it is said."""
+    old = keep_models(folder)
+    answer(capsys, "refit", folder, data / "shop.csv")
+    made = (folder / "newest.tacit").read_bytes()
+    restore_models(folder, old)
+    assert main(["refit", str(folder), str(data / "shop.csv")]) == 0
+    assert "made and charged before" in capsys.readouterr().out
+    assert (folder / "newest.tacit").read_bytes() == made
+    assert charged_fits(folder) == 2
+
+
+@pytest.mark.parametrize("served", ["damaged", "another design"])
+def test_a_served_file_that_cannot_be_compared_costs_nothing(folder, data, capsys, served):
+    """It is read before the fit is charged."""
+    path = folder / "lists.tacit"
+    if served == "damaged":
+        path.write_bytes(b"damaged")
+    else:
+        words = ["fit", "popularity", str(data / "shop.csv"), "--out", str(path), "--force"]
+        assert main(words) == 0
+    code = 4 if served == "damaged" else 2
+    refused = answer(capsys, "refit", folder, data / "shop.csv", code=code)["error"]
+    assert "lists.tacit" in refused["message"]
+    assert charged_fits(folder) == 1
+
+
+def test_two_fits_at_once_are_not_made(folder, data, capsys):
+    """The second one is refused while the first holds the folder's lock."""
+    with (folder / "refit.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = answer(capsys, "refit", folder, data / "shop.csv", code=2)["error"]
+    assert "another fit of this folder" in refused["message"]
+    assert charged_fits(folder) == 1
+
+
+def test_models_of_different_chains_are_not_followed(tmp_path):
+    """Neither lists all fits: whatever came next would forget some."""
+    models = []
+    for seed in (1, 2):
+        own = tmp_path / str(seed)
+        own.mkdir()
+        ratings = generate(users=60, items=20, ratings=900, seed=seed)
+        models.append(fit_next(own, RefitSettings(), "shop", ratings).model)
+    assert choose_newest(models[0], None) is models[0]
+    with pytest.raises(ConfigError, match="different chains"):
+        choose_newest(*models)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'epsilon = "1"',
+        "fits = 1.5",
+        "fits = true",
+        "model = 1",
+        'model = "newest.tacit"',
+        'model = "fits.db"',
+        'features = "genres"',
+        "features = [1]",
+        "[rows]\nper_user = 'a'",
+        "[rows]\nscale = 5",
+        "[rows]\nwritten = 4",
+        "[rows]\nunknown = 1",
+        "[rows]\npath = '/etc/passwd'",
+    ],
+)
+def test_settings_of_another_type_get_a_sentence(data, tmp_path, capsys, line):
+    """It names the file and the setting."""
+    (tmp_path / "refit.toml").write_text(line + "\n")
+    (tmp_path / "tacit.toml").write_text('tenant = "shop"\n')
+    refused = answer(capsys, "refit", tmp_path, data / "shop.csv", code=2)["error"]
+    name = line.rpartition("\n")[2].partition(" ")[0]
+    assert "refit.toml" in refused["message"]
+    assert name in refused["message"]

@@ -125,6 +125,7 @@ _PLAIN = {
     "GET /api/campaigns/{name}/counts": "analyst /api/campaigns/taste/counts",
     "GET /api/rounds": "anonymous",
     "GET /api/vendors": "anonymous",
+    "GET /api/vendors/{name}/articles": "editor /api/vendors/cinema/articles",
 }
 """What needs nothing: who asks, and where if that is not the operation's own path."""
 
@@ -161,6 +162,10 @@ def _recommendation(demo: Demo) -> Valid:
 
 def _visit(_: Demo) -> Valid:
     return _json("subject", f"{_VENDOR}/visits", {"context": [0.5, 0.5]})
+
+
+def _articles() -> Valid:
+    return _json("editor", f"{_VENDOR}/articles", {"articles": ["Breaking"]})
 
 
 def _visit_reward(demo: Demo) -> Valid:
@@ -201,6 +206,10 @@ _MADE: dict[str, Callable[[Demo], Valid]] = {
     ),
     "POST /api/vendors/{name}/visits": _visit,
     "POST /api/vendors/{name}/visits/{visit}/reward": _visit_reward,
+    "POST /api/vendors/{name}/articles": lambda _: _articles(),
+    "DELETE /api/vendors/{name}/articles/{article}": lambda _: Valid(
+        "editor", f"{_VENDOR}/articles/Breaking", before=(_articles(),)
+    ),
     "POST /api/vendors/{name}/forwards": lambda d: _sign_answer(d, "forwards", _forward()),
 }
 

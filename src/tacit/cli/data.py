@@ -30,14 +30,18 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 @command(app)
 def get(
     name: str = option("Such as ml-100k, ml-1m or ml-latest-small.", argument="name"),
-    to: Path = option("Folder for the archive and its unpacked folder."),
+    out: Path = option(
+        "Folder for the archive and its unpacked folder; the current one if left out.",
+        flag="--out -o",
+        default=Path(),
+    ),
     as_json: JSON = False,
 ) -> Result:
     """Download, check and unpack an official MovieLens archive."""
     from tacit.data import movielens
 
     with terminal.progress(f"Downloading {name}", None, quiet=as_json):
-        folder = movielens.get(name, to)
+        folder = movielens.get(name, out)
     sha256 = movielens.ARCHIVES[name]
     licence = movielens.LICENCE
     return Result(

@@ -7,14 +7,13 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.design import option
 from tacit.errors import ConfigError, OutputError, PrivacyError
 from tacit.evaluation import Result, Table
@@ -81,6 +80,10 @@ def open_budget(
     epsilon: str | None = option("The cap for life, in nats."),
     delta: str | None = option("With --epsilon: the cap of delta."),
     rho: str | None = option("The cap for life, in zCDP."),
+    fits: bool = option(
+        "With --epsilon and --delta: the budget of fits of private lists, counted as mu^2 / 2.",
+        default=False,
+    ),
     per_epoch: str | None = option("A cap within each epoch as well, in the same unit."),
     second: Second = None,
 ) -> Result:
@@ -90,7 +93,8 @@ def open_budget(
     """
     from tacit.ledger import Holder, open_ledger
 
-    cap = _cap(epsilon, delta, rho, per_epoch)
+    make_cap = _cap_of_fits if fits else _cap
+    cap = make_cap(epsilon, delta, rho, per_epoch)
     holders = [Holder.dataset(tenant, name) for name in dataset or []]
     holders += [Holder.subject(tenant, name) for name in subject or []]
     if not holders:
@@ -145,16 +149,27 @@ def token(
 
 
 @command(app)
-def backup(where: Where, to: Path = option("The new file to write.")) -> Result:
+def backup(
+    where: Where,
+    out: Path | None = option(
+        "New file to write; budgets-backup.db beside budgets.db.", flag="--out -o"
+    ),
+    force: bool = FORCE,
+) -> Result:
     """Copy a ledger in a file while it is in use.
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """
     from tacit.ledger import inspection
 
-    inspection.backup(where, to)
-    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
-    return Result({"ledger": where, "written": to}, (f"Wrote {to}. {lost}",))
+    out = out or _name_beside_ledger(where, "-backup.db", force=force)
+    replaced = out.with_name(f"{out.name}.replaced")
+    if force and out.exists():
+        out.rename(replaced)  # a backup is written to a new file alone
+    inspection.backup(where, out)
+    replaced.unlink(missing_ok=True)
+    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {out}"
+    return Result({"ledger": where, "written": out}, (f"Wrote {out}. {lost}",))
 
 
 @command(app)
@@ -205,7 +220,12 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
 
 @command(app)
 def export(
-    where: Where, to: Path = option("The file to write, in JSON."), second: Second = None
+    where: Where,
+    out: Path | None = option(
+        "File to write, in JSON; budgets-log.json beside budgets.db.", flag="--out -o"
+    ),
+    force: bool = FORCE,
+    second: Second = None,
 ) -> Result:
     """Write the whole log with its hashes, for an auditor.
 
@@ -215,11 +235,17 @@ def export(
     from tacit.ledger import inspect_ledger
 
     inspected = inspect_ledger(where, second=second)
+    out = out or _name_beside_ledger(where, "-log.json", force=force)
     document = terminal.to_json_types({**_summary(inspected), "entries": inspected.entries})
-    write_whole(to, (json.dumps(document, indent=1) + "\n").encode())
-    result = {**_summary(inspected), "written": to}
-    shown = [*_report(result), f"The log is in {to}."]
+    write_whole(out, (json.dumps(document, indent=1) + "\n").encode())
+    result = {**_summary(inspected), "written": out}
+    shown = [*_report(result), f"The log is in {out}."]
     return _answer(result, shown, where, second)
+
+
+def _name_beside_ledger(where: str, ending: str, *, force: bool) -> Path:
+    """Name a file beside a ledger in a file, or in the current folder for one in PostgreSQL."""
+    return name_beside(Path("ledger" if "://" in where else where), ending=ending, force=force)
 
 
 def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:
@@ -232,6 +258,20 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str
     if delta is not None:
         return Cap.approximate(epsilon, delta, per_epoch=per_epoch)
     return Cap.pure(epsilon, per_epoch=per_epoch)
+
+
+def _cap_of_fits(
+    epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None
+) -> Cap:
+    """Return the cap in which fits of private lists are charged."""
+    from tacit.designs.private.refits import cap_of_lifetime
+
+    if epsilon is None or delta is None or rho is not None or per_epoch is not None:
+        raise ConfigError("A budget of fits has two numbers:  --fits --epsilon E --delta D.")
+    try:
+        return cap_of_lifetime(float(epsilon), float(delta))
+    except ValueError:
+        raise ConfigError("--epsilon and --delta are numbers, such as 3 and 1e-6.") from None
 
 
 def _key_or_new(path: Path) -> tuple[bytes, bool]:
@@ -281,8 +321,17 @@ def _ledger_arguments(where: str, second: str | None) -> str:
 
 
 def _row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: amounts in millionths, deltas in steps of 1e-18."""
+    """Make a row of a balance: epsilons at a delta, then what is stored.
+
+    Stored amounts are in millionths, deltas in steps of 1e-18.
+    """
+    from tacit.ledger import epsilon_of_cap, epsilon_spent
+
+    most = epsilon_of_cap(balance.cap)
     return {
+        "epsilon": epsilon_spent(balance).epsilon,
+        "epsilon_cap": most.epsilon,
+        "epsilon_delta": most.delta,
         "number": balance.number,
         "tenant": balance.holder.tenant,
         "kind": balance.holder.kind,
@@ -299,13 +348,30 @@ def _row(balance: Balance) -> dict[str, Any]:
 
 def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
-        **{name: itemgetter(name) for name in ("tenant", "kind", "name", "unit")},
-        "cap": lambda row: _amount(row["cap"], row["delta_cap"]),
-        "spent": lambda row: _amount(row["spent"], row["delta_spent"]),
-        "in this epoch": lambda row: _amount(row["epoch_spent"]),
-        "of at most": lambda row: _amount(row["epoch_cap"]),
+        "budget of": lambda row: f"{row['tenant']}: {row['kind']} {row['name']}",
+        "epsilon": lambda row: f"{row['epsilon']:.4g}",
+        "at most": lambda row: f"{row['epsilon_cap']:.4g}",
+        "at delta": lambda row: f"{row['epsilon_delta']:.3g}",
+        "stored": _stored_amounts,
     }
+    if any(row["epoch_cap"] is not None for row in budgets):
+        columns["in this epoch"] = _epoch_amounts
     return Table.from_rows(title, columns, budgets)
+
+
+def _stored_amounts(row: dict[str, Any]) -> str:
+    """Write what the ledger counts: "gdp 0.018 of 0.43"."""
+    is_approximate = row["unit"] == "approximate"  # in gdp the delta is that of the epsilon
+    spent = _amount(row["spent"], row["delta_spent"] if is_approximate else 0)
+    cap = _amount(row["cap"], row["delta_cap"] if is_approximate else 0)
+    return f"{row['unit']} {spent} of {cap}"
+
+
+def _epoch_amounts(row: dict[str, Any]) -> str | None:
+    """Write what was spent in this epoch, where an epoch limits it."""
+    if row["epoch_cap"] is None:
+        return None
+    return f"{_amount(row['epoch_spent'])} of {_amount(row['epoch_cap'])}"
 
 
 def _amount(steps: int | None, delta: int = 0) -> str | None:

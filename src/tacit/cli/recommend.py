@@ -19,6 +19,7 @@ from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.tables.names import Role
+    from tacit.recommenders import Recommendation
 
 app = typer.Typer()
 
@@ -39,6 +40,9 @@ def recommend(
     about: list[str] | None = option("A hidden attribute, NAME=VALUE: from a release."),
     exclude: list[str] | None = option("Items to leave out: ids with commas, or @FILE."),
     candidates: list[str] | None = option("Only these items: ids with commas, or @FILE."),
+    cold: Path | None = option(
+        "Items that no one rated, listed too: a CSV of ids and of the catalogue's columns."
+    ),
     target: str | None = option("Only this target domain of an X-Map; all if left out."),
     memory: Path | None = option("What the device decided; default: HISTORY.released.json"),
     all_: Path | None = option("Ratings of all people: a list for each, in --out.", flag="--all"),
@@ -97,6 +101,7 @@ def recommend(
             isinstance(lists, StandardScheme | PrivateLists),
             "has no item table",
         ),
+        ("--cold" if cold else "", isinstance(lists, PrivateLists), "scores no items by features"),
         ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
         (
             "--time" if time else "",
@@ -120,6 +125,7 @@ def recommend(
         "exclude": ids(exclude or []),
         "candidates": ids(candidates) if candidates else None,
         **({} if target is None else {"target": target}),
+        **({} if cold is None else {"cold": _read_cold_items(cold, delimiter)}),
     }
     sent: dict[str, Any] = {"computed": "here"}
     times: dict[str, Any] = {}
@@ -158,9 +164,8 @@ def recommend(
                 "item_id": row.item_id,
                 "title": fitted.titles_.get(row.item_id),
                 "score": row.score,
-                **_reasons(
-                    fitted, row.item_id, own, times, of_scores=isinstance(lists, PrivateLists)
-                ),
+                "cold": row.cold,
+                **_reasons(fitted, row, own, times, of_scores=isinstance(lists, PrivateLists)),
             }
             for row in made
         ],
@@ -198,7 +203,7 @@ def _from_letter(
 
 def _reasons(
     model: Any,
-    item: Any,
+    row: Recommendation,
     own: dict[Any, float],
     times: dict[str, Any],
     *,
@@ -206,10 +211,12 @@ def _reasons(
 ) -> dict[str, Any]:
     """Scores of "because you liked X", or predicted stars, of a recommender that explains.
 
+    row: a line of the list; of an item that no one rated there are no reasons.
     times: empty, or the times of the person's ratings, as keyword of `predict`.
     """
-    if not hasattr(model, "explain"):
+    if row.cold or not hasattr(model, "explain"):
         return {}
+    item = row.item_id
     if of_scores:
         because = model.explain(item, history=own, n=MOST_REASONS)
         return {
@@ -246,6 +253,32 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
     return own, unknown
+
+
+def _read_cold_items(path: Path, delimiter: str | None) -> dict[str, dict[str, str]]:
+    """Read a table of items that no one rated: ids in the first column, then public facts."""
+    import csv
+
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file, delimiter=delimiter or ","))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError("the table cannot be read", path=path, found=str(error)) from None
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise DataError(
+            "no items without ratings",
+            path=path,
+            expected="a heading and a line for each item: the id, then columns of the catalogue",
+        )
+    heading, *lines = rows
+    items = {}
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(heading):
+            raise DataError(
+                f"line {number} has {len(line)} columns", path=path, expected=f"{len(heading)}"
+            )
+        items[line[0]] = dict(zip(heading[1:], line[1:], strict=True))
+    return items
 
 
 def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
@@ -301,6 +334,8 @@ def _list(rows: list[dict[str, Any]]) -> Table:
     }
     if any(row["title"] for row in rows):
         columns["title"] = itemgetter("title")
+    if any(row["cold"] for row in rows):
+        columns["rated by"] = lambda row: "no one" if row["cold"] else None
     score = "stars" if any("stars" in row for row in rows) else "score"
     columns[score] = itemgetter(score)
     if any("because" in row for row in rows):
@@ -309,4 +344,5 @@ def _list(rows: list[dict[str, Any]]) -> Table:
 
 
 def _because(row: dict[str, Any]) -> str | None:
-    return ", ".join(str(each["title"] or each["item_id"]) for each in row["because"]) or None
+    because = row.get("because", [])
+    return ", ".join(str(each["title"] or each["item_id"]) for each in because) or None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -14,6 +15,7 @@ from tacit import terminal
 from tacit.atomic_writes import write_whole
 from tacit.cli.commands import command
 from tacit.cli.source import RatingsOptions
+from tacit.errors import ConfigError
 from tacit.evaluation import Result
 from tacit.terminal import JSON
 
@@ -54,13 +56,30 @@ def read_rows(settings: RefitSettings, data: Path) -> Any:
     rows: dict[str, Any] = {}
     for one in fields(RatingsOptions):
         rows[one.name] = None if one.default is MISSING else one.default
-    rows |= settings.rows
-    for name in ("written", "users", "items"):
-        if rows[name] is not None:
-            rows[name] = Path(rows[name])
+    types = get_type_hints(RatingsOptions)
+    for name, value in settings.rows.items():
+        rows[name] = _read_row_setting(name, value, types)
     source = RatingsOptions(**rows | {"path": data})
     catalogue = None if settings.catalogue is None else Path(settings.catalogue)
     return source.read(catalogue=catalogue, domains=False)
+
+
+def _read_row_setting(name: str, value: Any, types: Mapping[str, Any]) -> Any:
+    """Read one line of [rows]; ConfigError where no option has this name or type."""
+    from tacit.designs.private.folder_fits import REFIT_FILE
+
+    if name not in types or name == "path":
+        raise ConfigError(f"{REFIT_FILE}: [rows] has no setting '{name}'.")
+    allowed = get_args(types[name]) or (types[name],)
+    if Path in allowed and isinstance(value, str):
+        return Path(value)
+    is_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if type(value) in allowed or (is_texts and list[str] in allowed):
+        return value
+    if is_whole and float in allowed:
+        return value
+    raise ConfigError(f"{REFIT_FILE}: [rows] {name} = {value!r} is of another type.")
 
 
 def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict[str, Any]:
@@ -87,10 +106,14 @@ def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
     spent = f"epsilon {status.total:.4g} spent in total at delta {settings.delta:g}"
     if status.lifetime is not None:
         spent += f" of {status.lifetime:g} allowed, {status.further} fits left"
-    return [
-        f"Fit {status.fits} of this folder: {spent}. {served}",
-        done.model.summary(),
-    ]
+    lines = [f"Fit {status.fits} of this folder: {spent}. {served}", done.model.summary()]
+    if status.repeated:
+        lines.insert(
+            1,
+            "It was made and charged before, and stopped before its file was written: this is that "
+            "file, of the ratings of then. The next  tacit refit  reads today's.",
+        )
+    return lines
 
 
 def write_units(folder: Path, name: str, every: str, data: Path, *, at: Path) -> None:

@@ -26,6 +26,8 @@ class ListedItem:
     score: float
     """What the list is ranked by; these are not stars."""
     title: str | None
+    cold: bool = False
+    """Whether no one rated the item: its features alone were scored."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Backend:
         n: int = 10,
         diversity: int | None = None,
         seen: bool = False,
+        cold: Mapping[ItemId, Mapping[str, Any]] | None = None,
     ) -> ServedList:
         """Ask for one person's list.
 
@@ -80,6 +83,8 @@ class Backend:
             n: Length of the list.
             diversity: At most so many items of one category; None: any number.
             seen: Whether items of the history may be listed.
+            cold: Items that no one rated, which may be listed too: public facts of each by the
+                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}.
         """
         question = {
             "model": model,
@@ -91,6 +96,7 @@ class Backend:
             "n": n,
             "diversity": diversity,
             "seen": seen,
+            "cold": _write_cold_items(cold),
         }
         answer = self._service.parse_json(self._service.post_json("/api/recommend", question))
         return _read_list(answer, customer)
@@ -105,6 +111,7 @@ class Backend:
         n: int = 10,
         diversity: int | None = None,
         seen: bool = False,
+        cold: Mapping[ItemId, Mapping[str, Any]] | None = None,
     ) -> dict[str, ServedList]:
         """Ask for the lists of up to 200 people in one request.
 
@@ -116,6 +123,8 @@ class Backend:
             n: Length of each list.
             diversity: At most so many items of one category; None: any number.
             seen: Whether items of the history may be listed.
+            cold: Items that no one rated, which may be listed too: public facts of each by the
+                names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}.
 
         Returns:
             The lists by the ids that were given.
@@ -131,6 +140,7 @@ class Backend:
             "n": n,
             "diversity": diversity,
             "seen": seen,
+            "cold": _write_cold_items(cold),
         }
         answer = self._service.parse_json(self._service.post_json("/api/recommend-many", question))
         try:
@@ -158,6 +168,10 @@ def _write_history(history: BackendHistory) -> Any:
     return [dict(entry) if isinstance(entry, Mapping) else entry for entry in history]
 
 
+def _write_cold_items(cold: Mapping[ItemId, Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+    return [{"item": item, "facts": dict(facts)} for item, facts in (cold or {}).items()]
+
+
 def _read_list(answer: Any, customer: str | None) -> ServedList:
     items = _read_items(answer)
     ignored, personal = answer.get("ignored"), answer.get("personal")
@@ -169,6 +183,10 @@ def _read_list(answer: Any, customer: str | None) -> ServedList:
 def _read_items(answer: Any) -> tuple[ListedItem, ...]:
     try:
         rows = answer["items"]
-        return tuple(ListedItem(row["item_id"], row["score"], row["title"]) for row in rows)
+        return tuple(_read_item(row) for row in rows)
     except (KeyError, TypeError):
         raise ServiceError("The service's answer is no list.") from None
+
+
+def _read_item(row: Any) -> ListedItem:
+    return ListedItem(row["item_id"], row["score"], row["title"], row["cold"])

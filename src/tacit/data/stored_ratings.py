@@ -31,6 +31,8 @@ class StoredRatings(ABC):
 
     catalogue: Ratings
     """Items, their metadata, the scale, and what was read off the ratings; no people."""
+    digest: bytes | None = None
+    """Digest of the files that the rows are read from, never to be published; None if unknown."""
     advance: Advance = staticmethod(lambda _: None)
     """Called with shares of a pass that are done; they make 1 for each pass."""
 

@@ -26,6 +26,9 @@ from tacit.ledger.amounts import Cap as Cap
 from tacit.ledger.amounts import Cost as Cost
 from tacit.ledger.amounts import Unit as Unit
 from tacit.ledger.chain import Head as Head
+from tacit.ledger.epsilons import EpsilonAtDelta as EpsilonAtDelta
+from tacit.ledger.epsilons import epsilon_of_cap as epsilon_of_cap
+from tacit.ledger.epsilons import epsilon_spent as epsilon_spent
 from tacit.ledger.heads import FileHead as FileHead
 from tacit.ledger.heads import HeadStore as HeadStore
 from tacit.ledger.inspection import Inspection as Inspection

@@ -1,7 +1,8 @@
 """Amounts of privacy as integers: costs are rounded up, caps down, and units never mix.
 
 Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for sums of epsilons
-           and deltas; Feldman, Zrnic: Individual privacy accounting (2021), for sums of rho.
+           and deltas; Feldman, Zrnic: Individual privacy accounting (2021), for sums of rho;
+           Smith, Thakurta: Fully adaptive composition for GDP (2022), for sums of mu^2.
 Guarantee  Costs chosen one after the other, with knowledge of all answers, whose sum stays within
            the cap are together as private as the cap says.
 """
@@ -15,7 +16,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Self
 
-from tacit.accounting import Event, PureAccountant, ZCDPAccountant
+from tacit.accounting import Event, GDPAccountant, PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError
 
 MICRO = 10**6
@@ -36,6 +37,7 @@ class Unit(StrEnum):
 
     PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
     ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
+    GDP = "gdp"  # mu^2 / 2 of Gaussian differential privacy, in millionths; stated at one delta
     APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18, each by itself
 
 
@@ -52,6 +54,8 @@ class Cost:
 
     def __post_init__(self) -> None:
         _check(self.unit, self.amount, self.delta, what="A cost")
+        if self.delta and self.unit is not Unit.APPROXIMATE:
+            raise ConfigError(_NO_DELTA.format("A cost", self.unit.value))
 
     @classmethod
     def pure(cls, epsilon: Number) -> Self:
@@ -70,7 +74,7 @@ class Cost:
 
     @classmethod
     def from_event(cls, event: Event, unit: Unit) -> Self:
-        """Return the price of an event, for a budget in pure or zcdp.
+        """Return the price of an event, for a budget in pure, zcdp or gdp.
 
         Raises:
             ConfigError: The unit is approximate.
@@ -79,6 +83,8 @@ class Cost:
             return cls.pure(PureAccountant().add(event).epsilon())
         if unit is Unit.ZCDP:
             return cls.zcdp(ZCDPAccountant().add(event).rho)
+        if unit is Unit.GDP:
+            return cls(Unit.GDP, _round_up(Fraction(GDPAccountant().add(event).mu) ** 2 / 2))
         raise ConfigError(
             "An event has no single epsilon and delta. State them:  Cost.approximate(...)."
         )
@@ -93,12 +99,16 @@ class Cap:
     amount: int
     """Millionths of the unit over a lifetime."""
     delta: int = 0
-    """Steps of 1e-18 over a lifetime."""
+    """Steps of 1e-18: over a lifetime, or in gdp those at which the cap's epsilon is stated."""
     per_epoch: int | None = None
     """Millionths of the unit in one epoch; None sets no limit. An epoch limits no delta."""
 
     def __post_init__(self) -> None:
         _check(self.unit, self.amount, self.delta, what="A cap")
+        if self.unit is Unit.GDP and not self.delta:
+            raise ConfigError("A cap in gdp names the delta at which its epsilon is stated.")
+        if self.delta and self.unit not in (Unit.APPROXIMATE, Unit.GDP):
+            raise ConfigError(_NO_DELTA.format("A cap", self.unit.value))
         if self.per_epoch is not None:
             _check(self.unit, self.per_epoch, 0, what="A cap per epoch")
 
@@ -111,6 +121,11 @@ class Cap:
     def zcdp(cls, rho: Number, *, per_epoch: Number | None = None) -> Self:
         """Return a cap of `rho` over a lifetime."""
         return cls(Unit.ZCDP, _round_down(rho), per_epoch=_optional_cap(per_epoch))
+
+    @classmethod
+    def gdp(cls, half_square: Number, *, delta: Number) -> Self:
+        """Return a cap of mu^2 / 2 over a lifetime, whose epsilon is stated at `delta`."""
+        return cls(Unit.GDP, _round_down(half_square), _round_down(delta, ATTO))
 
     @classmethod
     def approximate(
@@ -152,6 +167,9 @@ def _exact_amount(number: Number) -> Fraction:
     return exact
 
 
+_NO_DELTA = "{} in {} has no delta; use the approximate unit."
+
+
 def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
     if not isinstance(unit, Unit):
         raise ConfigError(f"{what} needs its unit: one of {', '.join(Unit)}.")
@@ -161,5 +179,3 @@ def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
         raise ConfigError(f"{what} is from one millionth to 10**12.")
     if not 0 <= delta <= ATTO:
         raise ConfigError(f"{what} has a delta from 0 to 1.")
-    if delta and unit is not Unit.APPROXIMATE:
-        raise ConfigError(f"{what} in {unit.value} has no delta; use the approximate unit.")

@@ -52,7 +52,7 @@ _TABLES = (
         tenant TEXT NOT NULL,
         kind TEXT NOT NULL CHECK (kind IN ('dataset', 'subject')),
         name TEXT NOT NULL,
-        unit TEXT NOT NULL CHECK (unit IN ('pure', 'zcdp', 'approximate')),
+        unit TEXT NOT NULL CHECK (unit IN ('pure', 'zcdp', 'gdp', 'approximate')),
         cap {big} NOT NULL CHECK (cap BETWEEN 1 AND 1000000000000000000),
         spent {big} NOT NULL CHECK (spent BETWEEN 0 AND cap),
         delta_cap {big} NOT NULL CHECK (delta_cap BETWEEN 0 AND 1000000000000000000),

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.domains import Values, item_features
+from tacit.data.domains import SEPARATOR, Values, item_features
 from tacit.data.ratings import Ratings
 from tacit.engine.profile_kernels.types import SparseRows
 from tacit.errors import DataError
@@ -106,6 +107,45 @@ def rows_in_columns(
     zeros where there is none.
     """
     return _matrix_of_columns(_name_features(catalogue, names), columns)
+
+
+def rows_of_facts(facts: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> sparse.csr_array:
+    """Make (items, f) rows of items that no catalogue has, in columns that were chosen before.
+
+    Args:
+        facts: Of each item, by the names of the catalogue's columns: a text, or several in a list.
+            Numbers are left out, but for a year: which bands they were in is not known.
+        columns: Names of the model's columns.
+
+    Returns:
+        Rows of L2 norm 1; zeros for an item of which no feature is known.
+    """
+    cells = [_name_facts(item) for item in facts]
+    named = [[value for value in cell if value in set(columns)] for cell in cells]
+    known = [name for name in columns if name != UNKNOWN]
+    rows = _matrix_of_columns(named, known)
+    if len(known) == len(columns):
+        return rows
+    wide = sparse.csr_array((rows.shape[0], 1))
+    unknown = columns.index(UNKNOWN)
+    parts = [rows[:, :unknown], wide, rows[:, unknown:]]
+    return sparse.csr_array(sparse.hstack(parts))
+
+
+def _name_facts(facts: Mapping[str, Any]) -> list[str]:
+    """List one item's features as NAME=VALUE."""
+    named = []
+    for name, value in facts.items():
+        texts: list[str] = []
+        for part in value if isinstance(value, list | tuple) else [value]:
+            texts += [] if part is None else str(part).split(SEPARATOR)
+        values = [text.strip() for text in texts if text.strip()]
+        if name.strip().lower() == "year":
+            values = _year_bands([values])[0]
+        else:
+            values = [text for text in values if _parse_number(text) is None]
+        named += [f"{name}={one}" for one in dict.fromkeys(values)]
+    return named
 
 
 def _name_features(catalogue: Ratings, names: Sequence[str] | None) -> Values:

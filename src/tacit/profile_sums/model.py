@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +20,12 @@ from tacit.privacy import Guarantee
 from tacit.profile_sums import guarantees
 from tacit.profile_sums.batch_lists import best_of_people
 from tacit.profile_sums.catalogue import CatalogueChoices
+from tacit.profile_sums.cold_items import (
+    ColdItems,
+    Facts,
+    read_cold_items,
+    score_cold_items,
+)
 from tacit.profile_sums.device_files import pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
 from tacit.profile_sums.fits import Fit, count_fit
@@ -178,6 +184,7 @@ class PrivateLists(base.ItemRecommender):
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
         keep_seen: bool = False,
+        cold: Mapping[Any, Facts] | None = None,
     ) -> Recommendations:
         """Recommend the n best items that are not in the history.
 
@@ -188,6 +195,14 @@ class PrivateLists(base.ItemRecommender):
             exclude: Ids to leave out, too.
             candidates: Ids to choose from; None: all.
             keep_seen: Whether items of the history may be listed.
+            cold: Items that no one rated, which may be listed too, each with public facts by the
+                names of the catalogue's columns: {"new-1": {"genre": ["Drama"]}}. They are scored
+                as an item of average popularity, by the release's tastes of their features; items
+                without a known feature are not listed.
+
+        Raises:
+            ConfigError: There are cold items, and the model scores none.
+            DataError: A cold item is one of the model's.
         """
         own = self._history(user, history)
         seen = () if keep_seen else own
@@ -200,7 +215,39 @@ class PrivateLists(base.ItemRecommender):
             left_out=left_out,
             candidates=candidates,
         )
+        if cold:
+            return self._with_cold_items(best, user, own, cold, left_out, n)
         return best.with_titles(self.titles_)
+
+    def read_cold_items(self, cold: Mapping[Any, Facts]) -> ColdItems:
+        """Read the features of items that no one rated; those without any are `unknown`.
+
+        Raises:
+            ConfigError: The model scores no cold items.
+            DataError: A cold item is one of the model's.
+        """
+        self._require_fitted()
+        return read_cold_items(self.fitted_, cold)
+
+    def _with_cold_items(
+        self,
+        best: Recommendations,
+        user: Any,
+        own: History,
+        cold: Mapping[Any, Facts],
+        left_out: Collection[Any],
+        n: int,
+    ) -> Recommendations:
+        """Rank cold items among the best of the model's; ties go to those that were rated."""
+        items = self.read_cold_items(cold)
+        scores = score_cold_items(own, self.fitted_, items)
+        rows = list(best)
+        for item, score in zip(items.ids, scores.tolist(), strict=True):
+            if item not in left_out:
+                rows.append(base.Recommendation(user, item, score, 0, cold=True))
+        rows.sort(key=lambda row: (-row.score, row.cold))
+        ranked = [replace(row, rank=rank) for rank, row in enumerate(rows[:n], 1)]
+        return Recommendations(tuple(ranked)).with_titles(self.titles_)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None

@@ -105,6 +105,12 @@ def people_factors(people: Profiles, released: ReleasedLists, settings: Settings
     )
 
 
+def people_tastes_of_lists(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
+    """(people, k) tastes that lists are made from; the release is of tastes."""
+    assert isinstance(released.personal, TasteModel)
+    return _served_tastes(people, released.personal, settings)
+
+
 def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> Floats:
     """(people, k) tastes that lists are made from: cut(z V) + (x B - b_0) K."""
     features = people_tastes(people, model.centre, model.features, everybody=True)

@@ -38,6 +38,8 @@ class Recommendation:
     """Predicted stars, or the number that the list is ranked by."""
     rank: int
     """From 1."""
+    cold: bool = False
+    """Whether no one rated the item, so that its public features alone were scored."""
 
 
 class Tabular:
@@ -83,13 +85,15 @@ class Recommendations(Tabular):
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns user_id, item_id, score, rank, and title where known, for a data frame."""
+        """Columns user_id, item_id, score, rank; cold where asked for, title where known."""
         columns: dict[str, list[Any]] = {
             "user_id": [row.user_id for row in self.rows],
             "item_id": [row.item_id for row in self.rows],
             "score": [row.score for row in self.rows],
             "rank": [row.rank for row in self.rows],
         }
+        if any(row.cold for row in self.rows):
+            columns["cold"] = [row.cold for row in self.rows]
         if self.titles:
             columns["title"] = [self.titles.get(row.item_id) for row in self.rows]
         return columns

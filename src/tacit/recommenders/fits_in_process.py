@@ -2,8 +2,9 @@
 
 An object counts its own fits, a model file and a ledger count theirs. Two objects that are fitted
 to the same ratings one after the other, as in a notebook, know nothing of each other: this module
-does. Equal ratings are recognised by their content. Ratings with one more row are other ratings
-here; that they are of the same people has to be said by a `previous` model or a ledger.
+does. Equal ratings are recognised by their content, streamed ones by that of their files, those of
+a cluster only while they are open. Ratings with one more row are other ratings here; that they are
+of the same people has to be said by a `previous` model or a ledger.
 
 What is kept are a digest of the ratings and the costs of the fits, both in memory alone.
 """
@@ -112,14 +113,18 @@ class FitCounter(Generic[FitT]):
             self._write(ratings, (*counted, *[fit for fit in fits if fit not in counted]))
 
     def _read(self, ratings: RatingsSource) -> tuple[FitT, ...]:
-        if isinstance(ratings, Ratings):
-            return self._by_digest.get(digest_rows(ratings), ())
+        digest = _find_digest(ratings)
+        if digest is not None:
+            return self._by_digest.get(digest, ())
+        assert isinstance(ratings, StoredRatings)  # those in memory have a digest
         return self._by_store.get(ratings, ())
 
     def _write(self, ratings: RatingsSource, fits: tuple[FitT, ...]) -> None:
-        if isinstance(ratings, Ratings):
-            self._by_digest[digest_rows(ratings)] = fits
+        digest = _find_digest(ratings)
+        if digest is not None:
+            self._by_digest[digest] = fits
         else:
+            assert isinstance(ratings, StoredRatings)  # those in memory have a digest
             self._by_store[ratings] = fits
 
 
@@ -145,6 +150,11 @@ def comparison() -> Iterator[None]:
         yield
     finally:
         _comparing.reset(token)
+
+
+def _find_digest(ratings: RatingsSource) -> bytes | None:
+    """Digest of the rows, or of the files that hold them; None for those of a cluster."""
+    return ratings.digest if isinstance(ratings, StoredRatings) else digest_rows(ratings)
 
 
 def digest_rows(ratings: Ratings) -> bytes:

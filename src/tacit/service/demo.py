@@ -16,7 +16,7 @@ TENANT = "demo"
 _FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 """
-_ROLES = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR, Role.RECOMMEND)
+_ROLES = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR, Role.RECOMMEND, Role.EDITOR)
 """The roles that get a key."""
 
 

@@ -1,8 +1,8 @@
 """API keys: whom each stands for. The service stores hashes of them, and no key.
 
-Staff (operator, analyst, auditor), backends (recommend) and peer vendors have keys of 32 random
-bytes; the keys' file holds SHA-256 of each, which suffices because nobody can search 2^256. A
-person's key is made from the service's own secret and their name, so that any number of workers
+Staff (operator, analyst, auditor, editor), backends (recommend) and peer vendors have keys of 32
+random bytes; the keys' file holds SHA-256 of each, which suffices because nobody can search 2^256.
+A person's key is made from the service's own secret and their name, so that any number of workers
 know it without a table.
 """
 
@@ -49,6 +49,7 @@ class Role(StrEnum):
     AUDITOR = "auditor"
     VENDOR = "vendor"
     RECOMMEND = "recommend"
+    EDITOR = "editor"
     OPERATOR = "operator"
 
 

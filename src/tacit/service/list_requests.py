@@ -14,6 +14,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tacit.data.columns import LONGEST_ID
+from tacit.errors import ConfigError
 from tacit.service.keys import LONGEST_CUSTOMER_ID
 from tacit.service.problems import Problem
 from tacit.service.schemas import RequestModel
@@ -25,6 +26,10 @@ MOST_PEOPLE = 200
 """People in one request for lists."""
 MOST_ITEMS = 5_000
 """Items that a request may exclude or choose from."""
+MOST_COLD_ITEMS = 1_000
+"""Items without ratings in one request."""
+MOST_FACTS = 64
+"""Columns of such an item, and values in one of them."""
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
 ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
@@ -58,6 +63,24 @@ History = (
 ManyItems = Annotated[list[AnyItemId], Field(max_length=MOST_ITEMS)]
 
 
+Fact = (
+    Annotated[str, Field(max_length=LONGEST_ID, pattern=PRINTABLE)]
+    | Annotated[int, Field(ge=-LARGEST_INTEGER - 1, le=LARGEST_INTEGER)]
+)
+"""A value of a catalogue's column: a text, or a year."""
+
+
+class ColdItem(RequestModel):
+    """An item that no one rated, with what the catalogue says of it."""
+
+    item: AnyItemId
+    facts: Annotated[
+        dict[ItemId, Fact | Annotated[list[Fact], Field(max_length=MOST_FACTS)]],
+        Field(max_length=MOST_FACTS),
+    ]
+    """Values by the names of the columns of which the model's features were made."""
+
+
 class ListQuestion(RequestModel):
     """Choices of a person or a shop about a list."""
 
@@ -72,6 +95,9 @@ class ListQuestion(RequestModel):
     """At most so many items of one category; null: any number."""
     seen: bool = False
     """Whether items of the history may be listed."""
+    cold: Annotated[list[ColdItem], Field(max_length=MOST_COLD_ITEMS)] = Field(default=[])
+    """Items that no one rated, which may be listed beside the others. They are scored by their
+    features, at the popularity of an average item, and marked."""
 
 
 class PersonQuestion(RequestModel):
@@ -99,8 +125,14 @@ def read_question(served: ServedModel, person: PersonQuestion, wish: ListQuestio
     """Read a question.
 
     Raises:
-        Problem: Status 422; stars are off the model's scale.
+        Problem: Status 422; stars are off the model's scale, or it scores no cold items.
     """
+    given = {str(entry.item): entry.facts for entry in wish.cold}
+    cold = {item: facts for item, facts in given.items() if item not in served.ids}
+    try:
+        unknown_cold = served.unknown_cold_items(cold)
+    except ConfigError as error:
+        raise Problem(422, str(error)) from None
     ratings = _read_history(served, person.history)
     excluded = [str(item) for item in person.exclude]
     candidates = None if wish.candidates is None else [str(item) for item in wish.candidates]
@@ -111,10 +143,12 @@ def read_question(served: ServedModel, person: PersonQuestion, wish: ListQuestio
         category=wish.category,
         diversity=wish.diversity,
         keep_seen=wish.seen,
+        cold=cold,
     )
     known_ratings = {item: stars for item, stars in ratings.items() if item in served.ids}
     check_stars(served, known_ratings)
-    ignored = _unknown_items(served, [*ratings, *excluded, *(candidates or ())])
+    asked = [item for item in (*ratings, *excluded, *(candidates or ())) if item not in cold]
+    ignored = (*_unknown_items(served, asked), *unknown_cold)
     return ReadQuestion(known_ratings, options, ignored)
 
 

@@ -1,8 +1,13 @@
-"""Counts for Prometheus, by operation, status and model: nothing about any person."""
+"""Counts for Prometheus, by operation, status and model: nothing about any person.
+
+The share of the catalogue that was shown would tell, read before and after one list, how many items
+of that list nobody had been shown before. So it moves once in a hundred lists, by whole percents.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -10,6 +15,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """Variable of the environment, where a service has several workers: the folder of their counts."""
+LISTS_BETWEEN_SHARES = 100
+"""Lists of one model and kind between two values of the share of its catalogue."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -34,12 +41,14 @@ class Metrics:
         )
         self._shown_share = Gauge(
             "tacit_catalogue_shown_ratio",
-            "Share of the catalogue that was in a list since a worker's start.",
+            "Share of the catalogue in lists since a worker's start, each hundred lists.",
             ("model", "lists"),
             registry=self._registry,
             multiprocess_mode="max",
         )
         self._shown: dict[tuple[str, str], set[str]] = {}
+        self._lock = threading.Lock()
+        self._lists_since: dict[tuple[str, str], int] = {}
 
     def count_list(self, model: str, lists: str, items: Iterable[str], catalogue: int) -> None:
         """Count one list.
@@ -50,10 +59,17 @@ class Metrics:
             items: Items of the list. Which of them were ever shown is kept, not how often.
             catalogue: Number of items of the model.
         """
-        shown = self._shown.setdefault((model, lists), set())
-        shown.update(items)
-        self._lists.labels(model, lists).inc()
-        self._shown_share.labels(model, lists).set(len(shown) / catalogue)
+        kind = (model, lists)
+        self._lists.labels(*kind).inc()
+        with self._lock:
+            shown = self._shown.setdefault(kind, set())
+            shown.update(items)
+            self._lists_since[kind] = self._lists_since.get(kind, 0) + 1
+            if self._lists_since[kind] < LISTS_BETWEEN_SHARES:
+                return
+            self._lists_since[kind] = 0
+            percents = 100 * len(shown) // catalogue
+        self._shown_share.labels(*kind).set(percents / 100)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one answer of an operation."""

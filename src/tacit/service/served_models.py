@@ -25,6 +25,7 @@ import numpy as np
 
 from tacit import container
 from tacit.data.ratings import RatingScale
+from tacit.data.tables.names import is_named
 from tacit.design import fit_count
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Basis, Guarantee
@@ -86,6 +87,10 @@ class ItemWords:
     many: str
 
 
+ColdFacts = Mapping[str, Any]
+"""Public facts of an item that no one rated, by the names of the catalogue's columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListOptions:
     """Choices about a list. Items are texts, of the catalogue or not."""
@@ -102,6 +107,8 @@ class ListOptions:
     """At most so many items of one category; None: any number."""
     keep_seen: bool = False
     """Whether items of the history may be listed."""
+    cold: Mapping[str, ColdFacts] = field(default_factory=dict, hash=False)
+    """Public facts of items that no one rated and that may be listed, too."""
 
     @property
     def is_plain(self) -> bool:
@@ -276,17 +283,45 @@ class ServedModel(ServedThing):
         if not ratings and options.is_plain:
             return self.popular[: options.n]
         history = {self.ids[item]: stars for item, stars in ratings.items()}
-        length = options.n if options.diversity is None else len(self.ids)
+        length = options.n
+        if options.diversity is not None:
+            length = len(self.ids) + len(options.cold)
+        cold = self._cold_items(ratings, options)
         ranked = self.model.recommend(
             history=history,
             n=length,
             exclude=[self.ids[item] for item in options.exclude if item in self.ids],
             candidates=self._candidates(options),
             keep_seen=options.keep_seen,
+            **({"cold": cold} if cold else {}),
         )
         if options.diversity is None:
             return tuple(ranked)
-        return self._limit_categories(ranked, options.n, options.diversity)
+        return self._limit_categories(ranked, options)
+
+    def _cold_items(
+        self, ratings: Mapping[str, float], options: ListOptions
+    ) -> dict[str, ColdFacts]:
+        """The cold items that a list may hold."""
+        allowed = {}
+        for item, facts in options.cold.items():
+            in_category = options.category is None or options.category in categories_of(facts)
+            is_seen = item in ratings and not options.keep_seen
+            if in_category and not is_seen and item not in options.exclude:
+                allowed[item] = facts
+        return allowed
+
+    def unknown_cold_items(self, cold: Mapping[str, ColdFacts]) -> tuple[str, ...]:
+        """The cold items of which the model knows no feature: they are never listed.
+
+        Raises:
+            ConfigError: The model scores no cold items.
+        """
+        if not cold:
+            return ()
+        if not hasattr(self.model, "read_cold_items"):
+            raise ConfigError("This model cannot score items without ratings: leave out cold.")
+        return tuple(self.model.read_cold_items(cold).unknown)
 
     def similar_items(self, item: str, options: ListOptions) -> tuple[Recommendation, ...]:
         """List the items that go best with one item of the catalogue, best first.
@@ -305,7 +340,7 @@ class ServedModel(ServedThing):
             if is_allowed and str(row.item_id) not in options.exclude:
                 rows.append(row)
         if options.diversity is not None:
-            return self._limit_categories(rows, options.n, options.diversity)
+            return self._limit_categories(rows, options)
         return _renumber(rows[: options.n])
 
     def _candidates(self, options: ListOptions) -> frozenset[Any] | None:
@@ -322,15 +357,23 @@ class ServedModel(ServedThing):
                 allowed.add(self.ids[text])
         return frozenset(allowed)
 
+    def _categories_of(self, item: str, options: ListOptions) -> tuple[str, ...]:
+        """The categories of an item of the catalogue, or of a cold one."""
+        if item in options.cold:
+            return categories_of(options.cold[item])
+        return self.categories[item]
+
     def _limit_categories(
-        self, ranked: Iterable[Recommendation], n: int, most: int
+        self, ranked: Iterable[Recommendation], options: ListOptions
     ) -> tuple[Recommendation, ...]:
-        """Keep the first n rows of which at most so many have any one category."""
+        """Keep the first n rows of which at most `diversity` have any one category."""
+        most = options.diversity or LONGEST_LIST
         counts: Counter[str] = Counter()
         kept: list[Recommendation] = []
         for row in ranked:
-            categories = self.categories[str(row.item_id)]
-            if len(kept) == n:
+            item = str(row.item_id)
+            categories = self._categories_of(item, options)
+            if len(kept) == options.n:
                 break
             if all(counts[category] < most for category in categories):
                 counts.update(categories)
@@ -343,6 +386,15 @@ class ServedModel(ServedThing):
         if position is None:
             return None
         return self.items[position].title
+
+
+def categories_of(facts: ColdFacts) -> tuple[str, ...]:
+    """The categories of an item by the facts of a catalogue."""
+    categories: list[str] = []
+    for name, value in facts.items():
+        if is_named("category", name):
+            categories += [str(one) for one in (value if isinstance(value, list) else [value])]
+    return tuple(categories)
 
 
 def _renumber(rows: Iterable[Recommendation]) -> tuple[Recommendation, ...]:

@@ -16,7 +16,16 @@ from tacit import Private, XMap, container, load_model
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import Account, Settings, events, plan_releases, refits
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
-from tacit.ledger import BudgetExhausted, Cap, CapChanged, Charge, Cost, Holder, open_ledger
+from tacit.ledger import (
+    BudgetExhausted,
+    CapChanged,
+    Charge,
+    Cost,
+    Holder,
+    epsilon_of_cap,
+    epsilon_spent,
+    open_ledger,
+)
 from tacit.profile_sums.fits import Fit, total_epsilon
 from tacit.profile_sums.release import release_lists
 from tacit.recommenders.baselines import PrivatePopularity
@@ -175,12 +184,23 @@ def test_a_cap_is_for_life(world, ledger):
     assert Private(0.5, previous=first).fit(world, account=account).lifetime_ == 2.0
 
 
-def test_a_budget_opened_by_rho_gives_its_epsilon(world, ledger):
-    """`tacit ledger open-budget --rho`: the lifetime is that of the exact curve."""
-    ledger.open_budget(Holder.dataset("tacit", "ratings"), Cap.zcdp("0.1"))
+def test_a_budget_opened_beforehand_gives_its_epsilon(world, ledger):
+    """`tacit ledger open-budget --fits`: the lifetime is that of the exact curve."""
+    ledger.open_budget(Holder.dataset("tacit", "ratings"), refits.cap_of_lifetime(2.0, 1e-6))
     stood = Private(1.0).fit(world, account=Account(ledger)).budget_status_
-    assert 1.5 < stood.lifetime < 2.2
+    assert stood.lifetime == pytest.approx(2.0, abs=1e-4)
     assert stood.further == 2
+
+
+def test_a_ledger_states_the_lifetime_that_was_set(world, ledger):
+    """A lifetime of 5 is 5 in the ledger, and what was spent is the epsilon of the fit's card."""
+    model = Private(1.0, lifetime=5.0).fit(world, account=Account(ledger))
+    balance = ledger.balance(Holder.dataset("tacit", "ratings"))
+    assert epsilon_of_cap(balance.cap).epsilon == pytest.approx(5.0, abs=1e-4)
+    assert epsilon_of_cap(balance.cap).delta == 1e-6
+    spent = epsilon_spent(balance).epsilon
+    assert spent == pytest.approx(model.guarantees()[0].epsilon, abs=1e-4)
+    assert spent >= model.guarantees()[0].epsilon
 
 
 def test_no_budget_and_no_lifetime(world, ledger):
@@ -467,3 +487,27 @@ def test_a_file_with_likes_is_not_written_again_after_a_newer_fit(world, ledger)
     with pytest.raises(PrivacyError, match="withdrawn"):
         Private(1.0, lifetime=8.0, consented=people).fit(world, account=account)
     assert spent(ledger) == before
+
+
+def test_a_ledger_forgets_a_file_with_likes_at_the_next_fit(world, tmp_path):
+    """Pieces of the file stand in the ledger's files until then, and afterwards nowhere."""
+    people = world.user_ids[:20].tolist()
+
+    def count_kept(pieces):
+        """Count the pieces that stand in a file of the ledger."""
+        content = b"".join(file.read_bytes() for file in tmp_path.glob("own.db*"))
+        return sum(piece in content for piece in pieces)
+
+    with open_ledger(tmp_path / "own.db") as opened:
+        first = Private(1.0, lifetime=8.0, consented=people).fit(world, account=Account(opened))
+    first.save(tmp_path / "first.tacit")
+    file = (tmp_path / "first.tacit").read_bytes()
+    pieces = [file[start : start + 64] for start in range(0, len(file) - 64, 64)]
+    assert count_kept(pieces) > 0.9 * len(pieces)
+    with open_ledger(tmp_path / "own.db") as opened:
+        later = Private(1.0, previous=first, consented=people[1:])
+        later.fit(world, account=Account(opened)).save(tmp_path / "later.tacit")
+    file = (tmp_path / "later.tacit").read_bytes()
+    likes_alone = [piece for piece in pieces if piece not in file]
+    assert len(likes_alone) > 0.2 * len(pieces)
+    assert count_kept(likes_alone) == 0

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.designs.private.refits import cap_of_lifetime
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
 from tacit.ledger.amounts import ATTO, LARGEST_AMOUNT, MICRO, Unit
 from tacit.service.resources import budgets
@@ -46,6 +47,9 @@ def test_ones_own_budget(shop):
     spend(shop, holder, Cost.pure("0.100001"))
     (told,) = shop.get("subject", "/api/privacy/budget").json()["budgets"]
     assert told["budget"] == {
+        "epsilon": "0.1",
+        "epsilon_cap": "2.5",
+        "epsilon_delta": "0",
         "counted_in": "epsilon, in nats",
         "cap": "2.5",
         "spent": "0.100001",
@@ -89,6 +93,17 @@ def test_statements_are_those_of_a_receipt(shop):
     before = shop.get("subject", "/api/privacy/budget").json()["statements"]
     assert shop.delete("subject", "/api/users/ann").json()["bounded_by"] == before
     assert len(before) >= 5
+
+
+def test_a_budget_is_told_in_epsilon(shop):
+    """A budget that counts mu^2 / 2 says the epsilon that was set, and what it stores."""
+    holder = Holder.dataset("demo", "ratings")
+    shop.service.ledger.open_budget(holder, cap_of_lifetime(5.0, 1e-6))
+    budgets = shop.get("operator", "/api/privacy/budgets?limit=1000").json()["budgets"]
+    (told,) = [one["budget"] for one in budgets if one["name"] == "ratings"]
+    assert (told["epsilon"], told["epsilon_cap"], told["epsilon_delta"]) == ("0", "5", "1e-06")
+    assert (told["cap"], told["delta_spent"]) == ("0.520565", "0")
+    assert told["counted_in"] == "half of mu squared"
 
 
 def test_a_nouns_own_budgets_are_found(shop, monkeypatch):

@@ -29,6 +29,7 @@ def own_list(shop, history, n):
             "item_id": str(row.item_id),
             "score": row.score,
             "title": model.titles_[row.item_id],
+            "cold": False,
         }
         for row in model.recommend(history=own, n=n)
     ]

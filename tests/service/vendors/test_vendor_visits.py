@@ -122,9 +122,16 @@ def test_a_key_is_for_one_context(pair):
     assert spent(pair.home) == paid
 
 
+@pytest.fixture
+def patient_pair(pairs):
+    """Two vendors that learn from many visits of a person."""
+    yield from pairs(lifetime=1e4)
+
+
 @pytest.mark.usefixtures("asking")
-def test_what_crosses_names_nobody_and_holds_no_context(pair):
+def test_what_crosses_names_nobody_and_holds_no_context(patient_pair):
     """Of the visitor there is a randomised cell and a number used once; no name, no feature."""
+    pair = patient_pair
     for user in ("ann-with-a-long-name", "bob"):
         for _ in range(3):
             pair.home.visit(user, at=RAW)
@@ -175,9 +182,10 @@ def crossed(pair, messages):
     return bodies
 
 
-def test_every_visit_asks_whatever_its_context_and_whatever_is_shown(pair, ready):
+def test_every_visit_asks_whatever_its_context_and_whatever_is_shown(patient_pair, ready):
     """One message to the neighbour for each visit, own videos among what is shown, and one charge:
     neither that a request is made nor what it costs follows from the context."""
+    pair = patient_pair
     sources, paid = set(), []
     while len(paid) < 40 or (len(sources) < 2 and len(paid) < 400):  # each shows a tenth or more
         shown = pair.home.visit(at=(0.1, 0.1) if len(paid) % 2 else (0.9, 0.9)).json()
@@ -520,8 +528,19 @@ def test_a_guest_is_never_passed_on(one_pair):
 
 def test_the_card_says_what_is_forwarded(one_pair):
     """Home, forwarded contexts, and what is learned of neighbours. Every visit is forwarded."""
-    cards = one_pair.home.served.guarantees()
+    _, *cards = one_pair.home.served.guarantees()
     assert [card.epsilon is not None for card in cards] == [True] * 3
     assert "whatever is shown" in cards[1].sentence
     assert not any("a request was made" in line for line in cards[1].not_covered)
-    assert cards[0].lifetime_epsilon == pytest.approx(100.0)
+    assert cards[0].lifetime_epsilon == pytest.approx(5.0)
+
+
+def test_a_visit_costs_one_number_everywhere(one_pair):
+    """The first card, what the service says of the vendor, and the charge agree."""
+    home = one_pair.home.served
+    (charge,) = home.charges("ann", asks=True)
+    together = home.guarantees()[0]
+    assert together.epsilon == home.describe()["epsilon"] == charge.cost.amount / 10**6
+    parts = [card.epsilon for card in home.guarantees()[1:]]
+    assert len(parts) == 3
+    assert together.epsilon == pytest.approx(sum(parts), abs=1e-5)

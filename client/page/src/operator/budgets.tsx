@@ -32,13 +32,16 @@ export function Budgets({ apiKey }: { apiKey: string }) {
             <tr>
               <th scope="col">Of</th>
               <th scope="col" class="number">
-                Spent
+                Epsilon spent
               </th>
               <th scope="col" class="number">
                 At most
               </th>
+              <th scope="col" class="number">
+                At delta
+              </th>
               <th scope="col">Share</th>
-              <th scope="col">Counted in</th>
+              <th scope="col">Stored</th>
             </tr>
           </thead>
           <tbody>
@@ -47,16 +50,17 @@ export function Budgets({ apiKey }: { apiKey: string }) {
                 <th scope="row">
                   {name} <span class="noun">{kind}</span>
                 </th>
-                <td class="number">{budget.spent}</td>
-                <td class="number">{budget.cap}</td>
+                <td class="number">{budget.epsilon}</td>
+                <td class="number">{budget.epsilon_cap}</td>
+                <td class="number">{budget.epsilon_delta}</td>
                 <td>
                   <progress
-                    value={Number(budget.spent)}
-                    max={Number(budget.cap)}
+                    value={Number(budget.epsilon)}
+                    max={Number(budget.epsilon_cap)}
                     aria-label={`Share of ${name} that is spent`}
                   />
                 </td>
-                <td>{budget.counted_in}</td>
+                <td>{`${budget.spent} of ${budget.cap} ${budget.counted_in}`}</td>
               </tr>
             ))}
           </tbody>

@@ -7,8 +7,11 @@ export interface Visitor {
   readonly key: string;
 }
 
-/** Amounts are decimals in text. */
+/** Amounts are decimals in text. Epsilons hold at `epsilon_delta`; the others are what is stored. */
 export interface Budget {
+  readonly epsilon: string;
+  readonly epsilon_cap: string;
+  readonly epsilon_delta: string;
   readonly counted_in: string;
   readonly cap: string;
   readonly spent: string;

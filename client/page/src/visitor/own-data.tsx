@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { ShowPending, Trouble, usePending } from "../parts/draft";
 import { shareOf } from "../parts/share";
 import { describeError } from "../service/requests";
+import { epsilonOf } from "../parts/epsilon";
 import { fetchOwnBudgets } from "../service/visitor";
 import { adoptCode } from "./code";
 import type { Visit } from "./visit";
@@ -54,12 +55,14 @@ function ChargedBudgets({ visit }: { visit: Visit }) {
           <ul class="budgets">
             {budgets.map(({ of, budget }) => (
               <li key={of}>
-                <strong>You have used {shareOf(Number(budget.spent), Number(budget.cap))}</strong>
+                <strong>
+                  You have used {shareOf(Number(budget.epsilon), Number(budget.epsilon_cap))}
+                </strong>
                 <span class="of">of {of}</span>
-                <span class="amount">{`${budget.spent} of ${budget.cap} (${budget.counted_in})`}</span>
+                <span class="amount">{epsilonOf(budget)}</span>
                 <progress
-                  value={Number(budget.spent)}
-                  max={Number(budget.cap)}
+                  value={Number(budget.epsilon)}
+                  max={Number(budget.epsilon_cap)}
                   aria-label={`Spent: ${of}`}
                 />
               </li>

@@ -8,6 +8,7 @@ Memory     a chunk of the files, then one bucket. A person is in one bucket, how
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import shutil
@@ -105,6 +106,7 @@ def open_parquet(
     with tempfile.TemporaryDirectory(prefix="tacit-", dir=place) as home:
         try:
             made = Buckets(Path(home), _fill_buckets(Path(home), files, named[0], public, memory))
+            made.digest = _digest_files(files)
         except OSError as error:
             if error.filename is not None:
                 raise
@@ -136,6 +138,15 @@ def _files(folder: Path) -> list[Path]:
                 fix="Move it, or name it .parquet if it is one.",
             )
     return files
+
+
+def _digest_files(files: list[Path]) -> bytes:
+    """Digest all bytes of the files, in whatever folder they lie."""
+    digests = []
+    for file in files:
+        with file.open("rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").digest())
+    return hashlib.sha256(b"".join(sorted(digests))).digest()
 
 
 def _fill_buckets(

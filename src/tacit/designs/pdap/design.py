@@ -59,7 +59,7 @@ DESIGN = Design(
         ServedSection(
             "vendors",
             "serve.served_vendor:ServedVendor",
-            "serve.visits:router",
+            "serve.routes:router",
             "serve.demo:make_demo",
             counts_names=True,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tacit.accounting import PureAccountant
@@ -112,6 +113,44 @@ def joint(
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
             "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler",
         ),
+    )
+
+
+def forwarded_visit(
+    cards: Sequence[Guarantee], *, epsilon: float, visits_per_person: int | None = None
+) -> Guarantee:
+    """Make the card of everything that a visit costs which is learned and forwarded.
+
+    Args:
+        cards: of its parts, each proved; the first is the learner's.
+        epsilon: of all parts together: what a budget is charged.
+        visits_per_person: how many visits a lifetime covers; None: nothing limits them.
+    """
+    parts = " + ".join(f"{card.epsilon:g}" for card in cards)
+    lifetime = f"a person with N visits pays N times {epsilon:g}"
+    if visits_per_person is not None:
+        lifetime = (
+            f"{visits_per_person} visits of one person are learned and forwarded, then none is"
+        )
+    return _prove_card(
+        epsilon,
+        visits_per_person,
+        name="One visit, everything together",
+        sentence=(
+            f"All that leaves a visit is together {epsilon:g}-differentially private ({parts}): "
+            "the sums that the vendor learns, the context that its neighbours get, and what is "
+            "learned about neighbours. A person's budget is charged this number."
+        ),
+        protects="one visit: its context, what was shown, and the click",
+        adjacency=_LEARNED,
+        against=(
+            "everyone but the own vendor together, neighbours included; where the visit is not "
+            "learned it still takes place, and is forwarded with any other context"
+        ),
+        lifetime=lifetime,
+        assumptions=tuple(dict.fromkeys(line for card in cards for line in card.assumptions)),
+        not_covered=tuple(dict.fromkeys(line for card in cards for line in card.not_covered)),
+        sources=("Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",),
     )
 
 

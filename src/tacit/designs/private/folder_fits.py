@@ -4,6 +4,10 @@
     newest.tacit   the latest fit, which the next one follows
     fits.db        the ledger that pays for all fits, where they have a lifetime
     lists.tacit    the model that is served
+    refit.lock     held while a fit is made, so that two at once do not follow the same one
+
+No fit that this folder knows of is forgotten: the next one follows the model that lists all of
+them, and is refused where the ledger lists more.
 
 A fit that is worse than the served model by released values is stored as the newest one, since it
 is charged, and does not replace what is served. Ratings of people are not asked which of two models
@@ -12,19 +16,22 @@ they like better: that would be a release of its own.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, Self, get_args
 
 from tacit.atomic_writes import write_whole
 from tacit.data.stored_ratings import RatingsSource
 from tacit.designs.private.model import Private
 from tacit.designs.private.refits import Account
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.ledger import open_ledger
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON
 from tacit.recommenders.model_files import load_model
@@ -32,6 +39,7 @@ from tacit.recommenders.model_files import load_model
 REFIT_FILE = "refit.toml"
 NEWEST = "newest.tacit"
 FITS_LEDGER = "fits.db"
+LOCK = "refit.lock"
 DATASET = "ratings"
 """Name of the data set in the ledger of fits."""
 LEAST_SHARE = 0.5
@@ -64,10 +72,35 @@ class RefitSettings:
     """How the ratings are read, as the options of  tacit init  said."""
 
     def __post_init__(self) -> None:
+        self._check_types()
         if self.every not in get_args(Every):
             raise ConfigError(f"{REFIT_FILE}: every is day, week or month; got {self.every!r}.")
         if self.fits is not None and self.lifetime is None:
             raise ConfigError(f"{REFIT_FILE}: fits share a lifetime: give it, or leave fits out.")
+        if Path(self.model).suffix != ".tacit" or Path(self.model).name == NEWEST:
+            raise ConfigError(
+                f"{REFIT_FILE}: model is the served file, NAME.tacit and not {NEWEST}; "
+                f"got {self.model!r}."
+            )
+
+    def _check_types(self) -> None:
+        """Raise ConfigError for a value of another type than its setting has."""
+        kinds: Mapping[str, tuple[str, tuple[type, ...]]] = {
+            "model": ("a text", (str,)),
+            "epsilon": ("a number", (int, float)),
+            "delta": ("a number", (int, float)),
+            "lifetime": ("a number", (int, float, NoneType)),
+            "fits": ("a whole number", (int, NoneType)),
+            "catalogue": ("a text", (str, NoneType)),
+            "features": ("a list of texts", (tuple, NoneType)),
+            "rows": ("a table", (dict,)),
+        }
+        values = asdict(self)
+        for name, (kind, types) in kinds.items():
+            if isinstance(values[name], bool) or not isinstance(values[name], types):
+                raise ConfigError(f"{REFIT_FILE}: {name} is {kind}; got {values[name]!r}.")
+        if not all(isinstance(column, str) for column in self.features or ()):
+            raise ConfigError(f"{REFIT_FILE}: features is a list of texts.")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -89,7 +122,7 @@ class RefitSettings:
         unknown = sorted(set(content) - {one.name for one in fields(cls)})
         if unknown:
             raise ConfigError(f"{path}: has no setting '{unknown[0]}'.")
-        if "features" in content:
+        if isinstance(content.get("features"), list):
             content["features"] = tuple(content["features"])
         return cls(**content)
 
@@ -134,37 +167,111 @@ def fit_next(
         ratings: All ratings until now.
 
     Raises:
-        DataError, ConfigError: The ratings or settings cannot be used.
-        PrivacyError: The lifetime of all fits would be passed; nothing was drawn.
+        DataError, ConfigError, ModelFileError: The ratings, settings or models cannot be used.
+        PrivacyError: The lifetime of all fits would be passed, or the ledger lists fits that no
+            model of the folder knows; nothing was drawn.
     """
     newest = folder / NEWEST
-    is_first = not newest.is_file()
-    model = Private(
-        settings.epsilon,
-        settings.delta,
-        features=settings.features,
-        previous=None if is_first else newest,
-        lifetime=settings.lifetime,
-        fits=settings.fits if is_first else None,
-    )
-    if settings.lifetime is None:
-        model.fit(ratings)
-    else:
-        with open_ledger(str(folder / FITS_LEDGER)) as ledger:
-            model.fit(ratings, account=Account(ledger, tenant, DATASET))
-    model.save(newest)
     served = folder / settings.model
-    before = served.read_bytes() if served.is_file() else None
-    reason = "" if before is None else describe_loss(load_model(served), model)
-    if not reason:
-        write_whole(served, newest.read_bytes())
-    return FolderFit(
-        model=model,
-        replaced=not reason,
-        reason=reason,
-        digest=hashlib.sha256(served.read_bytes()).hexdigest(),
-        previous_digest=None if before is None else hashlib.sha256(before).hexdigest(),
+    with _lock_folder(folder):
+        served_model = _read_model(served)  # before anything is charged
+        previous = choose_newest(_read_model(newest), served_model)
+        model = Private(
+            settings.epsilon,
+            settings.delta,
+            features=settings.features,
+            previous=previous,
+            lifetime=settings.lifetime,
+            fits=settings.fits,
+        )
+        if settings.lifetime is None:
+            model.fit(ratings)
+        else:
+            with open_ledger(str(folder / FITS_LEDGER)) as ledger:
+                account = Account(ledger, tenant, DATASET)
+                _check_known(account, previous)
+                model.fit(ratings, account=account)
+        model.save(newest)
+        before = served.read_bytes() if served_model is not None else None
+        reason = "" if served_model is None else describe_loss(served_model, model)
+        if not reason:
+            write_whole(served, newest.read_bytes())
+        return FolderFit(
+            model=model,
+            replaced=not reason,
+            reason=reason,
+            digest=hashlib.sha256(served.read_bytes()).hexdigest(),
+            previous_digest=None if before is None else hashlib.sha256(before).hexdigest(),
+        )
+
+
+def choose_newest(stored: Private | None, served: Private | None) -> Private | None:
+    """Choose the model that lists all fits of both: an older copy may have been restored.
+
+    Raises:
+        ConfigError: Each lists a fit that the other one does not.
+    """
+    if stored is None or served is None:
+        return served if stored is None else stored
+    if set(served.releases_) <= set(stored.releases_):
+        return stored
+    if set(stored.releases_) <= set(served.releases_):
+        return served
+    raise ConfigError(
+        f"{NEWEST} and the served model are of different chains of fits: neither lists all that "
+        "was released. Bring back the two files that belong together. Nothing was drawn or spent."
     )
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock.
+
+    Raises:
+        ConfigError: Another process holds it.
+    """
+    with (folder / LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(
+                f"{folder}: another fit of this folder is being made. Wait until it has ended. "
+                "Nothing was drawn or spent."
+            ) from None
+        yield
+
+
+def _read_model(path: Path) -> Private | None:
+    """Read a model of private lists; None where there is no file.
+
+    Raises:
+        ConfigError: It is of another design.
+        ModelFileError: It is damaged.
+    """
+    if not path.is_file():
+        return None
+    model = load_model(path)
+    if not isinstance(model, Private):
+        raise ConfigError(f"{path}: is a model of another design. Nothing was drawn or spent.")
+    return model
+
+
+def _check_known(account: Account, previous: Private | None) -> None:
+    """Check that the folder's newest model knows what was charged.
+
+    One more fit may stand in the ledger: a process that was stopped before it wrote its model. That
+    one is handed out again, without new noise.
+
+    Raises:
+        PrivacyError: There are more.
+    """
+    unknown = account.count_newer(() if previous is None else previous.releases_)
+    if unknown > 1:
+        raise PrivacyError(
+            f"{FITS_LEDGER} lists {unknown} fits that no model of the folder knows: an older copy "
+            f"of {NEWEST} was restored, or it was removed. Its card would state less than was "
+            f"spent. Bring back the newest {NEWEST}. Nothing was drawn or spent."
+        )
 
 
 def describe_loss(served: Private, new: Private) -> str:

@@ -4,11 +4,13 @@ Source     Smith, Thakurta: Fully adaptive composition for GDP (2022), for epsil
            in view of earlier releases.
 Guarantee  For one person's whole profile over all fits: ratings that earlier fits used, and new
            ones.
-Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
+Ledger     A data set's budget in gdp pays rho = mu^2 / 2 of each fit. Charge, noise, model file
            and the list of fits are one transaction. A fit is identified by the one before it: the
            same request again gives the stored file, and no new noise. A fit that fails after its
            first sum, or is interrupted, releases nothing, stays charged and counts; the next one
            follows it. A process that is killed releases nothing either, and nothing is charged.
+           A file with likes of people who agreed not to be protected stands in the ledger's state
+           alone, which the next fit replaces: of the file before nothing is kept but its SHA-256.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.gdp import epsilon_of_mu
@@ -39,6 +41,16 @@ if TYPE_CHECKING:
 _LARGEST_LIFETIME = 1e5
 """Epsilon; from near 1e6 on no float holds its mu."""
 _KEY_BYTES = 32
+_IN_STATE = b"the file is in the state"
+"""Begins the answer of a fit whose file holds likes of people who agreed; random bytes follow, so
+that the log's hash of it is no one else's."""
+_LARGEST_KEPT_FILE = 32 * 2**20
+"""Bytes; a ledger's state holds 64 MiB."""
+_FILE_IS_GONE = (
+    "This fit was made before, and a newer one since. Its file held likes of people who agreed not "
+    "to be protected, of whom some may have withdrawn: it is not kept. Give the newest model as "
+    "--previous (from Python: previous=...). Nothing was drawn or spent."
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +116,7 @@ def earlier_fits(
             delta.
     """
     if lifetime is not None:
-        lifetime = checked_lifetime(lifetime)
+        lifetime = read_lifetime(lifetime)
     if previous is None:
         return (), lifetime
     model = open_previous(previous)
@@ -131,7 +143,7 @@ def open_previous(previous: Any) -> Any:
     return model
 
 
-def checked_lifetime(lifetime: Any) -> float:
+def read_lifetime(lifetime: Any) -> float:
     """Return a lifetime's epsilon as a float; ConfigError if it is not above 0 and below 1e5."""
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
@@ -151,6 +163,17 @@ def largest_rho(lifetime: float, delta: float) -> Fraction:
     """Rho that (lifetime, delta) leaves for all fits together."""
     noise = smallest_noise(event_of_sum, epsilon=lifetime, delta=delta, accountant=GDPAccountant)
     return Fit("", (noise,)).rho
+
+
+def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
+    """Return the budget that pays for all fits: mu^2 / 2, stated at delta.
+
+    It is rounded up to a millionth, because each fit's cost is.
+    """
+    from tacit.ledger import Cap
+
+    amount = math.ceil(largest_rho(read_lifetime(lifetime), delta) * MICRO_RHO)
+    return Cap.gdp(Fraction(amount, MICRO_RHO), delta=repr(float(delta)))
 
 
 def check_lifetime(
@@ -232,7 +255,7 @@ class Account:
 
     def fits(self) -> tuple[Fit, ...]:
         """All fits that the ledger was charged for."""
-        return _read_state(self.ledger.state(self._state))[0]
+        return FitState.read(self.ledger.state(self._state)).fits
 
     def fits_before(self, earlier: Sequence[Fit], followed: Sequence[Fit]) -> tuple[Fit, ...]:
         """List the fits that count before a new one.
@@ -251,8 +274,12 @@ class Account:
         uncharged = [fit for fit in earlier if fit not in charged_fits]
         return (*uncharged, *charged_fits)
 
+    def count_newer(self, followed: Sequence[Fit]) -> int:
+        """Count the fits after these that the ledger was charged for and that did not fail."""
+        return _find_place(followed, self.fits())[1]
+
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
-        """Epsilon of all fits, and the same as a cap in zCDP.
+        """Epsilon of all fits, and the same as a cap in gdp, stated at delta.
 
         Args:
             lifetime: As it was asked for; None: that of the open budget.
@@ -262,24 +289,24 @@ class Account:
             ConfigError: neither a lifetime nor an open budget is there.
             UnitsDiffer, CapChanged: the open budget is another one.
         """
-        from tacit.ledger import Cap, Unit, UnknownBudget
+        from tacit.ledger import Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
 
-        amount = None if lifetime is None else math.ceil(largest_rho(lifetime, delta) * MICRO_RHO)
+        wanted = None if lifetime is None else cap_of_lifetime(lifetime, delta)
         try:
             cap = self.ledger.balance(self.holder).cap
         except UnknownBudget:
-            if lifetime is None or amount is None:
+            if lifetime is None or wanted is None:
                 raise ConfigError(
                     "This data set has no budget in the ledger yet. Say what all its fits may cost "
                     "together: --lifetime EPSILON (from Python: lifetime=...)."
                 ) from None
-            return lifetime, Cap(Unit.ZCDP, amount)
-        if cap.unit is not Unit.ZCDP:
+            return lifetime, wanted
+        if cap.unit is not Unit.GDP:
             raise UnitsDiffer
         if lifetime is None:
             return epsilon_of_mu(math.sqrt(2 * cap.amount / MICRO_RHO), delta), cap
-        if amount != cap.amount:
+        if wanted is None or wanted.amount != cap.amount:
             raise CapChanged
         return lifetime, cap
 
@@ -303,17 +330,14 @@ class Account:
         new_fit, delta = request.new_fit, request.delta
         _check_noise(request.earlier, new_fit)
         lifetime, cap = self.lifetime(request.lifetime, delta)
-        charged_fits, key_of_requests = _read_state(self.ledger.state(self._state))
+        known_state = FitState.read(self.ledger.state(self._state))
+        charged_fits, key_of_requests = known_state.fits, known_state.key
         uncharged = [fit for fit in request.earlier if fit not in charged_fits]
         last, newer = _find_place(request.followed, charged_fits)
         is_repeat = newer > 0
-        if newer > 1 and "consented" in request.parameters:
-            raise PrivacyError(
-                "This fit was made before, and a newer one since. Its file holds likes of people "
-                "who agreed not to be protected, of whom some may have withdrawn: it is not "
-                "written again. Give the newest model as --previous (from Python: previous=...). "
-                "Nothing was drawn or spent."
-            )
+        holds_likes = "consented" in request.parameters
+        if newer > 1 and holds_likes:
+            raise PrivacyError(_FILE_IS_GONE)
 
         def check(fits: Sequence[Fit]) -> None:
             """Raise PrivacyError where a further fit after these is not allowed."""
@@ -325,28 +349,35 @@ class Account:
             check((*uncharged, *charged_fits))
         interrupts: list[BaseException] = []
         causes: list[str] = []
+        files: list[bytes] = []
 
         def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
             """Make the file and the new list of fits, while the transaction is open."""
-            stored, _ = _read_state(state)
+            stored = FitState.read(state).fits
             still_uncharged = [fit for fit in uncharged if fit not in stored]
             earlier = (*still_uncharged, *stored)
             try:
                 check(earlier)  # others may have been faster
                 file = fit_to_file((*earlier, new_fit))
-                return file, _write_state((*earlier, new_fit), key_of_requests)
+                files.append(file)
+                new_state = FitState((*earlier, new_fit), key_of_requests)
+                if not holds_likes:
+                    return file, new_state.write()
+                if len(file) <= _LARGEST_KEPT_FILE:
+                    new_state = replace(new_state, file=file)
+                return _IN_STATE + secrets.token_bytes(_KEY_BYTES), new_state.write()
             except BaseException as error:  # what it says may hold data; its type does not
                 causes.append(type(error).__name__)
                 if not isinstance(error, Exception):
                     interrupts.append(error)  # raised again once the charge is written
                 failed = replace(new_fit, failed=True)
-                return b"", _write_state((*earlier, failed), key_of_requests)
+                return b"", FitState((*earlier, failed), key_of_requests).write()
 
         cost = sum(fit.steps for fit in (*uncharged, new_fit))
         key = "first fit" if last is None else f"fit after {last.name}"
         parameters = hmac.digest(key_of_requests, canonical(request.parameters), "sha256")
         ledger_request = Request(self.tenant, self.dataset, "private-fit", key, parameters)
-        charge = Charge(self.holder, Cost(Unit.ZCDP, cost), cap)
+        charge = Charge(self.holder, Cost(Unit.GDP, cost), cap)
         try:
             made = self.ledger.release(ledger_request, [charge], draw, state=self._state)
         except KeyReused:
@@ -363,7 +394,22 @@ class Account:
                 "charged, for noise may have been drawn. Mend the cause and ask again: that is a "
                 "further fit."
             )
-        return made.answer, made.repeated
+        if not made.answer.startswith(_IN_STATE):
+            return made.answer, made.repeated
+        if made.repeated:
+            return self._read_kept_file(), True
+        return files[0], False
+
+    def _read_kept_file(self) -> bytes:
+        """Read the newest file, where it holds likes of people who agreed.
+
+        Raises:
+            PrivacyError: A newer fit replaced it, or it was too large to be kept.
+        """
+        file = FitState.read(self.ledger.state(self._state)).file
+        if not file:
+            raise PrivacyError(_FILE_IS_GONE)
+        return file
 
 
 def _find_place(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, int]:
@@ -384,14 +430,28 @@ def _find_place(followed: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[F
     return last, sum(not fit.failed for fit in charged_fits[next_place:])
 
 
-def _read_state(state: bytes | None) -> tuple[tuple[Fit, ...], bytes]:
-    """Read the list of fits and the key of requests; a new key before the first fit."""
-    if state is None:
-        return (), secrets.token_bytes(_KEY_BYTES)
-    content = json.loads(state)
-    return tuple(Fit.from_row(row) for row in content["fits"]), bytes.fromhex(content["key"])
+@dataclass(frozen=True)
+class FitState:
+    """State that a ledger keeps of a data set: a line of JSON with its fits, maybe a file."""
 
+    fits: tuple[Fit, ...]
+    """All fits that were charged."""
+    key: bytes
+    """Under which requests are hashed."""
+    file: bytes = b""
+    """The newest model file, if it holds likes of people who agreed not to be protected."""
 
-def _write_state(fits: Sequence[Fit], key: bytes) -> bytes:
-    rows = [fit.to_row() for fit in fits]
-    return json.dumps({"fits": rows, "key": key.hex()}).encode()
+    @classmethod
+    def read(cls, state: bytes | None) -> Self:
+        """Read a state; before the first fit there is none, and the key is new."""
+        if state is None:
+            return cls((), secrets.token_bytes(_KEY_BYTES))
+        line, _, file = state.partition(b"\n")
+        content = json.loads(line)
+        fits = tuple(Fit.from_row(row) for row in content["fits"])
+        return cls(fits, bytes.fromhex(content["key"]), file)
+
+    def write(self) -> bytes:
+        """Write what `read` reads."""
+        rows = [fit.to_row() for fit in self.fits]
+        return json.dumps({"fits": rows, "key": self.key.hex()}).encode() + b"\n" + self.file

@@ -12,7 +12,16 @@ from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Query
 
-from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
+from tacit.ledger import (
+    Balance,
+    Holder,
+    Ledger,
+    Unit,
+    UnknownBudget,
+    Verification,
+    epsilon_of_cap,
+    epsilon_spent,
+)
 from tacit.service.access import CurrentCaller, CurrentService, allow
 from tacit.service.keys import Caller, Role
 from tacit.service.operations import Operation
@@ -25,6 +34,7 @@ router = APIRouter(route_class=Operation, tags=["privacy"])
 COUNTED_IN = {
     Unit.PURE: "epsilon, in nats",
     Unit.ZCDP: "rho",
+    Unit.GDP: "half of mu squared",
     Unit.APPROXIMATE: "epsilon, in nats, and delta",
 }
 """Units of budgets, as answers spell them."""
@@ -48,11 +58,26 @@ def decimal(steps: int, exponent: int = AMOUNT_EXPONENT) -> str:
     return f"{Decimal(steps).scaleb(exponent).normalize():f}"
 
 
-class Budget(AnswerModel):
-    """A budget for a lifetime: nothing is ever refunded. Amounts are decimals in text."""
+def four_digits(number: float) -> str:
+    """A decimal in text to four significant digits: what people compare."""
+    return f"{number:.4g}"
 
+
+class Budget(AnswerModel):
+    """A budget for a lifetime: nothing is ever refunded. Amounts are decimals in text.
+
+    epsilon and epsilon_cap hold at epsilon_delta: compare those. The others are what is stored.
+    """
+
+    epsilon: str
+    """Epsilon of everything that was charged so far, together; to four digits."""
+    epsilon_cap: str
+    """Epsilon of everything that may be charged; to four digits."""
+    epsilon_delta: str
+    """Delta at which epsilon_cap holds; epsilon as well, except in the approximate unit, where
+    delta_spent belongs to it."""
     counted_in: str
-    """Unit of the amounts."""
+    """Unit of the amounts that are stored."""
     cap: str
     """The amount that can be spent in all."""
     spent: str
@@ -69,7 +94,11 @@ class Budget(AnswerModel):
 def describe_budget(balance: Balance) -> Budget:
     """Describe a balance of the ledger in the form in which answers show a budget."""
     cap = balance.cap
+    most = epsilon_of_cap(cap)
     return Budget(
+        epsilon=four_digits(epsilon_spent(balance).epsilon),
+        epsilon_cap=four_digits(most.epsilon),
+        epsilon_delta=four_digits(most.delta),
         counted_in=COUNTED_IN[cap.unit],
         cap=decimal(cap.amount),
         spent=decimal(balance.spent),

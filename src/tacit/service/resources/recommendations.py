@@ -58,6 +58,8 @@ class Line(AnswerModel):
     score: float
     """What the list is ranked by; these are not stars."""
     title: str | None
+    cold: bool
+    """Whether no one rated the item: its features alone were scored."""
 
 
 class Listed(AnswerModel):
@@ -206,6 +208,7 @@ def _list_content(
         if not options.keep_seen:
             options = replace(options, exclude=options.exclude | frozenset(ratings))
         ratings = {}
+        options = replace(options, cold={})  # no one rated those: they are not popular
     rows = served.recommend(ratings, options)
     items = [str(row.item_id) for row in rows]
     counts.count_list(served.name, caller.lists, items, len(served.items))
@@ -225,6 +228,7 @@ def _lines(served: ServedModel, rows: Iterable[Recommendation]) -> list[dict[str
             "item_id": item,
             "score": float(row.score),
             "title": served.title(item),
+            "cold": row.cold,
         }
         lines.append(line)
     return lines

@@ -9,8 +9,10 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap import theory
+from tacit.designs.pdap.experiment import network
 from tacit.designs.pdap.experiment.network import make
 from tacit.designs.pdap.experiment.world import World
+from tacit.designs.pdap.forwarding import CLEAR, Forwarder
 from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
@@ -62,6 +64,21 @@ def test_a_vendor_alone_pays_for_no_cell():
     alone, two = (make("sound-joint", 1.0, replace(WORLD, vendors=n), [randomness.secure()] * n)
                   for n in (1, 2))  # fmt: skip
     assert two.spent == pytest.approx(2 * alone.spent)
+
+
+@pytest.mark.parametrize(("name", "slices"), [("sound-joint", 2), ("dap", CLEAR)])
+def test_a_randomised_cell_is_a_half_of_each_feature(monkeypatch, name, slices):
+    """Sound vendors send which half of each feature a visitor is in: more answers would each be
+    less accurate. Without an epsilon the context goes out as it is."""
+    agreements = []
+
+    def note(agreement, *, randomness):
+        agreements.append(agreement)
+        return Forwarder(agreement, randomness=randomness)
+
+    monkeypatch.setattr(network, "Forwarder", note)
+    vendors(name)
+    assert {agreement.slices for agreement in agreements} == {slices}
 
 
 def test_the_smallest_world_keeps_its_horizon():

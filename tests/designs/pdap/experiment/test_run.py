@@ -87,6 +87,29 @@ def test_a_run_goes_on_where_it_stopped():
     assert parts.network.homes == whole.network.homes
 
 
+@pytest.mark.parametrize(
+    ("name", "epsilon"), [("p-dap", 0.5), ("dap", math.inf), ("cap", math.inf)]
+)
+def test_a_row_has_an_epsilon_where_its_policy_has_noise(name, epsilon):
+    """Run with one for all, policies without noise say that they have none."""
+    world = replace(SMALL, arrivals=5, test=(3,))
+    assert {row.epsilon for row in simulate(world, name, 0.5, 1).rows} == {epsilon}
+
+
+def test_cells_count_the_training_alone():
+    """Lemmas bound what the training costs a cell: tests add nothing to it."""
+    world = replace(SMALL, arrivals=30, test=(20,))
+    with randomness.simulation():
+        sources = [randomness.replay(str(number)) for number in range(world.vendors)]
+        run = Run(make("dap", math.inf, world, sources), world, world.clicks(1), 1)
+        run.train(30)
+        trained = run.cells.by_level()
+        assert trained
+        for learning in (False, True):
+            list(run.test(learning=learning))
+    assert run.cells.by_level() == trained
+
+
 def test_clicks_come_with_the_chance_of_the_video():
     """Accuracy of video 0 is its mean chance; 4,000 visits, six standard errors: a false alarm
     once in 10^8."""

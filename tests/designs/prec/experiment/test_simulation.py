@@ -14,7 +14,13 @@ from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
 from tacit.designs.prec.experiment.commands import SimulateSettings
 from tacit.designs.prec.experiment.leaks import leak
-from tacit.designs.prec.experiment.methods import METHODS, ExponentialPlayer, per_round
+from tacit.designs.prec.experiment.methods import (
+    METHODS,
+    PLAYERS,
+    ExponentialPlayer,
+    Player,
+    per_round,
+)
 from tacit.designs.prec.experiment.simulation import play, points, runs
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
@@ -90,6 +96,34 @@ def test_the_competitor_s_rounds_are_priced_for_all_clients_together(together):
         event = ExponentialPlayer(replace(GAME, clients=4, together=together), 0).draw.event
     spent = ZCDPAccountant().add(repeat(event, GAME.rounds * together)).epsilon(1e-6)
     assert 0.99 < spent <= 1
+
+
+class _OneGoodOfThree(Player):
+    """Gives the first client what they like and the others what they do not."""
+
+    def play(self, votes, wanted):
+        return [int(np.flatnonzero(likes == (client == 0))[0]) for client, likes in wanted.items()]
+
+    def stopped_round(self, client):
+        return (3, 7, 5)[client]
+
+
+def test_what_is_lost_is_lost_by_the_mean_client(monkeypatch):
+    """Two of three clients are given what they dislike, each round: the loss is two thirds of the
+    rounds, the most frequent recommendation is always wrong, and all is uniform for all from the
+    round in which the last client's stopped."""
+    monkeypatch.setitem(PLAYERS, "uniform", lambda game, seed: _OneGoodOfThree())
+    row = play(Game(12, 2, 40, 20, clients=3), "uniform", 0)
+    assert row.loss == pytest.approx(8.0)
+    assert row.joint_loss == 12
+    assert row.stopped == 7
+
+
+def test_the_share_of_runs_that_stopped():
+    """Two of the four runs of a setting became uniform."""
+    row = play(Game(10, 2, 40, 20), "uniform", 0)
+    found = points([replace(row, seed=seed, stopped=(3, None, 8, None)[seed]) for seed in range(4)])
+    assert [point.stopped for point in found] == [0.5]
 
 
 def test_one_thing_moves_at_a_time():

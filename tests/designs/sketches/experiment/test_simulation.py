@@ -11,8 +11,9 @@ import pytest
 from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.counting import item_counts, pair_counts
+from tacit.designs.sketches.experiment import simulation as simulations
 from tacit.designs.sketches.experiment.one_bit import SCHEMES, answers_told
-from tacit.designs.sketches.experiment.simulation import rated_dislikes, simulate
+from tacit.designs.sketches.experiment.simulation import named_pairs, rated_dislikes, simulate
 from tacit.designs.sketches.population import make_reports
 from tacit.designs.sketches.server import Server
 from tacit.designs.sketches.theory import maxsense_chances
@@ -216,6 +217,30 @@ def test_identical_pairs_ask_whether_both_are_rated_alike():
         # Five standard deviations: fails by chance less than once in 10^5 runs.
         error = np.sqrt(expected * (1 - chance[alike])) + 1e-9
         assert (np.abs(counts.ones[alike] - expected) <= 5 * error).all()
+
+
+def test_a_larger_number_of_people_holds_the_smaller_one(monkeypatch):
+    """Of 300 people the 200 beyond the first 100 are drawn, not 300 others."""
+    drawn = []
+
+    def draw_and_note(world, labels, *, users, rated, seed):
+        drawn.append(users)
+        return draw(world, labels, users=users, rated=rated, seed=seed)
+
+    monkeypatch.setattr(simulations, "draw", draw_and_note)
+    simulate("maxsense", items=20, rated=10, epsilon=1.0, users=[300, 100], seed=1)
+    assert drawn == [100, 200]
+
+
+def test_all_pairs_of_two_items_are_named_alike():
+    """Where everything is rated nobody names one item twice, and each of the 12 pairs of 4 items
+    has a twelfth of 12,000 people; false alarm below 1e-6 (chi squared, 11 degrees of freedom)."""
+    (people,) = draw(ONE_CLASS, ONE_CLASS.labels(4), users=12_000, rated=4, seed=1)
+    first, second = named_pairs(people, 4, np.random.default_rng(1)).T
+    counts = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
+    assert counts.diagonal().tolist() == [0, 0, 0, 0]
+    others = counts[~np.eye(4, dtype=bool)]
+    assert ((others - 1000) ** 2 / 1000).sum() < 49
 
 
 @pytest.mark.parametrize("method", ["pairwise-rated", "pairwise-rated-identical"])

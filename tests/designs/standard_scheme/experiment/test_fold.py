@@ -15,6 +15,7 @@ from tacit.designs.standard_scheme.experiment.fold import (
     MIXES,
     KnownCount,
     fraction_scores,
+    is_certain,
     known_items,
 )
 from tacit.designs.standard_scheme.messages import MICRO
@@ -37,21 +38,35 @@ SHOWN = rows_of([4, NAN, NAN, NAN], [NAN, NAN, 2, NAN], [NAN, 1, NAN, NAN], [NAN
 
 def test_log_odds_of_items_known_to_be_rated():
     """A shown item speaks by its chances to be shown, a missing one by those to be left out; what
-    only one label shows, or leaves out, is certain; what nobody shows says nothing."""
-    odds, certain = known_items(RATED, SHOWN, KEEP, 10, seed=1)
+    nobody shows says nothing."""
+    odds = known_items(RATED, SHOWN, KEEP, 10, seed=1)
     # Person 0 shows item 0 and not item 1. Person 1 leaves item 0 out, which label 1 always shows,
-    # and shows item 2, which label 0 never does: both are certain, and they contradict each other.
+    # and shows item 2, which label 0 never does: they contradict each other.
     assert odds[0] == pytest.approx(math.log(1 / 0.5) + math.log(0.5 / 0.75))
     assert odds[1] == 0
     assert odds[2] == pytest.approx(math.log(0.5 / 0.25))
     assert odds[3] == pytest.approx(math.log(0.2))
-    assert certain.tolist() == [False, True, False, False]
+
+
+def test_of_two_values_one_is_certain_where_an_item_excludes_the_other():
+    """An item that one label never shows, and one that it never leaves out, exclude it."""
+    assert is_certain(RATED, SHOWN, KEEP, 10, seed=1).tolist() == [False, True, False, False]
+
+
+def test_of_three_values_one_is_certain_where_both_others_are_excluded():
+    """A value that is excluded leaves two: nobody is read until a second one is excluded, too."""
+    keep = np.array([[0.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 0.5]])
+    rated = rows_of([3, 3, NAN], [3, 3, NAN], [NAN, 3, 3])
+    # Person 0 shows item 0, which value 0 never does, and leaves out item 1, which value 1 always
+    # shows. Person 1 excludes value 0 alone, person 2 value 1 alone.
+    shown = rows_of([3, NAN, NAN], [3, 3, NAN], [NAN, NAN, 3])
+    assert is_certain(rated, shown, keep, 10, seed=1).tolist() == [True, False, False]
 
 
 def test_so_many_items_of_each_person_are_known():
     """With one known item a person's log odds are those of one of their items."""
     single = {math.log(2), math.log(0.5 / 0.75)}
-    found = {round(float(known_items(RATED, SHOWN, KEEP, 1, seed)[0][0]), 9) for seed in range(20)}
+    found = {round(float(known_items(RATED, SHOWN, KEEP, 1, seed)[0]), 9) for seed in range(20)}
     assert found == {round(value, 9) for value in single}
 
 

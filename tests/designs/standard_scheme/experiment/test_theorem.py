@@ -57,6 +57,13 @@ def test_the_penalties_are_the_shipped_ones():
     assert PENALTIES == (PUBLISHED.ridge, SOUND.ridge) == (0.1, 10.0)
 
 
+def test_the_default_world_is_that_of_the_results():
+    """Figures of the results name no options: twelve items, three dimensions, 20,000 people."""
+    assert TheoremSettings() == TheoremSettings(
+        items=12, dimensions=3, sigma=1.0, draws=20_000, seed=0
+    )
+
+
 def test_a_shifted_law_is_a_law():
     """Its chances are above 0 and add up to 1, for the mean and either value of the attribute."""
     for attribute in (1, -1):

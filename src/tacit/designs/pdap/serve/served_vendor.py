@@ -181,24 +181,31 @@ class ServedVendor(ServedThing):
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The cards of the learner, of forwarded contexts and of trust in neighbours."""
+        """The card of a whole visit, then those of its parts.
+
+        A visit's parts are the learner, forwarded contexts and trust in neighbours.
+        """
         s = self.settings
         own = guarantees.joint(s.joint, visits_per_person=s.most_visits(asks=False))
         if not self.neighbours:
             return (own,)
         asked = s.most_visits(asks=True) or None
-        return (
+        parts = (
             own,
             guarantees.forwarded_context(s.agreement, visits=asked, asks_all=True),
             guarantees.learned_about_neighbours(s.trust_settings, visits_per_person=asked),
         )
+        together = guarantees.forwarded_visit(
+            parts, epsilon=s.visit_epsilon, visits_per_person=asked
+        )
+        return (together, *parts)
 
     def describe(self) -> dict[str, Any]:
         """Describe what anyone may know: nothing of its videos, which are shown one at a time."""
         return {
             "name": self.name,
             "features": self.settings.features,
-            "epsilon": self.settings.epsilon,
+            "epsilon": self.settings.visit_epsilon,
             "lifetime": self.settings.lifetime,
             "neighbours": sorted(self.neighbours),
             "forward_epsilon": self.settings.forward_epsilon if self.neighbours else None,

@@ -15,16 +15,18 @@ from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
 from tacit.designs.pdap.serve.neighbours import PeerLines
+from tacit.designs.pdap.serve.state import MOST_VIDEOS
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost
+from tacit.ledger.amounts import MICRO
 from tacit.service.served_things import Section
 from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, check_text
 
 MOST_FEATURES = 16
-MOST_VIDEOS = 1000
+SECONDS_OF_DAY = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,7 @@ class VendorSettings:
     )
     lifetime: float = setting(
         "the epsilon of one person in all; then their visits are neither learned nor forwarded",
-        100.0,
+        5.0,
         unit="nats",
         refused="less than one visit costs",
     )
@@ -79,6 +81,14 @@ class VendorSettings:
         "the epsilon of one visit, for trust in neighbours", 0.1, unit="nats", refused="infinite"
     )
     epoch: int = setting("visits between two releases about neighbours", 1000, unit="visits")
+    article_days: float | None = setting(
+        "days after which an article that joined through the service leaves",
+        None,
+        default_text="none: it stays until it is removed",
+        unit="days",
+        above=0,
+        refused="0 or less",
+    )
     peers: dict[str, Any] | None = setting(
         "neighbours, each a table `[vendors.NAME.peers.NAME]`",
         None,
@@ -105,7 +115,7 @@ class VendorSettings:
         if self.cap.amount < visit.amount:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
-                f"{visit.amount / 1e6:g}."
+                f"{visit.amount / MICRO:g}."
             )
 
     @cached_property
@@ -144,6 +154,16 @@ class VendorSettings:
     def cap(self) -> Cap:
         """The budget of one person."""
         return Cap.pure(self.lifetime)
+
+    @property
+    def article_seconds(self) -> float:
+        """The age at which an article leaves."""
+        return math.inf if self.article_days is None else self.article_days * SECONDS_OF_DAY
+
+    @property
+    def visit_epsilon(self) -> float:
+        """Epsilon of one visit in all: what the budget is charged where neighbours are asked."""
+        return self.costs[bool(self.peers)].amount / MICRO
 
     def most_visits(self, *, asks: bool) -> int:
         """Visits of one person that the lifetime covers: learned, or also forwarded."""

@@ -33,8 +33,10 @@ from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
-VERSION = 3
-KEPT = 2048
+VERSION = 4
+MOST_VIDEOS = 1000
+"""Own videos of a vendor at once, those of the settings and articles together."""
+OPEN_VISITS = 2048
 """Number of last visits that a neighbour's offer can still arrive for."""
 _PLAIN_FIELDS = (
     ("number", "<i8"),
@@ -87,17 +89,21 @@ class VendorState:
 
     Attributes:
         vendor: with its learner.
-        visits: (KEPT,) those that are to show a neighbour's offer, by their numbers modulo KEPT.
+        visits: (OPEN_VISITS,) those that are to show a neighbour's offer, by their numbers
+            modulo OPEN_VISITS.
             A row is emptied when as many visits came since, and its context once it is answered.
         names: every neighbour there ever was; rows name them by their place.
         since: when the settings that name these videos and neighbours were read, in nanoseconds
             since 1970.
+        articles: videos that joined through the service, each with the second since 1970 at
+            which it did. Editors decide which these are, and time: no visit does.
     """
 
     vendor: Vendor
     visits: NDArray[Any] = field(init=False, repr=False)
     names: list[str] = field(default_factory=list)
     since: int = 0
+    articles: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (
@@ -107,7 +113,7 @@ class VendorState:
                 "Only a vendor whose learner is a Joint that also serves its forwarded users can "
                 "be stored."
             )
-        self.visits = np.zeros(KEPT, visit_row(self._home.features.dimension))
+        self.visits = np.zeros(OPEN_VISITS, visit_row(self._home.features.dimension))
 
     def encode(self, settings: str) -> bytes:
         """Encode everything but the requests that are in flight.
@@ -126,6 +132,7 @@ class VendorState:
             "settings": settings,
             "since": self.since,
             "names": self.names,
+            "articles": self.articles,
         }
         rows = self.visits.view(np.uint8).reshape(len(self.visits), self.visits.itemsize)
         return pack(numbers, arrays | {"visit_rows": rows})
@@ -142,7 +149,7 @@ class VendorState:
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:
             return None
-        state = cls(vendor, numbers["names"], numbers["since"])
+        state = cls(vendor, numbers["names"], numbers["since"], numbers["articles"])
         state.visits = arrays["visit_rows"].reshape(-1).view(state.visits.dtype).copy()
         state._home.resume(numbers, arrays)
         vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
@@ -153,9 +160,12 @@ class VendorState:
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
         """Let join and leave what joined and left the settings since.
 
-        The last video leaves when others have come.
+        The last video leaves when others have come. Articles stay.
         """
         shop = self.vendor
+        for video in videos:
+            self.articles.pop(video, None)  # the settings name it now
+        videos = (*videos, *self.articles)
         for names, known, join, leave in (
             (videos, shop.videos, shop.add_video, shop.remove_video),
             (peers, shop.peers, shop.add_peer, shop.remove_peer),
@@ -165,6 +175,40 @@ class VendorState:
                     join(name)
             for name in set(known).difference(names):
                 leave(name)
+
+    def add_articles(self, names: Sequence[str], now: float) -> tuple[str, ...]:
+        """Let articles join: they can be shown from the end of this epoch on.
+
+        Args:
+            names: of articles.
+            now: in seconds since 1970.
+
+        Returns:
+            Those that were not here already.
+
+        Raises:
+            ConfigError: There would be more videos than a vendor may have.
+        """
+        new = [name for name in dict.fromkeys(names) if name not in self.vendor.videos]
+        if len(self.vendor.videos) + len(new) > MOST_VIDEOS:
+            raise ConfigError(f"A vendor shows at most {MOST_VIDEOS:,} articles at once.")
+        for name in new:
+            self.vendor.add_video(name)
+            self.articles[name] = int(now)
+        return tuple(new)
+
+    def remove_article(self, name: str) -> bool:
+        """Let an article leave at once; say whether it was here."""
+        if name not in self.articles:
+            return False
+        self.vendor.remove_video(name)
+        del self.articles[name]
+        return True
+
+    def retire_articles(self, now: float, age: float) -> None:
+        """Let articles leave that joined `age` seconds ago or earlier. now: as for joins."""
+        for name in [name for name, joined in self.articles.items() if joined + age <= now]:
+            self.remove_article(name)
 
     def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Visit:
         """One visit more. reached: neighbours that can be asked now."""
@@ -260,6 +304,12 @@ class VendorState:
             number=number,
             offer_known=bool(row["came"]),
         )
+
+
+def read_articles(data: bytes) -> dict[str, int]:
+    """Read the articles of a stored state, each with the second since 1970 at which it joined."""
+    numbers, _ = unpack(data)
+    return {str(name): int(joined) for name, joined in numbers["articles"].items()}
 
 
 _LENGTH = struct.Struct(">I")

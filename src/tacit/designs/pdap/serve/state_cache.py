@@ -21,7 +21,8 @@ class StateCache:
     The state made last is used again if its bytes are those that are stored: then no other worker
     changed it, and no transaction was undone. Names of videos and neighbours are those of the
     settings that were read last, by any worker: two workers that put their own names back in turns
-    would make each other's videos start anew.
+    would make each other's videos start anew. Articles that are old enough leave first, by the
+    clock alone.
     """
 
     def __init__(self, settings: VendorSettings) -> None:
@@ -41,6 +42,7 @@ class StateCache:
                 state = self.open(stored)
                 if state is None:
                     return refusal(409, OTHER_SETTINGS), None
+                state.retire_articles(time.time(), self._settings.article_seconds)
                 answer = take(state)
                 new = state.encode(self._settings.lasting_settings)
                 self._last = new, state

@@ -107,7 +107,16 @@ class Shown(Body):
 
 
 class Described(Body):
-    """A vendor as everybody may know it."""
+    """A vendor as everybody may know it.
+
+    Attributes:
+        name: of the vendor.
+        features: numbers of a visit's context.
+        epsilon: of one visit in all, learned and forwarded: what a budget is charged.
+        lifetime: the epsilon of one person's visits together.
+        neighbours: by name.
+        forward_epsilon: the part of it that is for the forwarded context; null without neighbours.
+    """
 
     name: str
     features: int
@@ -146,7 +155,7 @@ async def visits(
     key: IdempotencyKey,
 ) -> Response:
     """A video for one visit, the vendor's own or a neighbour's."""
-    vendor = _vendor(service, caller, name)
+    vendor = find_vendor(service, caller, name)
     if len(body.context) != vendor.settings.features:
         raise Problem(422, "A context has as many features as GET /api/vendors says.")
     context = np.array(body.context, dtype=np.float64)
@@ -163,7 +172,7 @@ async def visit_reward(
     key: IdempotencyKey,
 ) -> Response:
     """Whether they clicked. Of a visit the first time counts."""
-    vendor = _vendor(service, caller, name)
+    vendor = find_vendor(service, caller, name)
     ticket = ticket_of(service, vendor, caller, visit)
 
     def take(state: VendorState) -> Reply:
@@ -191,7 +200,7 @@ async def forwards(
     key: IdempotencyKey,
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
-    vendor = _vendor(service, caller, name)
+    vendor = find_vendor(service, caller, name)
     _check(request, vendor, caller, forward, key)
 
     def take(state: VendorState) -> Reply:
@@ -201,7 +210,8 @@ async def forwards(
     return _sign_answer(vendor, caller, key, made)
 
 
-def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
+def find_vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
+    """Find the caller's vendor of this name; Problem of status 404 if there is none."""
     vendor = service.deployment.find_all(ServedVendor).get(name)
     if vendor is None or caller.tenant != vendor.tenant:
         raise Problem(404, "There is nothing at this address.")

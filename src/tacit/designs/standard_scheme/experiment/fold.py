@@ -32,7 +32,7 @@ from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosted_trees, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
+from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
 from tacit.designs.standard_scheme.experiment.setup import (
     REFITTED,
@@ -73,7 +73,7 @@ class FoldResult:
     control: dict[Key, Floats] = field(default_factory=dict)
     """Scores of attackers who learned from permuted labels."""
     certain: dict[int, float] = field(default_factory=dict)
-    """Share of people read with certainty, by the number of known items."""
+    """Share of people for whom one value alone is possible, by the number of known items."""
     fractions: dict[str, float] = field(default_factory=dict)
     """AUC of a look at the released fractions, by release: see `fraction_scores`."""
     accuracy: dict[str, Figures] = field(default_factory=dict)
@@ -102,8 +102,8 @@ class _Fold:
         self.labels = experiment.labels[self.train]
         self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
-        self.judge = Judge(experiment, fold, self.tables[0], self.train)
-        self.result = FoldResult(self.judge.lists)
+        self.evaluation = FoldEvaluation(experiment, fold, self.tables[0], self.train)
+        self.result = FoldResult(self.evaluation.lists)
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
         """Look up the tables estimated without this fold and another, and those of the refits."""
@@ -114,9 +114,9 @@ class _Fold:
         for target in self.experiment.targets:
             self.attack(target)
         for name in self.experiment.releases:
-            self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
+            self.result.accuracy[name] = self.evaluation.accuracy(RELEASES[name], name)
             self.result.fractions[name] = self.read_fractions(name)
-        self.judge.judge_device_lists()
+        self.evaluation.judge_device_lists()
         return self.result
 
     def attack(self, target: int) -> None:
@@ -142,6 +142,7 @@ class _Fold:
                 self.attack_over_time(name, target, public)
                 if RELEASES[name].selection:
                     self.attack_with_knowledge(name, target, train, test)
+                    self.count_certain(test)  # of all values at once: the same for each target
         if target == experiment.targets[-1] and experiment.judged_release and experiment.schedules:
             self.measure_mixes(experiment.judged_release, frozen, public, target)
 
@@ -242,17 +243,23 @@ class _Fold:
         """Attack with items known to be rated, or their number, beside the release."""
         keep = np.stack([_two_rows(table.keep, target) / MICRO for table in self.tables])
         rated = self.experiment.people.levels
+        seed = self.experiment.seed
         for number in KNOWN_ITEMS:
-            scores, certain = known_items(
-                rated[self.test], test.ratings, keep[0], number, self.experiment.seed
-            )
+            scores = known_items(rated[self.test], test.ratings, keep[0], number, seed)
             self.add_scores(name, KNOWN, "nothing", target, {str(number): scores})
-            self.result.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
         known = _indicate(self.labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
         scores = attacker.score(test, counts[self.test], keep)
         self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
+
+    def count_certain(self, test: Releases) -> None:
+        """Count the people whose value is certain once some of their items are known."""
+        rated = self.experiment.people.levels[self.test]
+        keep = self.tables[0].keep / MICRO
+        for number in KNOWN_ITEMS:
+            certain = is_certain(rated, test.ratings, keep, number, self.experiment.seed)
+            self.result.certain[number] = float(certain.mean())
 
     def measure_mixes(
         self, judged: str, frozen: Panel, public: PublicKnowledge, target: int
@@ -265,7 +272,7 @@ class _Fold:
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
             scores = frozen.scores(Releases.from_ratings(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
-            self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
+            self.result.mixed[mix] = (aucs, self.evaluation.errors(rule, name)["rmse"])
 
     def read_fractions(self, name: str) -> float:
         """AUC of a look at the released fractions."""
@@ -323,7 +330,7 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
 
 def known_items(
     rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> Floats:
     """Compute log odds of label 1 from some items that are known to be rated.
 
     Nothing is learned: the chances to be shown are public.
@@ -337,22 +344,51 @@ def known_items(
         seed: Seed of these draws.
 
     Returns:
-        (people,) log odds, and (people,) whether only one value is possible.
+        (people,) log odds; an item that one label cannot explain counts SURE.
     """
-    rows = entry_people(rated)
-    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
-    drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
-    rows = rows[drawn]
-    items = rated.indices[drawn]
+    rows, items = _draw_known(rated, number, seed)
     there = np.isfinite(read_entries(shown, rows, items))
     chances = np.where(there, keep[:, items], 1 - keep[:, items])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
         ratio = np.nan_to_num(np.log(chances[1]) - np.log(chances[0]), posinf=SURE, neginf=-SURE)
     undecided = keep[:, items].max(axis=0) == 0  # never shown, no matter who rated it
     ratio = np.where(undecided & ~there, 0.0, ratio)
-    sums = np.bincount(rows, ratio, minlength=rated.shape[0])
-    certain = np.bincount(rows[np.abs(ratio) == SURE], minlength=rated.shape[0]) > 0
-    return sums.astype(np.float64), certain
+    return np.bincount(rows, ratio, minlength=rated.shape[0]).astype(np.float64)
+
+
+def is_certain(
+    rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
+) -> NDArray[np.bool_]:
+    """Say whose value is certain once some items are known to be rated.
+
+    A value is possible where it explains all known items: one that is shown has a chance to be
+    shown under it, one that is not a chance to be left out.
+
+    Args:
+        rated: (people, items) CSR of true levels.
+        shown: (people, items) CSR of released levels, of the same people.
+        keep: (values, items) chances to be shown.
+        number: How many items are known, as for `known_items`, which draws the same ones.
+        seed: Seed of these draws.
+
+    Returns:
+        (people,) whether at most one value is possible.
+    """
+    rows, items = _draw_known(rated, number, seed)
+    there = np.isfinite(read_entries(shown, rows, items))
+    possible = np.zeros(rated.shape[0], dtype=np.int64)
+    for chances in keep:
+        contradicts = np.where(there, chances[items] == 0, chances[items] == 1)
+        possible += np.bincount(rows, contradicts, minlength=rated.shape[0]) == 0
+    return possible <= 1
+
+
+def _draw_known(rated: sparse.csr_array, number: int, seed: int) -> tuple[Ints, Ints]:
+    """Draw the rated items that the attacker knows: their people and their numbers."""
+    rows = entry_people(rated)
+    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
+    drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
+    return rows[drawn], rated.indices[drawn]
 
 
 class KnownCount:

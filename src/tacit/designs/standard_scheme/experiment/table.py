@@ -101,7 +101,7 @@ class KnownRow:
     high: float
     """Upper end."""
     certain: float
-    """Share of people who are read for sure."""
+    """Share of people for whom one value alone is possible."""
 
 
 @dataclass(frozen=True)

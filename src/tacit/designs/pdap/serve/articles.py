@@ -1,0 +1,142 @@
+"""HTTP resources of a vendor's articles: they come and go without a restart.
+
+Join     at the end of an epoch, as everything that a learner has not seen. Leave: at once.
+Age      `article_days` of tacit.toml: an article leaves so many days after it joined.
+Public   which articles there are, and when they join and leave, must follow from editors and the
+         clock, never from what visitors did: the card assumes it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field
+
+from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
+from tacit.designs.pdap.serve.served_vendor import ServedVendor
+from tacit.designs.pdap.serve.state import MOST_VIDEOS, VendorState, read_articles
+from tacit.designs.pdap.serve.visits import Body, Name, find_vendor
+from tacit.errors import ConfigError
+from tacit.service.access import CurrentCaller, CurrentService, IdempotencyKey, allow
+from tacit.service.idempotency import Reply, read_salted_state, refusal, reply
+from tacit.service.keys import Role
+from tacit.service.operations import Operation
+from tacit.service.strict_json import PRINTABLE
+
+ARTICLES = "/api/vendors/articles"
+
+router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
+Title = Annotated[str, Field(min_length=1, max_length=MOST_VIDEO_BYTES // 4, pattern=PRINTABLE)]
+"""Its UTF-8 fits a message."""
+ArticlePath = Annotated[
+    str, Path(min_length=1, max_length=MOST_VIDEO_BYTES // 4, pattern=PRINTABLE)
+]
+
+
+class NewArticles(Body):
+    """Articles that are to be shown from now on."""
+
+    articles: Annotated[list[Title], Field(min_length=1, max_length=MOST_VIDEOS)]
+
+
+class Article(Body):
+    """One article."""
+
+    name: str
+    joined: int | None
+    """Seconds since 1970; null for one that `tacit.toml` names, which stays."""
+
+
+class Articles(Body):
+    """Everything that a vendor shows of its own."""
+
+    articles: list[Article]
+
+
+class JoinReceipt(Body):
+    """Answer to new articles."""
+
+    joined: list[str]
+    """Those that were not here already: shown from the end of the present epoch on."""
+
+
+class RemovalReceipt(Body):
+    """Answer to a removal."""
+
+    removed: bool
+    """Whether the article was here. It is shown no more."""
+
+
+@router.get("/{name}/articles", response_model=Articles, **allow(Role.EDITOR, Role.OPERATOR))
+def articles(name: Name, service: CurrentService, caller: CurrentCaller) -> dict[str, Any]:
+    """The articles that a vendor shows, and when each joined."""
+    vendor = find_vendor(service, caller, name)
+    stored = read_salted_state(service, f"vendors/{name}")
+    shown = list_articles(vendor, stored, time.time())
+    return {"articles": [{"name": title, "joined": joined} for title, joined in shown.items()]}
+
+
+@router.post("/{name}/articles", response_model=JoinReceipt, **allow(Role.EDITOR, Role.OPERATOR))
+async def add_articles(
+    name: Name,
+    body: NewArticles,
+    service: CurrentService,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+) -> Response:
+    """Let articles join: they are shown from the end of the present epoch on."""
+    vendor = find_vendor(service, caller, name)
+
+    def take(state: VendorState) -> Reply:
+        try:
+            return reply({"joined": list(state.add_articles(body.articles, time.time()))})
+        except ConfigError as error:
+            return refusal(409, str(error))
+
+    payload = json.dumps(body.articles).encode()
+    return await vendor.step(service, caller, f"POST {ARTICLES}", key, payload, take)
+
+
+@router.delete(
+    "/{name}/articles/{article:path}",
+    response_model=RemovalReceipt,
+    **allow(Role.EDITOR, Role.OPERATOR),
+)
+async def remove_article(
+    name: Name,
+    article: ArticlePath,
+    service: CurrentService,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+) -> Response:
+    """Let an article leave, at once. One that `tacit.toml` names is removed there."""
+    vendor = find_vendor(service, caller, name)
+
+    def take(state: VendorState) -> Reply:
+        if article in vendor.settings.videos:
+            return refusal(409, "tacit.toml names this article: remove it there, and restart.")
+        return reply({"removed": state.remove_article(article)})
+
+    return await vendor.step(service, caller, f"DELETE {ARTICLES}", key, article.encode(), take)
+
+
+def list_articles(vendor: ServedVendor, stored: bytes | None, now: float) -> dict[str, int | None]:
+    """List what a vendor shows of its own.
+
+    Args:
+        vendor: That shows them.
+        stored: Its state; None before its first visit.
+        now: In seconds since 1970.
+
+    Returns:
+        The second since 1970 at which each article joined; None for those of the settings.
+    """
+    shown: dict[str, int | None] = dict.fromkeys(vendor.settings.videos)
+    if stored is not None:
+        for title, joined in read_articles(stored).items():
+            if joined + vendor.settings.article_seconds > now:
+                shown.setdefault(title, joined)
+    return shown
