@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
 
-app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
+app = typer.Typer(
+    help="Import, export, describe, download, generate or cut ratings.", no_args_is_help=True
+)
 
 _MEANS: dict[Role, str] = {
     "user": "the person",
@@ -168,7 +170,8 @@ def import_(
         domain=source.domain,
         encoding=source.encoding,
     )
-    ratings = done.ratings
+    ratings, warnings = done.ratings, guess.warnings
+    del guess  # the text of all rows, which takes more memory than the ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
     if most_per_person is not None:
@@ -189,7 +192,7 @@ def import_(
         else None,
         "columns": done.columns,
         "guesses": list(ratings.guesses),
-        "warnings": guess.warnings + warnings_about(ratings, done.read, done.dropped),
+        "warnings": warnings + warnings_about(ratings, done.read, done.dropped),
         "folder": str(out),
     }
     after = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"

@@ -16,8 +16,9 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,25 +204,18 @@ def text_table(
     if layout == "baskets" and not _has_one_width(data, dialect):
         return _basket_lines(path, data, dialect)
 
-    kept: pl.Series | None = None
-
-    def lines() -> Iterator[int]:
-        fitting = (at for at, cells in _records(data, dialect) if dialect.fits(cells))
-        chosen = fitting if kept is None else itertools.compress(fitting, kept)
-        for at in chosen:
-            yield at if block_lines is None else block_lines[at - 1]
-
     frame = fast_pass(data, dialect)
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
+    lines = _line_finder(data, dialect, len(frame), block_lines)
     _refuse_two_tables(path, data, dialect)
     is_row = _is_row(frame, dialect)
     if is_row is not None:
         no_rows = itertools.compress(lines(), ~is_row)
         torn += tuple(DataError(_NO_ROW, row=number) for number in no_rows)
         frame = frame.filter(is_row)
-        kept = is_row
+        lines = partial(_compress_lines, lines, is_row)
     for each in torn:
         if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
             raise each.with_place(path=path, expected="every quote closed")
@@ -245,6 +239,37 @@ def text_table(
         form=form if stands_alone else None,
         guesses=(*guesses, "rows"),
     )
+
+
+def _line_finder(
+    data: bytes, dialect: Dialect, rows: int, block_lines: list[int] | None
+) -> Callable[[], Iterable[int]]:
+    """Make the function that gives the line of each row.
+
+    Where every line below the header is a row it keeps nothing of the text, which is large.
+
+    Args:
+        data: The text.
+        dialect: How it is written.
+        rows: Number of rows that were read.
+        block_lines: Line in the file of each line of the text; None where they are the same.
+    """
+    last = data.count(b"\n") + (not data.endswith(b"\n"))
+    has_quotes = dialect.quote.encode() in data
+    if last - dialect.header_line == rows and not has_quotes and block_lines is None:
+        return lambda: range(dialect.header_line + 1, last + 1)
+
+    def lines() -> Iterator[int]:
+        for at, cells in _records(data, dialect):
+            if dialect.fits(cells):
+                yield at if block_lines is None else block_lines[at - 1]
+
+    return lines
+
+
+def _compress_lines(lines: Callable[[], Iterable[int]], kept: pl.Series) -> Iterator[int]:
+    """Give the lines of the rows that are kept."""
+    return itertools.compress(lines(), kept)
 
 
 def _block_headers(data: bytes) -> tuple[str, ...]:
