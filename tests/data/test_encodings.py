@@ -30,6 +30,7 @@ WESTERN = {
     "Icelandic": "Þetta er íslenska, það er góð bók",
     "several languages": "Amélie, Ähren, El Niño, Smörgås, Rødgrød, São Paulo, Città, François",
     "names": "Pokémon, Beyoncé, Björk, Sigur Rós, Mötley Crüe, Sinéad",
+    "signs beside numbers": "£5 ½ 3² £\u00a07 ¥9",
     "signs": "it’s a “test” – 5 € …",
 }
 OTHER = {

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
 
-app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
+app = typer.Typer(
+    help="Import, export, describe, download, generate or cut ratings.", no_args_is_help=True
+)
 
 _MEANS: dict[Role, str] = {
     "user": "the person",
