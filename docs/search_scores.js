@@ -5,11 +5,12 @@ const FIRST = {
   private: 8,
   "is-this-number-strong": 8,
   "guarantee-card": 6,
-  "year-of-fits": 6,
+  "year-of-fits": 8,
   "how-to-choose": 6,
   data: 5,
   serve: 5,
   "sharp-edges": 4,
+  "notebooks/a-year-on-one-budget": -6,
   changelog: -8,
 };
 

@@ -80,7 +80,7 @@ def test_verify_compares_the_second_place(path, tmp_path, capsys):
 def test_export(path, tmp_path):
     """The log can be checked with SHA-256 alone, by whoever has nothing but the file."""
     target = tmp_path / "log.json"
-    assert main(["ledger", "export", str(path), "--to", str(target)]) == 0
+    assert main(["ledger", "export", str(path), "--out", str(target)]) == 0
     document = json.loads(target.read_text())
     before = "0" * 64
     for entry in document["entries"]:

@@ -92,7 +92,7 @@ def test_get_fetches_into_the_folder(
     """`get` names the folder, the checksum and the licence."""
     (tmp_path / "ml-100k").mkdir()
     (tmp_path / "ml-100k" / "u.data").write_text("already here")
-    code, text, _ = run("get", "ml-100k", "--to", tmp_path, "--json")
+    code, text, _ = run("get", "ml-100k", "--out", tmp_path, "--json")
     told = json.loads(text)
     assert code == 0
     assert told["folder"] == str(tmp_path / "ml-100k")
@@ -102,7 +102,7 @@ def test_get_fetches_into_the_folder(
 
 def test_get_of_an_unknown_name(run: Any, tmp_path: Path) -> None:
     """Exit code 2 and the names that are offered."""
-    code, _, errors = run("get", "ml-none", "--to", tmp_path)
+    code, _, errors = run("get", "ml-none", "--out", tmp_path)
     assert code == 2
     assert "ml-latest-small" in errors
 

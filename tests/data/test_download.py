@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_written_is_said(host: Host, tmp_path: Path) -> 
     """A file where the folder should be."""
     host.offer(zipped(FILES))
     (tmp_path / "to").write_text("")
-    with pytest.raises(DownloadError, match=r"could not be written.*another folder with --to"):
+    with pytest.raises(DownloadError, match=r"could not be written.*another folder with --out"):
         get("ml-tiny", tmp_path / "to", base=host.base)
 
 

@@ -14,7 +14,7 @@ import pytest
 import tacit
 from tacit.cli.app import main
 from tacit.data import Ratings
-from tests.support.messy_files import MessyFile, draw_messy_file
+from tests.support.messy_files import LOCAL, MessyFile, draw_messy_file
 
 REFUSALS = {2, 3, 4, 5, 6}
 PARTS = 40
@@ -40,8 +40,15 @@ def misreading(messy: MessyFile, folder: Path, capsys: pytest.CaptureFixture[str
     path = folder / messy.name
     path.write_bytes(messy.content)
     out = str(folder / "out")
-    code = main(["data", "import", str(path), "-o", out, "--yes", "--json"])
+    words = ["data", "import", str(path), "-o", out, "--yes", "--json"]
+    code = main(words)
     printed = capsys.readouterr()
+    encoding = messy.choices["encoding"]
+    if encoding in LOCAL:
+        if f"--encoding {encoding} " not in printed.err:
+            return f"{encoding} is not named: {printed.err[-300:]}{printed.out[:300]}"
+        code = main([*words, "--encoding", encoding])
+        printed = capsys.readouterr()
     if code in REFUSALS:
         message = json.loads(printed.err)["error"]["message"]
         return "refused" if len(message) > 20 and "Traceback" not in message else f"says {message}"

@@ -19,7 +19,7 @@ WANTED = {
     "own file": "own-file",
     "epsilon": "is-this-number-strong",
     "Private": "private",
-    "erasure": "year-of-fits",
+    "erasure": "erasure",
     "every week": "year-of-fits",
 }
 NARROW = 390

@@ -26,7 +26,7 @@ def path(tmp_path):
 def copied(path):
     """A backup of it."""
     copy = path.with_name("copy.db")
-    assert main(["ledger", "backup", str(path), "--to", str(copy)]) == 0
+    assert main(["ledger", "backup", str(path), "--out", str(copy)]) == 0
     return copy
 
 
@@ -70,7 +70,7 @@ def test_a_ledger_is_not_overwritten(path, capsys):
     copy = copied(path)
     before = path.read_bytes(), copy.read_bytes()
     assert restored(path, copy) == 2
-    assert main(["ledger", "backup", str(path), "--to", str(copy)]) != 0
+    assert main(["ledger", "backup", str(path), "--out", str(copy)]) != 0
     assert (path.read_bytes(), copy.read_bytes()) == before
 
 

@@ -405,7 +405,7 @@ def test_a_second_owner_is_refused_at_once(spent, ledger_at):
     where no service can be asked."""
     with ledger_at(spent) as ledger:
         command = [sys.executable, "-m", "tacit.cli.app", "ledger"]
-        for words in (["show"], ["backup", "--to", f"{spent}.copy"], ["advance", "--token", "x"]):
+        for words in (["show"], ["backup", "--out", f"{spent}.copy"], ["advance", "--token", "x"]):
             told = subprocess.run(
                 [*command, words[0], str(spent), *words[1:]],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -22,7 +22,7 @@ def test_a_running_service_is_looked_at(store, capsys, tmp_path):
     assert main(["ledger", "verify", str(store), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sound"]
     assert main(["ledger", "show", str(store)]) == 0
-    assert main(["ledger", "backup", str(store), "--to", str(tmp_path / "copy.db")]) == 0
+    assert main(["ledger", "backup", str(store), "--out", str(tmp_path / "copy.db")]) == 0
     assert [file.name for file in store.with_name("budgets.db.owner").iterdir()] == ["socket"]
     assert main(["ledger", "advance", str(store), "--token", "x"]) == 1
     assert "in use" in capsys.readouterr().err
@@ -45,7 +45,7 @@ def test_a_copy_that_no_one_fetches_is_removed(shop, store, wait_until):
 def test_no_copy_is_said(shop, store, capsys, tmp_path, monkeypatch):
     """Where the service cannot make one, nothing is left, and its log says why."""
     monkeypatch.setattr(type(shop.service.ledger), "copy", _full)
-    assert main(["ledger", "backup", str(store), "--to", str(tmp_path / "copy.db")]) == 1
+    assert main(["ledger", "backup", str(store), "--out", str(tmp_path / "copy.db")]) == 1
     assert "see its log" in capsys.readouterr().err
     assert not (tmp_path / "copy.db").exists()
     assert '"copy"' in shop.logged.getvalue()

@@ -38,7 +38,7 @@ TIMES = (
     "%d %b %Y",
     "%a %b %d %H:%M:%S +0000 %Y",
 )
-IDS = ("numbers", "words", "umlauts", "zeros", "uuid")
+IDS = ("numbers", "words", "umlauts", "zeros", "uuid", "signs")
 DAMAGE = (
     "short row",
     "long row",
@@ -61,11 +61,20 @@ DAMAGE = (
     "two narrow tables",
     "mixed encodings",
     "note below",
+    "blanks around quotes",
 )
 FURTHER = ("price", "age", "store", "position", "channel", "Preis", "Filiale")
 STYLES = ("plain", "plain", "plain", "percent", "of the most", "stars", "words", "letters")
 """How stars are written."""
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+LOCAL = {
+    "cp1250": "łódź książka",
+    "cp1251": "Война и мир",
+    "cp932": "東京の本",
+    "cp949": "전쟁과 평화",
+    "gb18030": "战争与和平",
+}
+"""Encodings that no reader can be sure of, and text in them."""
 KINDS = ("view", "click", "purchase", "add_to_cart")
 
 
@@ -110,7 +119,7 @@ def _draw_choices(generator: random.Random) -> dict[str, str]:
         "kind": kind,
         "delimiter": generator.choice([",", ";", "\t", "|", "::"]),
         "decimal": generator.choice([".", ",", "."]),
-        "encoding": generator.choice(["utf-8", "utf-8-sig", "cp1252", "utf-16"]),
+        "encoding": generator.choice(["utf-8", "utf-8-sig", "cp1252", "utf-16", *LOCAL]),
         "scale": generator.choice(list(SCALES)),
         "style": generator.choice(STYLES),
         "moment": generator.choice(TIMES),
@@ -129,10 +138,18 @@ def _draw_choices(generator: random.Random) -> dict[str, str]:
             choices["damage"] = "none"
     if choices["delimiter"] == "::":
         choices["quotes"] = "none"
-        if choices["damage"] == "open quote":
+        if choices["damage"] in ("open quote", "blanks around quotes"):
+            choices["damage"] = "none"
+    if choices["damage"] == "blanks around quotes":
+        choices["quotes"] = "padded"
+    if choices["encoding"] in LOCAL:
+        choices["people"] = choices["items"] = "local"
+        if choices["damage"] in ("mixed encodings", "nul bytes"):
             choices["damage"] = "none"
     for role in ("user", "item", "rating", "plays", "feedback", "time"):
         names = NAMES[role].get("usual", []) + NAMES[role]["more"]
+        if choices["encoding"] in LOCAL:  # no file is in Korean and in Chinese
+            names = [name for name in names if name.isascii()]
         choices[role] = generator.choice(names)
     return choices
 
@@ -140,8 +157,8 @@ def _draw_choices(generator: random.Random) -> dict[str, str]:
 def _draw_rows(
     generator: random.Random, choices: dict[str, str], truth: Truth
 ) -> list[dict[str, str]]:
-    people = _draw_ids(generator, choices["people"], 40, "p")
-    items = _draw_ids(generator, choices["items"], 25, "i")
+    people = _draw_ids(generator, choices, "people", 40)
+    items = _draw_ids(generator, choices, "items", 25)
     pairs = [(person, item) for person in people for item in items]
     rows = []
     for person, item in generator.sample(pairs, generator.randrange(200, 400)):
@@ -198,8 +215,13 @@ def _write_further(generator: random.Random, choices: dict[str, str]) -> str:
     return str(number)
 
 
-def _draw_ids(generator: random.Random, kind: str, count: int, letter: str) -> list[str]:
+def _draw_ids(
+    generator: random.Random, choices: dict[str, str], role: str, count: int
+) -> list[str]:
     numbers = generator.sample(range(1, 90_000), count)
+    kind, letter = choices[role], role[0]
+    if kind == "local":
+        return [f"{LOCAL[choices['encoding']]} {letter}{number}" for number in numbers]
     if kind == "numbers":
         return [str(number) for number in numbers]
     if kind == "zeros":
@@ -208,6 +230,8 @@ def _draw_ids(generator: random.Random, kind: str, count: int, letter: str) -> l
         return [f"{letter} Größe {number}" for number in numbers]
     if kind == "uuid":
         return [str(uuid.UUID(int=number << 60)) for number in numbers]
+    if kind == "signs":
+        return [f"{letter}{number}, {number}; x" for number in numbers]
     return [f"{letter}{number}" for number in numbers]
 
 
@@ -270,6 +294,8 @@ def _write(
             cells.append(row["beyond"])
         table.append(cells)
     lines = [_write_line(cells, choices) for cells in table]
+    if choices["quotes"] == "padded":
+        lines = [_pad_quoted_cells(generator, cells, choices) for cells in table]
     pairs = [None] * (len(table) - len(rows))
     pairs += [(row.get("user", ""), row.get("item", "")) for row in rows]
     lines = _damaged_lines(generator, choices, lines, pairs, truth, table)
@@ -282,7 +308,7 @@ def _write(
         written = written.replace(choices["line"], "  " + choices["line"])
     try:
         content = written.encode(choices["encoding"])
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # names of columns in another language, or a sign of money
         choices["encoding"] = "utf-8"
         content = written.encode()
     if choices["damage"] == "mixed encodings":
@@ -300,6 +326,16 @@ def _write_line(cells: list[str], choices: dict[str, str]) -> str:
         cells
     )
     return text.getvalue()
+
+
+def _pad_quoted_cells(generator: random.Random, cells: list[str], choices: dict[str, str]) -> str:
+    """Write a line of quoted cells with blanks before and after them."""
+    blanks = [blank for blank in ("", " ", "  ", "\t", "\u00a0") if blank != choices["delimiter"]]
+    padded = []
+    for cell in cells:
+        quoted = '"' + cell.replace('"', '""') + '"'
+        padded.append(generator.choice(blanks) + quoted + generator.choice(blanks))
+    return choices["delimiter"].join(padded)
 
 
 def _damaged_lines(

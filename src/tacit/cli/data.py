@@ -1,4 +1,4 @@
-"""`tacit data`: describe ratings, cut them into domains, download MovieLens, generate people."""
+"""`tacit data`: describe, export or cut ratings, download MovieLens, generate people."""
 
 from __future__ import annotations
 
@@ -30,14 +30,18 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 @command(app)
 def get(
     name: str = option("Such as ml-100k, ml-1m or ml-latest-small.", argument="name"),
-    to: Path = option("Folder for the archive and its unpacked folder."),
+    out: Path = option(
+        "Folder for the archive and its unpacked folder; the current one if left out.",
+        flag="--out -o",
+        default=Path(),
+    ),
     as_json: JSON = False,
 ) -> Result:
     """Download, check and unpack an official MovieLens archive."""
     from tacit.data import movielens
 
     with terminal.progress(f"Downloading {name}", None, quiet=as_json):
-        folder = movielens.get(name, to)
+        folder = movielens.get(name, out)
     sha256 = movielens.ARCHIVES[name]
     licence = movielens.LICENCE
     return Result(
@@ -93,6 +97,29 @@ def domains(
     after = f"tacit fit xmap {out} --domain-column domain {names_typed} --epsilon 1 --delta 1e-6"
     shown = (_domain_table(parts), written)
     return Result(result, shown, f"{after} -o model.tacit")
+
+
+@command(app)
+def export(
+    source: RatingsOptions,
+    to: str = option("recbole or lenskit."),
+    out: Path | None = option("New folder; orders-recbole beside orders.csv.", flag="--out -o"),
+) -> Result:
+    """Write a data folder of RecBole or LensKit, which `tacit data import` reads back.
+
+    RecBole calls the data set by the folder's name. Values joined by '|' become sequences there.
+    Text that stood beside the ratings is not written.
+    """
+    from tacit.data.tables.research_folders import write_research_folder
+
+    folder = out or source.path.with_name(f"{source.path.stem}-{to}")
+    ratings = source.read()
+    files = write_research_folder(ratings, to, folder)
+    counts = f"{ratings.n_users:,} people, {ratings.n_items:,} items, {len(ratings):,} ratings"
+    return Result(
+        {"folder": str(folder), "files": files, "digest": ratings.digest},
+        (f"{counts} written to {folder}: {', '.join(files)}.",),
+    )
 
 
 @command(app)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import FORCE, command, name_beside
 from tacit.design import option
 from tacit.errors import ConfigError, OutputError, PrivacyError
 from tacit.evaluation import Result, Table
@@ -149,16 +149,27 @@ def token(
 
 
 @command(app)
-def backup(where: Where, to: Path = option("The new file to write.")) -> Result:
+def backup(
+    where: Where,
+    out: Path | None = option(
+        "New file to write; budgets-backup.db beside budgets.db.", flag="--out -o"
+    ),
+    force: bool = FORCE,
+) -> Result:
     """Copy a ledger in a file while it is in use.
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """
     from tacit.ledger import inspection
 
-    inspection.backup(where, to)
-    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
-    return Result({"ledger": where, "written": to}, (f"Wrote {to}. {lost}",))
+    out = out or _name_beside_ledger(where, "-backup.db", force=force)
+    replaced = out.with_name(f"{out.name}.replaced")
+    if force and out.exists():
+        out.rename(replaced)  # a backup is written to a new file alone
+    inspection.backup(where, out)
+    replaced.unlink(missing_ok=True)
+    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {out}"
+    return Result({"ledger": where, "written": out}, (f"Wrote {out}. {lost}",))
 
 
 @command(app)
@@ -209,7 +220,12 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
 
 @command(app)
 def export(
-    where: Where, to: Path = option("The file to write, in JSON."), second: Second = None
+    where: Where,
+    out: Path | None = option(
+        "File to write, in JSON; budgets-log.json beside budgets.db.", flag="--out -o"
+    ),
+    force: bool = FORCE,
+    second: Second = None,
 ) -> Result:
     """Write the whole log with its hashes, for an auditor.
 
@@ -219,11 +235,17 @@ def export(
     from tacit.ledger import inspect_ledger
 
     inspected = inspect_ledger(where, second=second)
+    out = out or _name_beside_ledger(where, "-log.json", force=force)
     document = terminal.to_json_types({**_summary(inspected), "entries": inspected.entries})
-    write_whole(to, (json.dumps(document, indent=1) + "\n").encode())
-    result = {**_summary(inspected), "written": to}
-    shown = [*_report(result), f"The log is in {to}."]
+    write_whole(out, (json.dumps(document, indent=1) + "\n").encode())
+    result = {**_summary(inspected), "written": out}
+    shown = [*_report(result), f"The log is in {out}."]
     return _answer(result, shown, where, second)
+
+
+def _name_beside_ledger(where: str, ending: str, *, force: bool) -> Path:
+    """Name a file beside a ledger in a file, or in the current folder for one in PostgreSQL."""
+    return name_beside(Path("ledger" if "://" in where else where), ending=ending, force=force)
 
 
 def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:

@@ -47,6 +47,7 @@ class RatingsOptions:
         "Column of the item's domain, here or in --items.", flag="--domain-column"
     )
     delimiter: str | None = DELIMITER
+    encoding: str | None = option("Such as cp1251; UTF-8, or else cp1252, if left out.")
     scale: str | None = option("MIN:MAX:STEP, such as 1:5:1; detected if left out.")
     written: Path | None = option(
         "How the rows are written, as  tacit data import  describes it in the data.json of its "
@@ -146,6 +147,7 @@ class RatingsOptions:
             time=self.time,
             domain=domain,
             delimiter=self.delimiter,
+            encoding=self.encoding,
             scale=self.rating_scale,
             written=self.written,
             where=self.where or None,
@@ -166,11 +168,12 @@ class RatingsOptions:
         except DataError as error:
             raise error.with_place(path=error.path or path) from None
         if self.items is not None:
-            return with_items(listed, self.items, item=self.item)
+            return with_items(listed, self.items, item=self.item, encoding=self.encoding)
         beside = self.items_unnamed(path)
         if beside is None:
             return listed
-        return with_items(listed, beside, item=self.item).with_guess("items")
+        with_beside = with_items(listed, beside, item=self.item, encoding=self.encoding)
+        return with_beside.with_guess("items")
 
     def require_stored(self) -> None:
         """Refuse options that need the ratings in memory.
@@ -182,6 +185,7 @@ class RatingsOptions:
             "--plays": self.plays is not None,
             "--least-plays": self.least_plays is not None,
             "--delimiter": self.delimiter is not None,
+            "--encoding": self.encoding is not None,
             "--users": self.users is not None,
             "--format": self.written is not None,
             "--where": bool(self.where),

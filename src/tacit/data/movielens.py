@@ -54,6 +54,11 @@ GENRES_100K = (
 )
 # fmt: on
 
+_FORMS_OF_ROWS = {
+    "u.data": re.compile(r"\d+\t\d+\t\d+\t\d+$"),
+    "ratings.dat": re.compile(r"\d+::\d+::[\d.]+::\d+$"),
+}
+"""Files without a header to the form of their rows; others of these names are read as they are."""
 _COLUMNS: dict[Role, str] = {
     "user": "user id",
     "item": "movie id",
@@ -91,7 +96,7 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
     name = _layout(folder)
     if name is None:
         expected = "ratings.csv and movies.csv, or u.data, or ratings.dat"
-        fix = "Unpack the official archive, or run  tacit data get ml-100k --to FOLDER"
+        fix = "Unpack the official archive, or run  tacit data get ml-100k --out FOLDER"
         raise DataError("this is not a MovieLens folder", path=folder, expected=expected, fix=fix)
     people: Columns = {}
     scale = WHOLE_STARS
@@ -131,13 +136,21 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
 
 def _layout(folder: Path) -> str | None:
     """Name the file of ratings; None if the folder is none of the three."""
-    names = [name for name in ("u.data", "ratings.dat") if (folder / name).is_file()]
-    if (folder / "ratings.csv").is_file() and (folder / "movies.csv").exists():
-        with (folder / "ratings.csv").open("rb") as stream:
-            first = stream.readline(100).decode("latin-1")
-        if normalize_header(first) == _CSV_HEADER:
-            return "ratings.csv"
+    names = [
+        name
+        for name, form in _FORMS_OF_ROWS.items()
+        if (folder / name).is_file() and form.match(_first_line(folder / name))
+    ]
+    table = folder / "ratings.csv"
+    has_both = table.is_file() and (folder / "movies.csv").exists()
+    if has_both and normalize_header(_first_line(table)) == _CSV_HEADER:
+        return "ratings.csv"
     return names[0] if names else None
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as stream:
+        return stream.readline(100).decode("latin-1").strip()
 
 
 def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
@@ -190,7 +203,7 @@ def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
     except OSError as error:
         raise DownloadError(
             f"{name} could not be written to {folder}: {error.strerror or error}. "
-            "Choose another folder with --to, or make room there."
+            "Choose another folder with --out, or make room there."
         ) from None
     return target
 

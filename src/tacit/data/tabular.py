@@ -67,6 +67,7 @@ def read_ratings(
     decimal: str | None = None,
     dates: Dates | None = None,
     table: str | None = None,
+    encoding: str | None = None,
     where: Sequence[str] = (),
     written: PathLike | None = None,
     items_from_ratings: bool = False,
@@ -88,6 +89,8 @@ def read_ratings(
     decimal                    "," or ".": the only decimal sign; by default either is one
     dates                      "dayfirst" or "monthfirst": where the column cannot say
     table                      of a database: the table to read
+    encoding                   of text, such as "cp1251", also of `users` and `items`; by default
+                               UTF-8, or else cp1252 where the letters fit no other better
     where                      conditions on the rows that count, such as "status!=cancelled",
                                "quantity>0" or "event in view|buy"
     written                    a description of how the rows are written, such as an imported
@@ -110,6 +113,7 @@ def read_ratings(
             decimal,
             dates,
             table,
+            encoding,
             layout,
         )
         if any(value is not None for value in columns) or events or where or least_plays != 1:
@@ -128,7 +132,9 @@ def read_ratings(
         "domain": domain,
     }
     names = [*asked.values()]
-    opened = open_table(path, delimiter=delimiter, asked=names, table=table, layout=layout)
+    opened = open_table(
+        path, delimiter=delimiter, asked=names, encoding=encoding, table=table, layout=layout
+    )
     opened = keep_rows(opened, where)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
@@ -136,7 +142,9 @@ def read_ratings(
     ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
-    return _with_attributes(ratings, users, items, user=user, item=item, domain=domain)
+    return _with_attributes(
+        ratings, users, items, user=user, item=item, domain=domain, encoding=encoding
+    )
 
 
 def _read_written_file(path: PathLike, written: PathLike, scale: RatingScale | None) -> Ratings:
@@ -155,21 +163,30 @@ def _with_attributes(
     user: str | None,
     item: str | None,
     domain: str | None,
+    encoding: str | None = None,
 ) -> Ratings:
     """Add what files say about people and items."""
     if users is not None:
-        ratings = with_users(ratings, users, user=user)
+        ratings = with_users(ratings, users, user=user, encoding=encoding)
     if items is not None:
-        ratings = with_items(ratings, items, item=item, domain=domain)
+        ratings = with_items(ratings, items, item=item, domain=domain, encoding=encoding)
     return ratings
 
 
-def with_users(ratings: Ratings, path: PathLike | Table, *, user: str | None = None) -> Ratings:
+def with_users(
+    ratings: Ratings,
+    path: PathLike | Table,
+    *,
+    user: str | None = None,
+    encoding: str | None = None,
+) -> Ratings:
     """Add what a file says about people to what is known of them.
 
     The format of a text file is guessed from its rows, which are private: the result says so.
     """
-    table = path if isinstance(path, Table) else open_table(path, asked=(user,))
+    table = path
+    if not isinstance(table, Table):
+        table = open_table(table, asked=(user,), encoding=encoding)
     people = match_columns(table, "user", user, ratings)
     attributes = {**ratings.user_attributes, **people}
     made = replace(ratings, user_attributes=attributes)
@@ -326,21 +343,29 @@ def _values(column: Any) -> Any:
 
 
 def with_items(
-    ratings: Ratings, path: PathLike | Table, *, item: str | None = None, domain: str | None = None
+    ratings: Ratings,
+    path: PathLike | Table,
+    *,
+    item: str | None = None,
+    domain: str | None = None,
+    encoding: str | None = None,
 ) -> Ratings:
     """Add item metadata from a file; columns that are public already keep their values.
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
-    columns = match_columns(path, "item", item, ratings)
+    table = path
+    if not isinstance(table, Table):
+        table = open_table(table, asked=(item,), encoding=encoding)
+    columns = match_columns(table, "item", item, ratings)
     metadata = {**ratings.item_metadata, **columns, **ratings.public_metadata}
     if domain is not None and DOMAIN not in ratings.item_metadata:
-        place = path.path if isinstance(path, Table) else path
-        metadata[DOMAIN] = [*columns.values()][choose("domain", tuple(columns), domain, place)]
+        place = choose("domain", tuple(columns), domain, table.path)
+        metadata[DOMAIN] = [*columns.values()][place]
         try:
             domain_of(replace(ratings, item_metadata=metadata))
         except DataError as error:
-            raise error.with_place(path=place) from None
+            raise error.with_place(path=table.path) from None
     row_texts = tuple(name for name in ratings.row_texts if name not in columns)
     return replace(ratings, item_metadata=metadata, row_texts=row_texts)
 

@@ -13,7 +13,7 @@ from tacit.recommenders.public_facts import describe_assumptions, describe_condi
 _UNIT = Adjacency("user", "add or remove")
 _NAME = "Private lists from noisy sums over people"
 _SOURCES = (
-    "docs/private.md, for the sums and the proof",
+    "docs/private-proof.md, for the sums and the proof",
     "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the noise",
     "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
     "Smith, Thakurta: Fully adaptive composition for GDP (2022), for several fits",

@@ -156,6 +156,7 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
             raise error.with_place(path=table.path, column=name) from None
         if role in rules.ids:
             values[role] = ids_of_kind(values[role], rules.ids[role])
+        values[role] = values[role].rechunk()  # then NumPy takes it without a copy
         lacking = missing.to_numpy()
         refuse(lacking, f"the {role} is missing", name, expected)
         unread = values[role].is_null().to_numpy() & ~lacking
@@ -191,8 +192,9 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
         fix = None if counted else "Check which column holds what."
         raise DataError(what, path=table.path, found=found, expected=wanted, fix=fix)
     columns: dict[str, Any] = {}
-    for role, series in values.items():
-        column = series.filter(pl.Series(good))
+    for role in [*values]:
+        series = values.pop(role)  # so that one column at a time is in memory twice
+        column = series if good.all() else series.filter(pl.Series(good))
         is_found = table.text and role in ("user", "item") and role not in rules.ids
         if is_found and column.dtype == pl.String:
             columns[role] = ids_of(column)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tacit.data.tables.names import is_compound_of, is_no_candidate, normalize_header
+from tacit.data.tables.names import is_compound_of, normalize_header
 from tacit.data.tables.vectors import as_id, read_text
 from tacit.errors import DataError
 
 _EXPECTED = "one column of ids under the heading 'user', or such a column and a column 'agreed'"
 _DELIMITERS = (",", ";", "\t")
-_USER_HEADINGS = frozenset(("people", "person", "persons", "id", "ids"))
+_USER_HEADINGS = frozenset(
+    ("people", "person", "persons", "id", "ids", "users", "userids", "customers", "customerids")
+)
 _AGREED_HEADINGS = frozenset(
     ("agreed", "agree", "agrees", "consent", "consented", "consents", "hasagreed", "hasconsented")
 )
@@ -63,6 +66,14 @@ def _read_rows(path: Path) -> list[list[str]]:
     lines = csv.reader(io.StringIO(text), delimiter=delimiter)
     rows = [[cell.strip() for cell in line] for line in lines]
     rows = [row for row in rows if any(row)]
+    cells = itertools.chain.from_iterable(rows)
+    if not all(map(str.isprintable, cells)):
+        raise DataError(
+            "an id of the consenting people goes on in another line or holds a sign that is not "
+            "printed",
+            path=str(path),
+            expected=_EXPECTED,
+        )
     if not rows:
         raise DataError("the list of consenting people is empty", path=str(path))
     for number, row in enumerate(rows, 1):
@@ -79,22 +90,23 @@ def _read_rows(path: Path) -> list[list[str]]:
 def _is_heading(cells: Sequence[str], path: Path) -> bool:
     """Tell whether the first cell of a single column is its heading.
 
+    A column of whole numbers may do without. Beside ids that are texts a first cell such as
+    `refused` or `withdrawn` would look like one of them.
+
     Raises:
-        DataError: the heading says that the column holds no people.
+        DataError: it does not say that the column holds people, and is no whole number.
     """
-    first = cells[0]
-    if _names_people(first):
+    if _names_people(cells[0]):
         return True
-    others_are_numbers = all(isinstance(as_id(cell), int) for cell in cells[1:])
-    is_odd_one = len(cells) > 1 and others_are_numbers and not isinstance(as_id(first), int)
-    if is_odd_one or _names_agreement(first) or is_no_candidate(first) or _names_rating(first):
-        raise DataError(
-            "the heading of the consenting people's column does not say that it holds people",
-            path=str(path),
-            found=first,
-            expected=_EXPECTED,
-        )
-    return False
+    if all(isinstance(as_id(cell), int) for cell in cells):
+        return False
+    raise DataError(
+        "the heading of the consenting people's column does not say that it holds people",
+        path=str(path),
+        found=cells[0],
+        expected=_EXPECTED,
+        fix="Write  user  into the first line, above the ids of those who agreed.",
+    )
 
 
 def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]:
@@ -153,7 +165,3 @@ def _names_people(heading: str) -> bool:
 
 def _names_agreement(heading: str) -> bool:
     return normalize_header(heading) in _AGREED_HEADINGS
-
-
-def _names_rating(heading: str) -> bool:
-    return any(is_compound_of(role, heading) for role in ("item", "rating", "time", "plays"))

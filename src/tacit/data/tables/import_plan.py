@@ -10,6 +10,7 @@ Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the r
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from tacit.data.tables.folder import is_folder
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.joins import find_table_of_people, join_people_to_items
 from tacit.data.tables.layouts import guess_rows
-from tacit.data.tables.names import Role
+from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.ratings_tables import (
     REPEATS,
     SUMMED,
@@ -39,6 +40,7 @@ from tacit.data.tables.ratings_tables import (
     with_row_texts,
 )
 from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.text import EMPTY
 from tacit.data.tables.times import are_of_our_days, seconds, time_form
 from tacit.data.tables.where import has_columns_of, keep_rows
 from tacit.data.tables.written_format import WrittenFormat
@@ -52,6 +54,19 @@ _MANY_REPEATS = 0.7
 _FEWEST_ABOVE = 0.01  # of the ratings in the upper half of their scale
 _MANY_EVENTS = 5_000
 _SAMPLE = 20_000  # cells of a whole column of times
+_NEITHER_STARS_NOR_PLAYS = (
+    "it has people and items, but neither stars nor plays as the other file has"
+)
+_LETTERS_OF_NAME = 4  # at least, with which the name of a file begins
+_MOST_TABLES = 50  # of a folder
+_PACKED = r"(\.(gz|zst|xz|bz2|zip))?$"
+_NAME_OF_TABLE = re.compile(
+    r"(?i)\.(csv|tsv|tab|psv|dat|data|txt|json|jsonl|ndjson|parquet|pq|arrow|feather|db|sqlite3?)"
+    + _PACKED
+)
+_NAME_OF_ANY_TEXT = re.compile(r"(?i)\.(txt|json|dat|data|db)" + _PACKED)
+"""Files that may as well hold something else than a table."""
+_NAME_OF_PROSE = re.compile(r"(?i)(readme|licen[cs]e|notice|about|citation)\b")
 _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 
@@ -63,7 +78,8 @@ class Plan:
     """What the columns of each table of ratings are."""
     items: list[Table] = field(default_factory=list)
     users: list[Table] = field(default_factory=list)
-    left_out: list[Table] = field(default_factory=list)
+    left_out: dict[object, str] = field(default_factory=dict)
+    """Path of each table or file that is not read, and why."""
     said: tuple[str, ...] = ()
     """Sentences on how the tables came about."""
     movielens: Path | None = None
@@ -82,11 +98,7 @@ class Plan:
     def warnings(self) -> list[str]:
         """Sentences on what a person should look at."""
         said = [sentence for columns in self.ratings for sentence in columns.warnings]
-        left_out = [
-            f"{table.path} was left out: it has people and items, but neither stars nor plays as "
-            "the other file has."
-            for table in self.left_out
-        ]
+        left_out = [f"{path} was left out: {why}." for path, why in self.left_out.items()]
         return [*self.said, *said, *left_out]
 
 
@@ -116,6 +128,8 @@ def plan(
         layout: Several ratings in a row, in the first file.
     """
     opened: list[Table] = []
+    unnamed: list[Table] = []
+    no_tables: dict[object, str] = {}
     for path in files:
         if not path.exists():
             raise DataError("no such file or folder", path=path, fix="Check the path.")
@@ -123,8 +137,13 @@ def plan(
             if len(files) > 1 or any(asked.values()) or where:
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
-        if path.is_dir():
+        if path.is_dir() and not _is_plain_folder(path):
             opened += _folder(path)
+        elif path.is_dir():
+            found, others = _open_plain_folder(path, delimiter, encoding, header)
+            opened += found
+            unnamed += found
+            no_tables |= others
         else:
             names = [*asked.values()]
             opened.append(
@@ -143,7 +162,8 @@ def plan(
             keep_rows(each, where) if len(opened) == 1 or has_columns_of(each, where) else each
             for each in opened
         ]
-    made = _sort_tables(opened, asked, events=events, layout=layout)
+    made = _sort_tables(opened, asked, events=events, layout=layout, unnamed=unnamed)
+    made.left_out |= no_tables
     for role, name in asked.items():
         absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
         if name and role != "domain" and absent:
@@ -167,6 +187,7 @@ def _sort_tables(
     *,
     events: bool,
     layout: Layout | None,
+    unnamed: Sequence[Table] = (),
     said: tuple[str, ...] = (),
 ) -> Plan:
     """Find the tables of ratings, and what the others hold: people, items, or other events.
@@ -176,6 +197,7 @@ def _sort_tables(
         asked: The column of each role, where the caller names it.
         events: Every row is an event.
         layout: Several ratings in a row, in the first table.
+        unnamed: Tables of a folder, which are left out where they fit nothing.
         said: Warnings on how the tables came about.
     """
     if len(opened) == 1:
@@ -190,16 +212,26 @@ def _sort_tables(
     both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
     joined = None if both else join_people_to_items(opened, named)
     if joined is not None:
-        return _sort_tables(joined.tables, asked, events=events, layout=None, said=joined.said)
+        return _sort_tables(
+            joined.tables, asked, events=events, layout=None, unnamed=unnamed, said=joined.said
+        )
     if not both:
         both = [max(opened, key=lambda each: len(each.frame))]
     guesses = [guess_rows(each, _asked_columns(each, asked), events=events) for each in both]
     rated = [columns for columns in guesses if {"rating", "plays"} & set(columns.places)]
     made = Plan(ratings=guesses if events or not rated else rated, said=said)
-    made.left_out = [columns.table for columns in guesses if columns not in made.ratings]
+    for columns in guesses:
+        if columns not in made.ratings:
+            made.left_out[columns.table.path] = _NEITHER_STARS_NOR_PLAYS
     for each, roles in zip(opened, named, strict=True):
-        if each not in both:
-            _take_beside(each, roles, made)
+        if each in both:
+            continue
+        try:
+            _take_beside(each, roles, made, is_named=each not in unnamed)
+        except DataError as error:
+            if each not in unnamed:
+                raise
+            made.left_out[each.path] = error.what
     return made
 
 
@@ -208,14 +240,27 @@ def _roles_in(table: Table, asked: Asked) -> set[Role]:
     return set(guess(table, _asked_columns(table, asked), contents=False).places)
 
 
-def _take_beside(table: Table, roles: set[Role], made: Plan) -> None:
-    """Take a table beside the ratings as one of people or of items."""
+def _take_beside(table: Table, roles: set[Role], made: Plan, *, is_named: bool = True) -> None:
+    """Take a table beside the ratings as one of people or of items.
+
+    Raises:
+        DataError: It fits neither; or nobody named it, and it has several rows of a person or item.
+    """
     if "user" in roles and table.header:
-        made.users.append(table)
+        role: Role = "user"
     elif "item" in roles and table.header:
-        made.items.append(table)
+        role = "item"
     else:
-        _match_by_ids(table, made)
+        role = _match_by_ids(table, made)
+        table = _with_title(table) if role == "item" else table
+    if not is_named:
+        places = guess(table, {role: None}, contents=False).places
+        ids = table.frame[:, places.get(role, 0)].drop_nulls()
+        if ids.n_unique() < len(ids):
+            raise DataError(f"it has several rows of one {role}", path=table.path)
+        if len(table.headers) < 2:
+            raise DataError("it has no column beside the id", path=table.path)
+    (made.users if role == "user" else made.items).append(table)
 
 
 def _asked_columns(table: Table, asked: Asked) -> Asked:
@@ -226,8 +271,14 @@ def _asked_columns(table: Table, asked: Asked) -> Asked:
     }
 
 
-def _match_by_ids(table: Table, made: Plan) -> None:
-    """Take a table without known names as items or people, whose ids its first column has."""
+def _match_by_ids(table: Table, made: Plan) -> Role:
+    """Find whether a table without known names is of items or of people, by its first column.
+
+    Where its ids are those of both, its name decides.
+
+    Raises:
+        DataError: It is of neither, or may be of both, or connects people with people.
+    """
     columns = made.ratings[0]
     rated = {role: _ids_in(columns.table, columns.places.get(role)) for role in _PAIR}
     own = [_ids_in(table, at) for at in range(min(2, len(table.headers)))]
@@ -240,6 +291,8 @@ def _match_by_ids(table: Table, made: Plan) -> None:
             fix="Leave it out: it holds no ratings of items.",
         )
     role = max(shares, key=shares.__getitem__)
+    if min(shares.values()) > _MATCHED:
+        role = _role_of_name(table)
     if shares[role] < _MATCHED:
         raise DataError(
             "this table fits neither the people nor the items of the ratings",
@@ -247,7 +300,21 @@ def _match_by_ids(table: Table, made: Plan) -> None:
             expected="ids of items or of people in its first column",
             fix="Leave it out, or name it with --items or --users.",
         )
-    (made.items if role == "item" else made.users).append(_with_title(table))
+    return role
+
+
+def _role_of_name(table: Table) -> Role:
+    """Find by the name of a file, such as kunden.csv, whether it is of people or of items."""
+    stem = normalize_header(Path(str(table.path)).name.partition(".")[0])
+    for role in _PAIR:
+        names = [name for name in known_names(role) if len(name) >= _LETTERS_OF_NAME]
+        if any(stem.startswith(name) for name in names):
+            return role
+    raise DataError(
+        "the ids of this table are those of people and of items",
+        path=table.path,
+        fix="Say which they are with --items or --users, or name its column of ids.",
+    )
 
 
 def _ids_in(table: Table, at: int | None) -> set[str]:
@@ -261,6 +328,56 @@ def _with_title(table: Table) -> Table:
     return replace(table, frame=table.frame.rename({table.headers[1]: "title"}))
 
 
+def _is_plain_folder(path: Path) -> bool:
+    """Tell whether a folder holds files of no known kind of folder."""
+    has_schema = (path / "schema.json").is_file()
+    return not has_schema and not is_folder(path) and not any(path.glob("*.inter"))
+
+
+def _open_plain_folder(
+    path: Path, delimiter: str | None, encoding: str | None, header: bool | None
+) -> tuple[list[Table], dict[object, str]]:
+    """Open the tables of a folder of files, such as customers.csv, products.csv and orders.csv.
+
+    Returns:
+        The tables; and why each other file is none.
+    """
+    files = [file for file in sorted(path.iterdir()) if file.name[0] not in "._"]
+    found: list[Table] = []
+    others: dict[object, str] = {}
+    for file in files:
+        if file.is_dir():
+            others[file] = "it is a folder"
+        elif not _NAME_OF_TABLE.search(file.name) or _NAME_OF_PROSE.match(file.name):
+            others[file] = "its name is not that of a table"
+        elif len(found) == _MOST_TABLES:
+            raise DataError(
+                f"this folder has more than {_MOST_TABLES} tables",
+                path=path,
+                fix="Name the files of ratings, items and people instead.",
+            )
+        else:
+            try:
+                table = open_table(file, delimiter=delimiter, encoding=encoding, header=header)
+            except DataError as error:
+                if error.what != EMPTY and not _NAME_OF_ANY_TEXT.search(file.name):
+                    raise
+                others[file] = error.what
+            else:
+                found.append(table)
+    if not found:
+        inner = [file.name for file in files if file.is_dir()]
+        raise DataError(
+            "this folder holds no table",
+            path=path,
+            found=f"folders {', '.join(inner)}" if inner else None,
+            expected="tables (CSV, JSON lines, Parquet and so on), or a folder of MovieLens, "
+            "RecBole (NAME.inter) or LensKit (schema.json)",
+            fix="Name its files instead, or a folder inside.",
+        )
+    return found, others
+
+
 def _folder(path: Path) -> list[Table]:
     """The tables of a RecBole or LensKit folder."""
     if (path / "schema.json").is_file():
@@ -270,13 +387,6 @@ def _folder(path: Path) -> list[Table]:
             "this folder was imported already", path=path, fix="Every command takes it."
         )
     files = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
-    if not any(file.suffix == ".inter" for file in files):
-        raise DataError(
-            "this folder is of no known kind",
-            path=path,
-            fix="Name its files instead.",
-            expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
-        )
     return [open_table(file, delimiter="\t", header=True) for file in files]
 
 
@@ -317,10 +427,12 @@ def carry_out(
     public_items: bool = False,
     items_from_ratings: bool = False,
     domain: str | None = None,
+    encoding: str | None = None,
 ) -> TableReading:
     """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
+    encoding: that of the files of users and of items.
     public_items: the items that were rated may be known to everybody.
     items_from_ratings: titles that stand beside the ratings are public.
     """
@@ -353,7 +465,7 @@ def carry_out(
         _refuse_what_teaches_nothing(made, ratings)
         _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
-        ratings = with_users(ratings, each)
+        ratings = with_users(ratings, each, encoding=encoding)
     if catalogue is not None:
         before = len(ratings)
         metadata = read_catalogue(catalogue, domain=domain, domains=False)
@@ -361,7 +473,7 @@ def carry_out(
         if lost := before - len(ratings):
             dropped["the item is not in the catalogue"] = lost
     for source in made.items if items is None else [items]:
-        ratings = with_items(ratings, source, domain=domain)
+        ratings = with_items(ratings, source, domain=domain, encoding=encoding)
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
     if public_items:

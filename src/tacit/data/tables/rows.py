@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from tacit.data.tables import Table, TextForm
+from tacit.data.tables.quotes import tidy_quotes
 from tacit.data.tables.sources import open_table
-from tacit.data.tables.text import ESCAPED_QUOTE, read_unpacked
+from tacit.data.tables.text import read_unpacked
 from tacit.data.tables.where import keep_rows, names_in
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import DataError
@@ -104,7 +105,7 @@ def _quoted_rows(
     kept = []
     for line, text in zip(lines.tolist(), texts.gather(lines - 1).to_list(), strict=True):
         reader = csv.reader(
-            [ESCAPED_QUOTE.sub('""', text)],
+            [tidy_quotes(text.encode(), form.delimiter, form.quote).decode()],
             delimiter=form.delimiter,
             quotechar=form.quote,
             strict=True,

@@ -94,18 +94,23 @@ def open_table(
                 asked=asked,
                 layout=layout,
             )
-        opened = _json(path, raw)
+        opened = _json(path, raw, encoding)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
     return opened
 
 
-def _json(path: Path, raw: bytes) -> Table:
-    """One object a line, or one list of objects."""
+def _json(path: Path, raw: bytes, encoding: str | None) -> Table:
+    """One object a line, or one list of objects; in UTF-8 unless an encoding is named."""
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError("the JSON lines are not UTF-8 text", path=path) from None
+        text = raw.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
+    except (LookupError, UnicodeError):
+        raise DataError(
+            "the JSON is not in this encoding",
+            path=path,
+            found=encoding or "utf-8",
+            fix="Name another with --encoding, such as cp1252 or utf-16.",
+        ) from None
     whole = _parse_json(text)
     if isinstance(whole, dict) and (nested := _people_of(whole)) is not None:
         return Table(path, frame_of(nested))
@@ -140,7 +145,7 @@ def _json(path: Path, raw: bytes) -> Table:
         frame_of(columns),
         lambda: rows,
         tuple(torn),
-        kind="json lines" if one_a_line else None,
+        kind="json lines" if one_a_line and encoding is None else None,
         guesses=("ids",),
     )
 

@@ -16,14 +16,16 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tacit.data.tables import Table, TextForm
+from tacit.data.tables.encodings import MIXED, to_utf8
 from tacit.data.tables.forms import (
     ROW_PERSON,
     Layout,
@@ -34,10 +36,12 @@ from tacit.data.tables.forms import (
     unfold_blocks,
 )
 from tacit.data.tables.names import known_names, names_that_make_a_header, normalize_header
+from tacit.data.tables.quotes import quoted_cell, tidy_quotes
 from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
+EMPTY = "the file is empty"
 _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
 _FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
@@ -50,13 +54,6 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": ".zst",
 }
 """First bytes of packed files."""
-ESCAPED_QUOTE = re.compile(r'\\"(?![,;\t|\r\n]|$)')
-"""A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
-_ESCAPED_QUOTE_BYTES = re.compile(rb'\\"(?![,;\t|\r\n])')
-_MULTIBYTE = re.compile(
-    rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
-)
-"""A letter of several bytes in UTF-8."""
 _BELOW_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n([^\n]+)")
 _NO_ROW = "a header again, or a line of totals"
 _TOTALS = {
@@ -72,7 +69,6 @@ _TOTALS = {
     "somma",
     "totale",
 }
-_MIXED = "utf-8 and cp1252"
 _FEWEST_ALIKE = 0.6
 """Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
@@ -126,7 +122,7 @@ def unpack(raw: bytes, kind: str, path: Path) -> bytes:
             return bz2.decompress(raw)
         if kind == ".zip":
             return _only_member(raw, path)
-        return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+        return _undo_zstd(raw)
     except zipfile.BadZipFile:
         raise DataError(
             "this is an Excel or zip file that cannot be opened",
@@ -140,6 +136,11 @@ def unpack(raw: bytes, kind: str, path: Path) -> bytes:
             path=path,
             fix="Fetch it again, or unpack it first.",
         ) from None
+
+
+def _undo_zstd(raw: bytes) -> bytes:
+    """Unpack zstd, which has to hold UTF-8."""
+    return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
 
 
 def _only_member(raw: bytes, path: Path) -> bytes:
@@ -193,35 +194,28 @@ def text_table(
     guesses = [name for name in ("delimiter", "header") if given[name] is None]
     if given["headers"] is not None and "header" in guesses:
         guesses.remove("header")
-    data, used_encoding = _utf8(raw, path, encoding)
+    data, used_encoding = to_utf8(raw, path, encoding)
     block_lines: list[int] | None = None
     if given["headers"] is None and given["delimiter"] is None and has_blocks(data):
         data, block_lines = unfold_blocks(data)
         given["headers"] = _block_headers(data)
-    data = _ESCAPED_QUOTE_BYTES.sub(b'""', data) if b'"' in data else data
     dialect = _dialect(path, data, **given)
+    data = tidy_quotes(data, dialect.delimiter, dialect.quote)
     if layout == "baskets" and not _has_one_width(data, dialect):
         return _basket_lines(path, data, dialect)
-
-    kept: pl.Series | None = None
-
-    def lines() -> Iterator[int]:
-        fitting = (at for at, cells in _records(data, dialect) if dialect.fits(cells))
-        chosen = fitting if kept is None else itertools.compress(fitting, kept)
-        for at in chosen:
-            yield at if block_lines is None else block_lines[at - 1]
 
     frame = fast_pass(data, dialect)
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
+    lines = _line_finder(data, dialect, len(frame), block_lines)
     _refuse_two_tables(path, data, dialect)
     is_row = _is_row(frame, dialect)
     if is_row is not None:
         no_rows = itertools.compress(lines(), ~is_row)
         torn += tuple(DataError(_NO_ROW, row=number) for number in no_rows)
         frame = frame.filter(is_row)
-        kept = is_row
+        lines = partial(_compress_lines, lines, is_row)
     for each in torn:
         if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
             raise each.with_place(path=path, expected="every quote closed")
@@ -233,7 +227,7 @@ def text_table(
     form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.header_line, packed)
     if encoding is None:
         guesses.insert(0, "encoding")
-    stands_alone = block_lines is None and b"\n" in raw and used_encoding != _MIXED
+    stands_alone = block_lines is None and b"\n" in raw and used_encoding != MIXED
     return Table(
         path,
         frame,
@@ -247,60 +241,42 @@ def text_table(
     )
 
 
+def _line_finder(
+    data: bytes, dialect: Dialect, rows: int, block_lines: list[int] | None
+) -> Callable[[], Iterable[int]]:
+    """Make the function that gives the line of each row.
+
+    Where every line below the header is a row it keeps nothing of the text, which is large.
+
+    Args:
+        data: The text.
+        dialect: How it is written.
+        rows: Number of rows that were read.
+        block_lines: Line in the file of each line of the text; None where they are the same.
+    """
+    last = data.count(b"\n") + (not data.endswith(b"\n"))
+    has_quotes = dialect.quote.encode() in data
+    if last - dialect.header_line == rows and not has_quotes and block_lines is None:
+        return lambda: range(dialect.header_line + 1, last + 1)
+
+    def lines() -> Iterator[int]:
+        for at, cells in _records(data, dialect):
+            if dialect.fits(cells):
+                yield at if block_lines is None else block_lines[at - 1]
+
+    return lines
+
+
+def _compress_lines(lines: Callable[[], Iterable[int]], kept: pl.Series) -> Iterator[int]:
+    """Give the lines of the rows that are kept."""
+    return itertools.compress(lines(), kept)
+
+
 def _block_headers(data: bytes) -> tuple[str, ...]:
     """Name the columns of unfolded blocks by their number."""
     width = data.split(b"\n", 1)[0].count(b",") + 1
     names = ("item", "user", "rating", "time")
     return names[:width] + tuple(str(at) for at in range(5, width + 1))
-
-
-def _utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
-    """Decode to UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252.
-
-    A file of lines in both is read line by line.
-
-    Returns:
-        The text in UTF-8, and the encoding that it had: _MIXED for lines in several.
-    """
-    if encoding is None and raw.isascii() and b"\0" not in raw[:65536]:
-        return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
-    if encoding is None:
-        encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-        if encoding == "utf-8" and b"\0" in raw[:65536]:
-            raise DataError(
-                "this is no text, nor a table of a known form", path=path, expected=_FORMS
-            )
-        try:
-            raw.decode(encoding)
-        except UnicodeDecodeError:
-            encoding = "cp1252"
-            if _MULTIBYTE.search(raw):
-                return _decode_each_line(raw).removeprefix(b"\xef\xbb\xbf"), _MIXED
-    try:
-        raw = raw.decode(encoding, "replace" if encoding == "cp1252" else "strict").encode()
-    except (LookupError, UnicodeError):
-        raise DataError(
-            "the text is not in this encoding",
-            path=path,
-            found=encoding,
-            fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",
-        ) from None
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if b"\n" not in raw:
-        raw = raw.replace(b"\r", b"\n")  # line ends of old Macs
-    return raw, encoding
-
-
-def _decode_each_line(raw: bytes) -> bytes:
-    """Decode lines of which some are UTF-8 and some Windows-1252; what is in neither is U+FFFD."""
-    lines = []
-    for line in raw.split(b"\n"):
-        try:
-            lines.append(line.decode())
-        except UnicodeDecodeError:
-            encoding = "utf-8" if _MULTIBYTE.search(line) else "cp1252"
-            lines.append(line.decode(encoding, "replace"))
-    return "\n".join(lines).encode()
 
 
 def _dialect(
@@ -316,7 +292,7 @@ def _dialect(
     lines = ((at, raw.decode()) for at, raw in enumerate(io.BytesIO(data), 1))
     sample = list(itertools.islice(((at, text) for at, text in lines if text.strip()), _SAMPLE))
     if not sample:
-        raise DataError("the file is empty", path=path, expected="a header and at least one row")
+        raise DataError(EMPTY, path=path, expected="a header and at least one row")
     above = 0
     if sample[0][1].lower().startswith("sep=") and len(sample) > 1:  # a line that Excel writes
         delimiter = delimiter or sample[0][1].rstrip("\r\n")[4:]
@@ -491,11 +467,7 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
         data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
     # Polars drops an empty cell too many at the very end, and reads quotes in its own way unless
     # they stand around a cell.
-    end, quote = re.escape(separator.encode()), dialect.quote.encode()
-    cell = re.compile(
-        b"(?<![^%(end)b\n])%(quote)b(?:[^%(quote)b]|%(quote)b{2})*+%(quote)b(?![^%(end)b\r\n])"
-        % {b"end": end, b"quote": quote}
-    )
+    quote, cell = dialect.quote.encode(), quoted_cell(separator, dialect.quote)
     if data.endswith(separator.encode()) or (quote in data and quote in cell.sub(b"", data)):
         return None
     try:
@@ -577,6 +549,7 @@ def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
     text = text.rstrip("\r\n")
     if delimiter == "::":
         return text.split("::")
+    text = tidy_quotes(text.encode(), delimiter, quote).decode()
     try:
         return next(csv.reader([text], delimiter=delimiter, quotechar=quote), [])
     except csv.Error:  # a cell without end: no table at all, and no delimiter to find

@@ -1,6 +1,6 @@
 """The sound variant: private lists of `tacit.profile_sums`, from the source domains to the targets.
 
-It shares no mechanism with the paper; docs/private.md has its sums, proof and audit.
+It shares no mechanism with the paper; docs/private-proof.md has its sums, proof and audit.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.designs.xmap.experiment.contenders import (
     METHODS,
+    Contender,
     Judgement,
     judge_target,
     mae_difference,
@@ -23,6 +24,7 @@ from tacit.designs.xmap.experiment.contenders import (
 from tacit.designs.xmap.experiment.evaluation import Grid, evaluate_cross_domain, similarities_found
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
+from tacit.recommenders.baselines import ItemMean
 from tacit.terminal import to_json_types
 from tests.support.seen import require_any
 
@@ -150,6 +152,24 @@ def test_profile_sizes_share_their_test_people(table):
         if (row["seed"], row["overlap"]) == (0, 1)
     }
     assert counts[0] - counts[3] == 3 * table.people[0]
+
+
+def test_whoever_has_too_few_ratings_for_the_largest_profile_is_not_tested(ratings):
+    """Of people with different numbers of films the same are tested whatever the profile keeps."""
+    table = evaluate_cross_domain(
+        ratings,
+        "books",
+        "films",
+        methods=("item-average",),
+        profile_sizes=(0, 14),
+        seeds=1,
+        workers=1,
+    )
+    counts = {row["profile_size"]: row["n_test"] for row in table.rows}
+    fewest = cross_domain_split(ratings, source="books", target="films", at_least=15, seed=0)
+    everybody = cross_domain_split(ratings, source="books", target="films", seed=0)
+    assert len(fewest.test.values) < len(everybody.test.values)
+    assert counts == {0: len(fewest.test.values), 14: counts[0] - 14 * table.people[0]}
 
 
 def test_points_are_means_of_rows(table):
@@ -423,6 +443,44 @@ def test_seeds_and_the_share_of_test_people_reach_the_splits(ratings):
         split = cross_domain_split(ratings, source="books", target="films", share=0.5, seed=seed)
         assert (row["seed"], row["n_test"]) == (seed, len(split.test.values))
         assert people == (np.diff(split.test.offsets) > 0).sum()
+
+
+def test_the_overlap_reaches_the_splits(ratings):
+    """At each overlap the error is that of a model fitted on the split that keeps so many."""
+    table = evaluate_cross_domain(
+        ratings,
+        "books",
+        "films",
+        methods=("item-average",),
+        overlaps=(0.2, 1.0),
+        seeds=1,
+        workers=1,
+    )
+    errors = {}
+    for row in table.rows:
+        split = cross_domain_split(
+            ratings, source="books", target="films", overlap=row["overlap"], seed=0
+        )
+        model = ItemMean(damping=0.0).fit(split.train)
+        expected = judge_target(model, split, is_target(ratings), stars=True).mae
+        assert row["mae"] == pytest.approx(expected)
+        errors[row["overlap"]] = row["mae"]
+    assert errors[0.2] != errors[1.0]
+
+
+@pytest.mark.parametrize("method", ["remote-user", "knn-single", "knn-cross"])
+def test_yardsticks_have_as_many_neighbours_as_the_papers_methods(method):
+    """Each takes the k of its contender."""
+    assert Contender(method, k=7).make("books", "films", {}, 0).k == 7
+
+
+def test_one_knn_alone_is_kept_to_the_target():
+    """The other one finds neighbours in both domains."""
+    domains = {
+        method: Contender(method, k=7).make("books", "films", {}, 0).domain
+        for method in ("knn-single", "knn-cross")
+    }
+    assert domains == {"knn-single": "films", "knn-cross": None}
 
 
 def test_every_pair_of_budgets_is_planned_at_the_base_alone():

@@ -1,0 +1,74 @@
+"""Cells between quotes in delimited text: how they are found, and written in one way.
+
+Programs write a quote inside a cell as two quotes or after a backslash, and some put blanks before
+or after a quoted cell. The readers below take two quotes and no blanks, so text is put into that
+form first.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n]|$)')
+"""A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
+_BLANKS = (
+    b" ",
+    b"\t",
+    b"\v",
+    b"\f",
+    "\N{NO-BREAK SPACE}".encode(),
+    "\N{IDEOGRAPHIC SPACE}".encode(),
+)
+
+
+def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:
+    r"""Write quotes inside cells as two, and drop blanks around quoted cells.
+
+    Args:
+        data: Lines in UTF-8, or one line without its end.
+        delimiter: Between two cells; where it is `::`, quotes are signs like others.
+        quote: Around a cell.
+
+    Returns:
+        The text with as many lines as before: `a, "b\"c" ,d` becomes `a,"b""c",d`.
+    """
+    sign = quote.encode()
+    if delimiter == "::" or sign not in data:
+        return data
+    if quote == '"' and b'\\"' in data:
+        data = _ESCAPED_QUOTE.sub(b'""', data)
+    blank = _pattern_of_blank(delimiter)
+    if not re.search(blank + sign + b"|" + sign + blank, data):
+        return data
+    return _pattern_of_padded_cell(delimiter, quote).sub(rb"\1", data)
+
+
+@cache
+def quoted_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
+    """Make the pattern of a quoted cell that stands between two delimiters or line ends."""
+    return re.compile(_starts(delimiter) + _quoted(quote) + _ends(delimiter))
+
+
+@cache
+def _pattern_of_padded_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
+    blanks = _pattern_of_blank(delimiter) + b"*+"
+    cell = b"(" + _quoted(quote) + b")"
+    return re.compile(_starts(delimiter) + blanks + cell + blanks + _ends(delimiter))
+
+
+def _pattern_of_blank(delimiter: str) -> bytes:
+    signs = [re.escape(blank) for blank in _BLANKS if blank != delimiter.encode()]
+    return b"(?:" + b"|".join(signs) + b")"
+
+
+def _quoted(quote: str) -> bytes:
+    return b"%(sign)b(?:[^%(sign)b]|%(sign)b{2})*+%(sign)b" % {b"sign": quote.encode()}
+
+
+def _starts(delimiter: str) -> bytes:
+    return b"(?<![^%b\n])" % re.escape(delimiter.encode())
+
+
+def _ends(delimiter: str) -> bytes:
+    return rb"(?![^%b\r\n])" % re.escape(delimiter.encode())
