@@ -119,7 +119,7 @@ class ListOptions:
 
 
 class FileStamp(NamedTuple):
-    """What changes when a file is replaced."""
+    """Marks of a file that change when it is replaced."""
 
     changed: int
     """Time of the last change, in nanoseconds."""
