@@ -158,7 +158,7 @@ def test_fit_takes_the_encoding_of_all_files(tmp_path: Path) -> None:
     assert main(fit) == 3
     assert main([*fit, "--encoding", "cp1251"]) == 0
     model = tacit.load_model(path.with_suffix(".tacit"))
-    assert {each.item_id for each in model.recommend({}, n=3)} <= items_of(text)
+    assert {each.item_id for each in model.recommend(history={}, n=3)} <= items_of(text)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

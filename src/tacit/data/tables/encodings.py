@@ -38,7 +38,7 @@ _CAPITAL = 0.9
 """Worth of a capital: text has more small letters, which tells apart two encodings of Cyrillic."""
 _NO_LETTERS = frozenset("€…‚„‘’“”‹›•–—™§©«»®°±·\xa0\xad、。・「」『』（）！？：；，～ー々\u3000")
 """Signs that say nothing about the language."""
-_TO_BLANKS = dict.fromkeys(map(ord, _NO_LETTERS), " ")
+_TO_BLANKS = dict.fromkeys(map(ord, "\xa0\xad\u3000"), " ")
 _SIGN_IN_WORD = re.compile(
     r"(?<=[A-Za-z\x80-\U0010ffff])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z\x80-\U0010ffff])"
 )
@@ -65,6 +65,8 @@ class _Script:
         """
         text = sample.decode(self.encoding, "replace").translate(_TO_BLANKS)
         signs = Counter(_SIGN_IN_WORD.findall(text))
+        for sign in _NO_LETTERS:
+            del signs[sign]
         if not signs:
             return self.worth
         standing = signs
