@@ -30,6 +30,8 @@ def fitted(monkeypatch):
     seen = []
 
     class Recorder:
+        asked = []
+
         def __init__(self, *given, **named):
             self.made_with = given, named
 
@@ -39,6 +41,7 @@ def fitted(monkeypatch):
             return self
 
         def recommend_many(self, histories, n):
+            self.asked.append(sum(map(len, histories)))
             first = self.items[:n].tolist()
             return [Recommended(first) for _ in histories]
 
@@ -99,6 +102,21 @@ def test_rows_arrive_by_their_times(fitted):
     assert plans[0].timestamps.max() < middle
     with pytest.raises(ConfigError, match="needs times"):
         evaluate(replace(ratings, timestamps=None), by_time=True)
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_lists_are_made_from_what_has_arrived(fitted, by_time):
+    """Where rows arrive by their times a list is made from those that are there; where people
+    arrive, from all that the person rated."""
+    ratings = generate(users=120, items=40, ratings=3000, seed=1)
+    moments = np.random.default_rng(3).permutation(len(ratings)).astype(np.int64)
+    evaluate(replace(ratings, timestamps=moments), by_time=by_time)
+    second, third = (
+        sorted(set(over_time.Private.asked[:4])),
+        sorted(set(over_time.Private.asked[4:])),
+    )
+    assert len(second) == len(third) == 1
+    assert (second < third) == by_time
 
 
 @pytest.mark.parametrize("weeks", [(0, 1), (4,)])
