@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sysconfig
-import venv
+import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -16,23 +15,29 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import tacit
+from tacit.cli.app import main
+from tacit.data.tables.folder import write_ratings
+from tacit.errors import ConfigError
 from tacit.recommenders.baselines import EASE, ItemItem
+from tests.support import environments
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 LENSKIT = """
-import sys
+from pathlib import Path
 
 import pandas as pd
 import tacit
+from tacit.cli.app import main
 from lenskit.batch import recommend
-from lenskit.data import from_interactions_df
+from lenskit.data import Dataset, from_interactions_df
 from lenskit.metrics import NDCG, ListGini, RunAnalysis
 from lenskit.metrics.ranking import LogRankWeight
 from lenskit.pipeline import topn_pipeline
 from lenskit.splitting import SampleN, sample_users
 from private_scorer import TacitConfig, TacitScorer
 
+from tacit.data.tables.research_folders import write_research_folder
 from tacit.evaluation.metrics import gini, ranking_by_person
 import numpy as np
 from scipy import sparse
@@ -43,6 +48,23 @@ frame = pd.DataFrame({
     "item_id": ratings.item_ids[ratings.items],
     "rating": ratings.values,
 })
+folder = Path(FOLDER)
+write_research_folder(ratings, "lenskit", folder / "lk")
+loaded = Dataset.load(folder / "lk")
+columns = ["user_num", "item_num", "rating"]
+table = loaded.interaction_table(format="pandas", original_ids=False)[columns]
+assert (table["user_num"].to_numpy() == ratings.users).all()
+assert (table["item_num"].to_numpy() == ratings.items).all()
+assert (table["rating"].to_numpy() == ratings.values).all()
+assert list(loaded.users.ids()) == ratings.user_ids.tolist()
+assert set(ratings.user_attributes) <= set(loaded.entities("user").attributes)
+from_interactions_df(frame).save(folder / "theirs")  # and the way back: their own folder
+words = ["data", "import", str(folder / "theirs"), "-o", str(folder / "back"), "--yes"]
+assert main(words) == 0
+read = tacit.load(folder / "back")
+assert (read.user_ids == ratings.user_ids).all()
+assert (read.items == ratings.items).all()
+assert (read.values == ratings.values).all()
 split = sample_users(from_interactions_df(frame), 60, SampleN(3), rng=1)
 kinds = (("private", {"epsilon": 3.0}), ("ease", {}), ("item-item", {}))
 for name, settings in kinds:
@@ -111,22 +133,45 @@ def test_the_component_runs_in_lenskit(tmp_path, missing):
 
     LensKit's NDCG clips ranks by default; with an offset of 1 its discount is log2(k + 1).
     """
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    made = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "lenskit>=2025.8"], capture_output=True, check=False
-    )
-    if made.returncode:
+    python = environments.find_python("lenskit")
+    python = python or environments.make_python("lenskit", tmp_path / "env")
+    if python is None:
         missing("lenskit cannot be installed here")
-    home = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
-    source = Path(tacit.__file__).parents[1]
     example = EXAMPLES / "a_lenskit_component"
-    paths = [example, source, home, sysconfig.get_paths()["purelib"]]
-    ran = subprocess.run(
-        [python, "-c", LENSKIT],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.stdout.strip().endswith("done"), ran.stderr
+    code = LENSKIT.replace("FOLDER", repr(str(tmp_path)), 1)
+    assert environments.run_beside_tacit(python, code, example).strip().endswith("done")
+
+
+@pytest.mark.long
+def test_recbole_is_trained_anew_on_each_split(tmp_path, monkeypatch):
+    """The example in RecBole's own environment: its item kNN learns, no split knows the other."""
+    python = environments.find_python("recbole")
+    if python is None:
+        pytest.skip("TACIT_RECBOLE_PYTHON names no environment (tests/environments/recbole.txt)")
+    monkeypatch.setenv("RECBOLE_PYTHON", str(python))
+    monkeypatch.chdir(tmp_path)
+    ratings = tacit.generate(users=150, items=80, ratings=3500, seed=1)
+    model = f"{EXAMPLES / 'a_recbole_model' / 'recbole_model.py'}:RecBole"
+    path = tmp_path / "ratings.csv"
+    write_ratings(ratings, path)
+    words = ["--design", "private", "--epsilon", "1", "--no-attacks", "--seeds", "2", "--json"]
+    settings = ["--model", model, "--set", "name=EASE", "--set", "epochs=1", "--workers", "1"]
+    out = StringIO()
+    with redirect_stdout(out):
+        assert main(["compare", str(path), *words, *settings]) == 0
+    rows = json.loads(out.getvalue())["rows"]
+    found = {row["design"]: row for row in rows if row["metric"] == "ndcg@10"}
+    assert found["RecBole"]["variant"] == "own model"
+    assert abs(found["RecBole"]["value"] - found["ease"]["value"]) < 0.1
+    assert found["RecBole"]["value"] > found["popularity"]["value"]
+
+
+def test_without_its_environment_the_example_says_so(monkeypatch):
+    """A sentence names the variable."""
+    monkeypatch.delenv("RECBOLE_PYTHON", raising=False)
+    monkeypatch.syspath_prepend(str(EXAMPLES / "a_recbole_model"))
+    from recbole_model import RecBole
+
+    ratings = tacit.generate(users=20, items=10, ratings=100, seed=1)
+    with pytest.raises(ConfigError, match="RECBOLE_PYTHON is not set"):
+        RecBole().fit(ratings)

@@ -41,6 +41,8 @@ from tacit.profile_sums.audit.real_sizes import (
     keep_zeros_beyond,
     shrink_diagonal_beyond,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support import sizes_mechanisms as mechanisms
 from tests.support.sizes import (
     Case,
@@ -53,8 +55,6 @@ from tests.support.sizes import (
 )
 from tests.support.sizes_artefacts import disclosure, gram, sums
 from tests.support.sizes_faults import bare, unclipped
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 Steps = Mapping[Any, Mapping[str, Any]]
 MakeSteps = Callable[[int], Steps]

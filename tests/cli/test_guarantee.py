@@ -146,3 +146,11 @@ def test_every_design_has_cards_and_a_next_step(capsys):
         shown = capsys.readouterr()
         assert "It holds if" in shown.out
         assert design(name).after_cards.split("  ")[0] in " ".join(shown.out.split())
+
+
+def test_a_card_before_any_fit_takes_no_text_of_people_for_public(capsys):
+    """Titles beside the ratings are published on request alone, so no such card names them."""
+    assert main(["guarantee", "standard-scheme", "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert '"assumptions"' in shown
+    assert "text that stood beside" not in shown

@@ -53,12 +53,32 @@ def plays(person: int, item: int, stars: int, number: int) -> list[str]:
     return [f"p{person}", f"i{item}", f"{stars},{number:03d}", f"202103{10 + number % 20}"]
 
 
+def quoted(person: int, item: int, stars: int, number: int) -> list[str]:
+    """Every cell in quotes, with the delimiter inside."""
+    return [f'"u,{person}"', f'"i,{item}"', f'"{stars}"', f'"2021-03-{10 + number % 20}"']
+
+
+def json_line(person: int, item: int, stars: int, number: int) -> list[str]:
+    """A line of JSON, with a quote inside an id."""
+    day = f"2021-03-{10 + number % 20}"
+    record = {"user": f"Kunde {person}", "stars": stars, "item": f'Stück "{item}"', "time": day}
+    return [json.dumps(record, ensure_ascii=False)]
+
+
+def event(person: int, item: int, stars: int, number: int) -> list[str]:
+    """No stars: every row is an event."""
+    return [f"u{person}", f"i{item}", f"2021-03-{10 + number % 20}T10:00:00Z"]
+
+
 FORMS: dict[str, tuple[Rows, str, str, str, dict[Role, str | None]]] = {
     "plain": (draw_rows(plain), ",", "user_id,item_id,rating,timestamp", "utf-8", {}),
     "no header": (draw_rows(plain), "\t", "", "utf-8", {"rating": "3"}),
     "double colon": (draw_rows(plain), "::", "", "utf-8", {"rating": "3"}),
     "german": (draw_rows(german), ";", "Kunde;Artikel;Bewertung;Datum", "cp1252", {}),
     "plays": (draw_rows(plays), ";", "user;item;plays;date", "utf-8", {"plays": "plays"}),
+    "quoted": (draw_rows(quoted), ",", "user,item,rating,time", "utf-8", {}),
+    "json lines": (draw_rows(json_line), "", "", "utf-8", {"rating": "stars"}),
+    "events": (draw_rows(event), ",", "user,item,time", "utf-8", {}),
 }
 ODD_CELLS = (
     "",
@@ -362,3 +382,21 @@ def test_a_fit_by_a_description_is_proved(
     for fact in ("encoding", "sign between its cells", "where its rows end", "whole numbers"):
         assert any(fact in line for line in card.assumptions)
     capsys.readouterr()
+
+
+def test_an_import_names_a_description_only_where_there_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a file with a row for each rating; not of one with a column for each item."""
+    rows = "user,item,rating\n" + "".join(f"{n},i{k},{k}\n" for n in range(9) for k in range(1, 6))
+    wide = "user,i1,i2,i3\n" + "".join(f"{n},1,5,3\n" for n in range(9))
+    for name, text, flags, is_described in (
+        ("rows", rows, [], True),
+        ("wide", wide, ["--layout", "wide", "--scale", "1:5:1"], False),
+    ):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(text, encoding="utf-8")
+        assert main(["data", "import", str(path), "-o", str(tmp_path / name), *flags]) == 0
+        shown = "".join(capsys.readouterr().out.split())
+        assert "Foundintherows" in shown
+        assert (f"--format{tmp_path / name}/data.json" in shown) == is_described

@@ -47,7 +47,7 @@ def in_a_process(work):
 
 def with_fault(path, number, error):
     """Two releases, with one failed call within the first, or as the log is emptied after it."""
-    sqlite.LINGERS = 3600  # the log is emptied here
+    sqlite.LOG_EMPTIED_AFTER_S = 3600  # the log is emptied here
     with open_ledger(path) as ledger:
         faults.fail_call(number, error)
         first = told(lambda: ask(ledger, "a", FILMS))

@@ -48,6 +48,7 @@ FILES = frozenset(
         "auditing/test_sizes.py",
         "data/test_command.py",
         "data/test_download.py",
+        "data/test_export.py",
         "data/test_genres.py",
         "data/test_import.py",
         "data/test_movielens.py",

@@ -1,4 +1,4 @@
-"""`tacit data`: describe ratings, cut them into domains, download MovieLens, generate people."""
+"""`tacit data`: describe, export or cut ratings, download MovieLens, generate people."""
 
 from __future__ import annotations
 
@@ -97,6 +97,29 @@ def domains(
     after = f"tacit fit xmap {out} --domain-column domain {names_typed} --epsilon 1 --delta 1e-6"
     shown = (_domain_table(parts), written)
     return Result(result, shown, f"{after} -o model.tacit")
+
+
+@command(app)
+def export(
+    source: RatingsOptions,
+    to: str = option("recbole or lenskit."),
+    out: Path | None = option("New folder; orders-recbole beside orders.csv.", flag="--out -o"),
+) -> Result:
+    """Write a data folder of RecBole or LensKit, which `tacit data import` reads back.
+
+    RecBole calls the data set by the folder's name. Values joined by '|' become sequences there.
+    Text that stood beside the ratings is not written.
+    """
+    from tacit.data.tables.research_folders import write_research_folder
+
+    folder = out or source.path.with_name(f"{source.path.stem}-{to}")
+    ratings = source.read()
+    files = write_research_folder(ratings, to, folder)
+    counts = f"{ratings.n_users:,} people, {ratings.n_items:,} items, {len(ratings):,} ratings"
+    return Result(
+        {"folder": str(folder), "files": files, "digest": ratings.digest},
+        (f"{counts} written to {folder}: {', '.join(files)}.",),
+    )
 
 
 @command(app)

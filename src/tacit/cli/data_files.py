@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from tacit.data.tables.import_plan import Plan
     from tacit.data.tables.names import Role
 
-app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
+app = typer.Typer(
+    help="Import, export, describe, download, generate or cut ratings.", no_args_is_help=True
+)
 
 _MEANS: dict[Role, str] = {
     "user": "the person",
@@ -168,7 +170,8 @@ def import_(
         domain=source.domain,
         encoding=source.encoding,
     )
-    ratings = done.ratings
+    ratings, warnings = done.ratings, guess.warnings
+    del guess  # the text of all rows, which takes more memory than the ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
     if most_per_person is not None:
@@ -189,11 +192,12 @@ def import_(
         else None,
         "columns": done.columns,
         "guesses": list(ratings.guesses),
-        "warnings": guess.warnings + warnings_about(ratings, done.read, done.dropped),
+        "warnings": warnings + warnings_about(ratings, done.read, done.dropped),
         "folder": str(out),
     }
     after = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
-    return Result(result, list(_describe_import(result, ratings)), after)
+    is_described = done.written is not None
+    return Result(result, list(_describe_import(result, ratings, is_described)), after)
 
 
 def _ask_for_columns(asked: dict[Role, str | None], usual: Mapping[Role, str]) -> bool:
@@ -232,7 +236,10 @@ def _show_guess(plan: Plan) -> None:
             terminal.say(f"{what}: {table.path}")
 
 
-def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table | str]:
+def _describe_import(
+    result: dict[str, Any], ratings: Ratings, is_described: bool
+) -> Iterator[Table | str]:
+    """Say what was read. is_described: whether data.json says how each row is written."""
     from tacit.data.columns import EVENTS
 
     if result["dropped"]:
@@ -244,11 +251,15 @@ def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table
     )
     yield from result["warnings"]
     if ratings.guesses:
-        yield (
-            f"Found in the rows, so that one row may decide how others are read: "
-            f"{', '.join(ratings.guesses)}. To fix it beforehand, read the file by a written "
-            f"description: --format {result['folder']}/data.json"
-        )
+        found = ", ".join(ratings.guesses)
+        remedy = "To fix it beforehand, write the ratings as one file with a row for each."
+        if is_described:
+            remedy = (
+                "To fix it beforehand, read the file by a written description: --format "
+                f"{result['folder']}/data.json"
+            )
+        decides = "Found in the rows, so that one row may decide how others are read"
+        yield f"{decides}: {found}. {remedy}"
     if ratings.row_texts:
         yield (
             f"The {', '.join(ratings.row_texts)} beside the ratings stays with them: it is text "

@@ -15,7 +15,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,15 +46,16 @@ Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tac
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
 Staff = Literal["operator", "analyst", "auditor", "vendor", "recommend", "editor"]
 FIRST_VENDOR_PORT = 8001
-FILE = "keys.json"
-MODEL = "lists.tacit"
-PERSON = "me"
+KEYS_FILE = "keys.json"
+MODEL_FILE = "lists.tacit"
+FIRST_PERSON = "me"
 _TOML_TEMPLATE = """\
 # What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
 tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
 
 [models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
 file = "{model}"
+item_word = "{item_word}"        # of one item, on the page
 {without_guarantee}
 [service]
 # host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
@@ -131,12 +132,13 @@ def init(
             model = fit_next(made, refits, name, ratings).model
         refits.write(made)
         write_units(made, name, every, source.path.absolute(), at=folder.absolute())
-        keys = _write_settings_and_keys(made, name, model)
+        files = [path for path in (catalogue, source.items, source.path) if path is not None]
+        keys = _write_settings_and_keys(made, name, model, item_word(files, source.item))
         made.rename(folder)
     (card,) = model.guarantees()
     result: dict[str, Any] = {
         "folder": folder,
-        "model": folder / MODEL,
+        "model": folder / MODEL_FILE,
         "items": len(model.item_ids_),
         "lists": model.released_.serves_lists,
         "epsilon": card.epsilon,
@@ -144,7 +146,7 @@ def init(
         "basis": card.basis.value,
         "first_line": card.first_line,
         "keys": keys,
-        "first_list": _first_list(model, keys[PERSON]),
+        "first_list": _first_list(model, keys[FIRST_PERSON]),
         "fits_left": model.budget_status_.further,
     }
     wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
@@ -158,7 +160,7 @@ def init(
         f"Every {every} a new fit: {folder / 'systemd'} has a timer and a cron line. The commands:",
         f"  tacit serve {shlex.quote(str(folder))}",
         f"  tacit refit {shlex.quote(str(folder))} {shlex.quote(str(source.path))}",
-        f"  tacit guarantee {shlex.quote(str(folder / MODEL))} --for-officer",
+        f"  tacit guarantee {shlex.quote(str(folder / MODEL_FILE))} --for-officer",
     ]
     return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
 
@@ -215,7 +217,19 @@ def _refuse_used(folder: Path) -> None:
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
-def _write_settings_and_keys(folder: Path, tenant: str, model: Private) -> dict[str, str]:
+def item_word(files: Sequence[Path], column: str | None) -> str:
+    """Return the word for one item by the header of its ids, the named column first."""
+    from tacit.data.tables.item_words import headers_of_item_ids, word_for_items
+
+    headers = [] if column is None else [column]
+    for path in files:
+        headers += headers_of_item_ids(path)
+    return word_for_items(headers) or "item"
+
+
+def _write_settings_and_keys(
+    folder: Path, tenant: str, model: Private, word: str
+) -> dict[str, str]:
     """Write tacit.toml, the service's secret and the keys; return the keys by their owners."""
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.setting_tables import TOML
@@ -223,15 +237,16 @@ def _write_settings_and_keys(folder: Path, tenant: str, model: Private) -> dict[
     without_guarantee = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
     text = _TOML_TEMPLATE.format(
         tenant=tenant,
-        model=MODEL,
+        model=MODEL_FILE,
         epsilon=model.epsilon,
         without_guarantee=without_guarantee,
+        item_word=word,
     )
     (folder / TOML).write_text(text, "utf-8")
-    operator = add_key(folder / FILE, "operator", Role.OPERATOR, tenant)
+    operator = add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, tenant)
     secret = read_secret(folder / "service.secret")  # made here, on first use
-    person = KeyRing(folder / FILE, secret, tenant).person_key(PERSON)
-    return {"operator": operator, PERSON: person}
+    person = KeyRing(folder / KEYS_FILE, secret, tenant).person_key(FIRST_PERSON)
+    return {"operator": operator, FIRST_PERSON: person}
 
 
 def _first_list(model: Private, key: str) -> str:
@@ -388,7 +403,7 @@ def add(
     from tacit.service.keys import Role, add_key
 
     tenant = read_tenant(folder)
-    key = add_key(folder / FILE, name, Role(role), tenant, lists=lists)
+    key = add_key(folder / KEYS_FILE, name, Role(role), tenant, lists=lists)
     hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
     data = {"name": name, "role": role, "tenant": tenant, "key": key}
     return Result(data, (key, f"{hint}Authorization: Bearer KEY"))
@@ -402,7 +417,7 @@ def list_keys(folder: Folder) -> Result:
 
     read_tenant(folder)
     rows = []
-    for key in read_keys(folder / FILE):
+    for key in read_keys(folder / KEYS_FILE):
         row = {"name": key.name, "role": key.role, "tenant": key.tenant, "revoked": key.revoked}
         rows.append(row)
     data = {"folder": folder, "keys": rows}
@@ -423,7 +438,7 @@ def revoke(folder: Folder, name: Name) -> Result:
     from tacit.service.keys import revoke_key
 
     read_tenant(folder)
-    revoke_key(folder / FILE, name)
+    revoke_key(folder / KEYS_FILE, name)
     sentence = f"The key of '{name}' is not known any more, from the next request on."
     return Result({"name": name, "revoked": True}, (sentence,))
 

@@ -154,8 +154,11 @@ class RatingScale:
         inside = np.isfinite(values) & (values >= self.minimum) & (values <= self.maximum)
         if not self.step:
             return inside
-        steps = (np.where(inside, values, self.minimum) - self.minimum) / self.step
-        return np.asarray(inside & (np.abs(steps - np.round(steps)) < 1e-6))
+        steps = np.where(inside, values, self.minimum).astype(np.float64, copy=False)
+        steps -= self.minimum  # in place, for there may be many
+        steps /= self.step
+        steps -= np.round(steps)
+        return np.asarray(inside & (np.abs(steps, out=steps) < 1e-6))
 
     def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Turn stars into 0, 1, ..., levels - 1; same shape as `values`.
@@ -219,14 +222,14 @@ def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[
     return aligned
 
 
-def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
+def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.signedinteger[Any]]]:
     """Sorted distinct ids (int64, or str as objects) and the number of each row's id."""
     if hasattr(ids, "__array__"):
         column = np.asarray(ids)
         if column.dtype.kind in "iu" and column.ndim == 1:
             if column.size and int(column.max()) > _BIGGEST_ID:
                 raise large_id_error(kind)
-            return _number_integers(column.astype(np.int64))
+            return _number_integers(column.astype(np.int64, copy=False))
         ids = column.tolist()
     entries = list(ids)
     if _all_strings(entries, kind):
@@ -262,15 +265,20 @@ def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.i
     return ids, np.fromiter(map(numbers.__getitem__, entries), dtype=np.int64, count=len(entries))
 
 
-def _number_integers(column: NDArray[np.int64]) -> tuple[Column, NDArray[np.int64]]:
+def _number_integers(
+    column: NDArray[np.int64],
+) -> tuple[Column, NDArray[np.signedinteger[Any]]]:
     if not column.size:
         return column, column
     low, high = int(column.min()), int(column.max())
     if high - low >= _ROOMY * len(column):
         return np.unique(column, return_inverse=True)
     present = np.zeros(high - low + 1, dtype=bool)
-    present[column - low] = True
-    return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[column - low]
+    places = column - low
+    present[places] = True
+    kind = np.int32 if len(present) < 2**31 else np.int64
+    numbers: NDArray[np.signedinteger[Any]] = np.cumsum(present, dtype=kind)
+    return np.flatnonzero(present) + low, numbers[places] - 1
 
 
 def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
@@ -289,8 +297,10 @@ def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
     order = np.argsort(pairs.astype(np.uint16), kind="stable")
     for shift in range(16, int(pairs.max(initial=0)).bit_length(), 16):
         order = order[np.argsort((pairs >> shift).astype(np.uint16)[order], kind="stable")]
+    ordered = pairs[order]
     last = np.ones(len(pairs), dtype=bool)
-    last[:-1] = np.diff(pairs[order]) != 0
+    last[:-1] = ordered[1:] != ordered[:-1]
+    del ordered
     if not last.all():
         several = ~last
         several[1:] |= ~last[:-1]
@@ -302,7 +312,7 @@ def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
 def stars_of(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
     """(n,) stars, finite and on the scale, if one is given; DataError names the first row."""
     try:
-        stars = np.array(values, dtype=np.float64)
+        stars = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"a rating is not a number ({error})", expected="finite numbers") from None
     if stars.ndim != 1:
@@ -328,7 +338,7 @@ def times_of(timestamps: Any) -> NDArray[np.int64]:
     _refuse_first(given, np.isfinite(given), "a time is not a finite number", TIME)
     inside = (given >= -LAST_SECOND) & (given <= LAST_SECOND)
     _refuse_first(given, inside, "a time is not in seconds", TIME)
-    return given.astype(np.int64)
+    return given.astype(np.int64, copy=False)
 
 
 def _refuse_first(column: NDArray[Any], good: NDArray[np.bool_], what: str, expected: str) -> None:

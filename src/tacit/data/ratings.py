@@ -107,6 +107,7 @@ class Ratings:
         """
         user_ids, user_numbers = number_ids(users, "user")
         item_ids, item_numbers = number_ids(items, "item")
+        del users, items
         if values is None:
             values, scale = np.ones(len(user_numbers)), scale or EVENTS
         stars = stars_of(values, scale)
@@ -114,7 +115,10 @@ class Ratings:
         moments = () if times is None else (times,)
         if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
             raise DataError("users, items, ratings and times must have the same length")
-        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, stars, *moments)
+        pairs = user_numbers * np.int64(len(item_ids))
+        pairs += item_numbers
+        rows = latest(pairs, stars, *moments)
+        del pairs
         return cls(
             users=user_numbers[rows].astype(np.int32),
             items=item_numbers[rows].astype(np.int32),

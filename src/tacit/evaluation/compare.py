@@ -199,7 +199,9 @@ def compare_entries(
         targets = [entry for entry in best if attacks and entry.attacked]
         attacked = runner.run(_judge_or_attack, [(entry, ATTACK) for entry in targets], advance)
     for entry, figure in zip(targets, attacked, strict=True):
-        if FAILED not in figure:
+        if FAILED in figure:
+            reasons[f"attack on {_name_of_entry(entry)}"] = figure[FAILED]
+        else:
             figures[entry] = [*figures[entry], figure]
     by_split = [figure[BY_PERSON]["people"] for figure in figures[best[0]] if BY_PERSON in figure]
     bootstrap = PeopleBootstrap([np.array(people, dtype=np.int64) for people in by_split])
@@ -213,6 +215,11 @@ def compare_entries(
         "left_out": reasons,
     }
     return ComparisonResult(content)
+
+
+def _name_of_entry(entry: ComparisonEntry) -> str:
+    """Name an entry where it is said why something could not be run."""
+    return f"{entry.design} {entry.variant} {write_epsilon(entry.epsilon)}"
 
 
 def _test_differences(
@@ -265,8 +272,7 @@ def _choose_best(
     for entry, of_entry in figures.items():
         failures = [figure[FAILED] for figure in of_entry if FAILED in figure]
         if failures:
-            name = f"{entry.design} {entry.variant} {write_epsilon(entry.epsilon)}"
-            reasons[name] = failures[0]
+            reasons[_name_of_entry(entry)] = failures[0]
         else:
             mean_ndcg[entry] = float(np.mean([figure[_NDCG] for figure in of_entry]))
     methods = group_by(mean_ndcg, attrgetter("design", "variant", "epsilon"))

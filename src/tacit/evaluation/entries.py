@@ -159,18 +159,18 @@ def entries_of_models(
         label = labels[number]
         if labels.count(label) > 1:
             label = _tell_apart(label, settings, labels[: number + 1].count(label))
-        is_fixed = OwnModel(model, settings).adapt().fixed
-        is_saved = isinstance(model, str) and ":" not in model and Path(model).is_file()
+        adapted = OwnModel(model, settings).adapt()
+        is_file = isinstance(model, str) and ":" not in model and Path(model).is_file()
         entries.append(
             ComparisonEntry(
                 label,
-                SAVED if is_saved else OWN,
+                SAVED if is_file or adapted.trained else OWN,
                 None,
                 NOBODY,
                 "–",
                 "tacit.evaluation.own_models:OwnModel",
                 {"model": model, "arguments": settings},
-                attacked=not is_fixed,
+                attacked=adapted.answers_histories and not adapted.fixed,
             )
         )
     return entries

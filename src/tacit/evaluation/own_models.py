@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks.any_model.adapters import AdaptedModel, adapt
+from tacit.auditing.attacks.any_model.adapters import AdaptedModel, adapt, find_recbole_model
 from tacit.auditing.attacks.any_model.named_models import find_model
 from tacit.auditing.attacks.any_model.runner import claim_of_card, predicts_stars
 from tacit.data.ratings import Ratings
@@ -87,11 +87,14 @@ class OwnModel:
         Scores are NaN: not every recommender has some.
         """
         own = self._history(user, history)
-        if candidates is None:
-            numbers = self._answers.rank(own, n)
+        length = n if candidates is None else self._ratings.n_items
+        if history is None:
+            numbers = self._answers.rank_for_person(user, own, length)
         else:
+            numbers = self._answers.rank(own, length)
+        if candidates is not None:
             allowed = set(candidates)
-            ranked = self._answers.rank(own, self._ratings.n_items).tolist()
+            ranked = numbers.tolist()
             kept = [number for number in ranked if self._answers.ids[number] in allowed]
             numbers = np.array(kept[:n], dtype=np.int64)
         rows = []
@@ -117,4 +120,7 @@ def name_of_model(model: Any) -> str:
     """Name a model for a table: by its text, its class or its function."""
     if isinstance(model, str):
         return model.rpartition(":")[2].rpartition("/")[2]
+    trained = find_recbole_model(model)
+    if trained is not None:
+        model = trained[0]
     return str(getattr(model, "__name__", type(model).__name__))

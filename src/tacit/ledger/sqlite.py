@@ -7,9 +7,9 @@ Guarantee  One connection of one process has the file, from its opening on (lock
            commits while another one makes a checkpoint ("WAL-reset bug"). There is no other one
            here, and no shared memory through which it could come.
 Deviations Checkpoints come by a clock and not by SQLite's count of pages, so that what a commit
-           replaced is gone from both files after `LINGERS`. One is made at each opening, before
-           anything is read: a process that was killed before a sync leaves commits that stand in
-           the log and may not be on disk.
+           replaced is gone from both files after `LOG_EMPTIED_AFTER_S`. One is made at each
+           opening, before anything is read: a process that was killed before a sync leaves
+           commits that stand in the log and may not be on disk.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 OLDEST = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
 
-LINGERS = 1.0
+LOG_EMPTIED_AFTER_S = 1.0
 """Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
 later commits of that second replaced."""
 _ENDS_WITHIN = 30.0
@@ -349,10 +349,10 @@ class LogEmptier:
         self._ended = False
 
     def note_commit(self) -> None:
-        """Take note of a commit, after which the log is emptied within `LINGERS` seconds."""
+        """Take note of a commit; the log is emptied `LOG_EMPTIED_AFTER_S` seconds later."""
         with self._lock:
             if self._timer is None and not self._ended:
-                self._timer = threading.Timer(LINGERS, self._run)
+                self._timer = threading.Timer(LOG_EMPTIED_AFTER_S, self._run)
                 self._timer.daemon = True
                 with suppress(RuntimeError):  # no thread starts while Python exits
                     self._timer.start()

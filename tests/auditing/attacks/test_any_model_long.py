@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sysconfig
-import venv
-from pathlib import Path
-
 import pytest
 
 import tacit
+from tests.support import environments
 
 pytestmark = pytest.mark.long
 
@@ -43,21 +38,8 @@ def test_implicit_als_gives_membership_away_and_popularity_does_not(ml_100k):
 
 def test_lenskit_in_an_environment_of_its_own(tmp_path, missing):
     """The real package, which tacit does not depend on: its item kNN is attacked."""
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    made = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "lenskit>=2025.8"], capture_output=True, check=False
-    )
-    if made.returncode:
+    python = environments.find_python("lenskit")
+    python = python or environments.make_python("lenskit", tmp_path / "env")
+    if python is None:
         missing("lenskit cannot be installed here")
-    home = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
-    source = Path(tacit.__file__).parents[1]
-    paths = [source, home, sysconfig.get_paths()["purelib"]]
-    ran = subprocess.run(
-        [python, "-c", LENSKIT],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.stdout.strip().endswith("done"), ran.stderr
+    assert environments.run_beside_tacit(python, LENSKIT).strip().endswith("done")

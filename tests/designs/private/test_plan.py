@@ -97,7 +97,7 @@ def test_a_plan_has_two_fits_or_more():
     settings, choices = Settings(1.0), CatalogueChoices()
     assert settings_of_plan(settings, choices, 2, 8.0).epsilon == 8.0
     for fits in (1, True, 2.0):
-        with pytest.raises(ConfigError, match="2 fits or more"):
+        with pytest.raises(ConfigError, match="2 to 10,000 fits"):
             settings_of_plan(settings, choices, fits, 8.0)
     with pytest.raises(ConfigError, match="--lifetime"):
         settings_of_plan(settings, choices, 2, None)

@@ -13,7 +13,7 @@ from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, decode_answer
 from tacit.designs.pdap.serve.demo import NAMES, make_two
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
-from tacit.designs.pdap.serve.state import KEPT, Ticket, VendorState, pack, unpack
+from tacit.designs.pdap.serve.state import OPEN_VISITS, VERSION, Ticket, VendorState, pack, unpack
 from tacit.designs.pdap.serve.state_cache import StateCache
 from tacit.errors import ConfigError
 from tacit.randomness import secure
@@ -95,7 +95,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
     """Long after other visits took all rows, a ticket still teaches: once."""
     desk = VendorState(settings.vendor())
     first = desk.begin(HERE, ())
-    for _ in range(KEPT + 1):
+    for _ in range(OPEN_VISITS + 1):
         desk.begin(HERE, ())
     before = held(desk)
     for reward in (1.0, 1.0, 0.0):
@@ -106,7 +106,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
 def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
     """Its row is gone, or it is there: the click counts once either way."""
     desk = VendorState(settings.vendor())
-    for others in (0, KEPT):
+    for others in (0, OPEN_VISITS):
         begun = asked(desk)
         offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
         shown = desk.finish(begun.number, HERE, offer)
@@ -136,12 +136,12 @@ def test_a_stored_context_goes_with_its_visit(settings):
     begun = asked(desk)
     offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
     shown = desk.finish(begun.number, HERE, offer)
-    place = begun.number % KEPT
+    place = begun.number % OPEN_VISITS
     assert desk.visits["context"][place].tolist() == to_steps(HERE).tolist()
     desk.observe_click(Ticket.from_visit(shown), 1.0)
     assert not desk.visits["context"][place].any()
     asked(desk)
-    for _ in range(KEPT):
+    for _ in range(OPEN_VISITS):
         desk.begin(HERE, ())
     assert not desk.visits["context"].any()
 
@@ -160,7 +160,7 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
     """An offer that comes after too many others is not shown: an own video is, unlearned."""
     desk = VendorState(settings.vendor())
     begun = asked(desk)
-    for _ in range(KEPT):
+    for _ in range(OPEN_VISITS):
         desk.begin(HERE, ())
     shown = desk.finish(begun.number, HERE, None)
     assert shown.video in settings.videos
@@ -246,9 +246,9 @@ def test_a_state_that_cannot_be_read_is_told_at_the_start(settings, tmp_path, ch
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 9}, "of version 9, and this tacit goes on with version 3"),
-        ({"version": 1}, "of version 1, and this tacit goes on with version 3"),
-        ({"version": None}, "of a version before 3"),
+        ({"version": 9}, f"of version 9, and this tacit goes on with version {VERSION}"),
+        ({"version": 1}, f"of version 1, and this tacit goes on with version {VERSION}"),
+        ({"version": None}, f"of a version before {VERSION}"),
         ({"since": None}, "damaged"),
     ],
 )

@@ -82,20 +82,22 @@ def ratings_of(
                     fix="If these are two items, make two ids of them: put the domain before each "
                     "id.",
                 )
+    dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
+    read = sum(part.read for part in parts)
+    kept = sum(len(part.columns["item"]) for part in parts)
+    del parts  # with `columns.pop`: no column is in memory beside the numbers made of it
     try:
         made = Ratings.from_arrays(
-            columns["user"],
-            columns["item"],
-            columns.get("rating"),
-            columns.get("time"),
+            columns.pop("user"),
+            columns.pop("item"),
+            columns.pop("rating", None),
+            columns.pop("time", None),
             scale=scales.pop() if len(scales) == 1 else None,
             user_attributes=user_attributes,
             item_metadata=metadata,
         )
     except DataError as error:
         raise error.with_place(path=error.path or first.path) from None
-    dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
-    kept = sum(len(part.columns["item"]) for part in parts)
     if repeats := kept - len(made):
         dropped[SUMMED if "plays" in places else REPEATS] = repeats
     given = rules.scale is not None or "rating" not in places
@@ -108,7 +110,7 @@ def ratings_of(
     formats = {str(written): written for written in described}
     return TableReading(
         made,
-        sum(part.read for part in parts),
+        read,
         dropped,
         {role: first.headers[at] for role, at in places.items()},
         formats.popitem()[1] if len(formats) == 1 else None,

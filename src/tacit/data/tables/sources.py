@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -158,8 +158,13 @@ def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
     stars = [value for profile in profiles for value in profile.values()]
     if not all(isinstance(value, int | float) for value in stars):
         return None
+    return columns_of_people(whole)
+
+
+def columns_of_people(people: Mapping[Any, Mapping[Any, Any]]) -> dict[str, list[Any]]:
+    """Write {person: {item: stars}} as columns."""
     columns: dict[str, list[Any]] = {"user": [], "item": [], "rating": []}
-    for person, profile in whole.items():
+    for person, profile in people.items():
         columns["user"] += [person] * len(profile)
         columns["item"] += list(profile)
         columns["rating"] += list(profile.values())

@@ -16,8 +16,9 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ _TOTALS = {
     "somma",
     "totale",
 }
+_FEWEST_NUMBERED = 3
 _FEWEST_ALIKE = 0.6
 """Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
@@ -203,25 +205,18 @@ def text_table(
     if layout == "baskets" and not _has_one_width(data, dialect):
         return _basket_lines(path, data, dialect)
 
-    kept: pl.Series | None = None
-
-    def lines() -> Iterator[int]:
-        fitting = (at for at, cells in _records(data, dialect) if dialect.fits(cells))
-        chosen = fitting if kept is None else itertools.compress(fitting, kept)
-        for at in chosen:
-            yield at if block_lines is None else block_lines[at - 1]
-
     frame = fast_pass(data, dialect)
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
+    lines = _line_finder(data, dialect, len(frame), block_lines)
     _refuse_two_tables(path, data, dialect)
     is_row = _is_row(frame, dialect)
     if is_row is not None:
         no_rows = itertools.compress(lines(), ~is_row)
         torn += tuple(DataError(_NO_ROW, row=number) for number in no_rows)
         frame = frame.filter(is_row)
-        kept = is_row
+        lines = partial(_compress_lines, lines, is_row)
     for each in torn:
         if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
             raise each.with_place(path=path, expected="every quote closed")
@@ -245,6 +240,37 @@ def text_table(
         form=form if stands_alone else None,
         guesses=(*guesses, "rows"),
     )
+
+
+def _line_finder(
+    data: bytes, dialect: Dialect, rows: int, block_lines: list[int] | None
+) -> Callable[[], Iterable[int]]:
+    """Make the function that gives the line of each row.
+
+    Where every line below the header is a row it keeps nothing of the text, which is large.
+
+    Args:
+        data: The text.
+        dialect: How it is written.
+        rows: Number of rows that were read.
+        block_lines: Line in the file of each line of the text; None where they are the same.
+    """
+    last = data.count(b"\n") + (not data.endswith(b"\n"))
+    has_quotes = dialect.quote.encode() in data
+    if last - dialect.header_line == rows and not has_quotes and block_lines is None:
+        return lambda: range(dialect.header_line + 1, last + 1)
+
+    def lines() -> Iterator[int]:
+        for at, cells in _records(data, dialect):
+            if dialect.fits(cells):
+                yield at if block_lines is None else block_lines[at - 1]
+
+    return lines
+
+
+def _compress_lines(lines: Callable[[], Iterable[int]], kept: pl.Series) -> Iterator[int]:
+    """Give the lines of the rows that are kept."""
+    return itertools.compress(lines(), kept)
 
 
 def _block_headers(data: bytes) -> tuple[str, ...]:
@@ -283,15 +309,19 @@ def _dialect(
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
     usual = max(set(widths), key=widths.count)
+    named = [len(_known_names_in(text, chosen, wanted)) for text in texts]
     while len(texts) > 1 and headers is None:  # comments and titles above the table
-        if not is_comment(texts[0]) and not widths[0] == 1 < usual:
+        is_title = max(named[1:]) > 1 > named[0] and _is_title(texts[0], chosen)
+        if not is_comment(texts[0]) and not widths[0] == 1 < usual and not is_title:
             break
         above = sample.pop(0)[0]
-        del texts[0], widths[0]
+        del texts[0], widths[0], named[0]
     quote = "'" if _has_quoted_cells(texts, chosen) else '"'
     first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
+    if header is None and _are_numbers_of_columns(first, texts[1:], chosen):
+        return Dialect(chosen, tuple(str(at) for at in range(1, len(first) + 1)), sample[0][0])
     if header is None:
         below = [_split(text, chosen, quote) for text in texts[1:]]
         header = _is_header(first, below, wanted)
@@ -311,6 +341,26 @@ def _dialect(
             fix="Rename one of them.",
         )
     return Dialect(chosen, tuple(names), sample[0][0], quote, has_names=True)
+
+
+def _known_names_in(text: str, delimiter: str, wanted: set[str]) -> set[str]:
+    """Find the cells of a line that are known names of columns."""
+    return {normalize_header(cell) for cell in _split(text, delimiter)} & wanted
+
+
+def _is_title(text: str, delimiter: str) -> bool:
+    """Tell whether a line has one filled cell at most, as a title above a table."""
+    return sum(bool(cell.strip()) for cell in _split(text, delimiter)) <= 1
+
+
+def _are_numbers_of_columns(first: list[str], below: list[str], delimiter: str) -> bool:
+    """Tell whether the first row is 0, 1, 2 and so on, as pandas names columns without names.
+
+    A table of people numbered from 0 may begin so, too: then 0 comes again in its first column.
+    """
+    if len(first) < _FEWEST_NUMBERED or first != [str(at) for at in range(len(first))]:
+        return False
+    return all(_split(text, delimiter)[0].strip() != "0" for text in below)
 
 
 def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bool:

@@ -34,7 +34,7 @@ class Epochs:
         ends: arrivals at which it ends.
         sets: arrivals of this epoch by the arms that could be shown, in ascending order.
         logged: rows of logs in this epoch; they are arrivals, too.
-        has_left: whether an arm left in this epoch.
+        has_removed_arm: whether an arm left in this epoch.
     """
 
     def __init__(self, horizon: int) -> None:
@@ -43,7 +43,7 @@ class Epochs:
         self.number = 0
         self.began = 0
         self.logged = 0
-        self.has_left = False
+        self.has_removed_arm = False
         self.sets: Counter[tuple[int, ...]] = Counter()
         self._length = math.ceil(horizon / FIRST_SHARE)
         self._started_anew = -horizon
@@ -81,7 +81,7 @@ class Epochs:
         self.began = self.arrivals
         self.ends = self.arrivals + self._length
         self.logged = 0
-        self.has_left = False
+        self.has_removed_arm = False
         self.sets.clear()
 
     def start_anew(self) -> None:
@@ -99,7 +99,7 @@ class Epochs:
             "began": self.began,
             "ends": self.ends,
             "logged": self.logged,
-            "has_left": self.has_left,
+            "has_removed_arm": self.has_removed_arm,
             "length": self._length,
             "started_anew": self._started_anew,
             "sets": [[list(arms), count] for arms, count in self.sets.items()],
@@ -112,7 +112,7 @@ class Epochs:
         self.began = state["began"]
         self.ends = state["ends"]
         self.logged = state["logged"]
-        self.has_left = state["has_left"]
+        self.has_removed_arm = state["has_removed_arm"]
         self._length = state["length"]
         self._started_anew = state["started_anew"]
         self.sets = Counter({tuple(arms): count for arms, count in state["sets"]})

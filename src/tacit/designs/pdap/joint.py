@@ -296,7 +296,7 @@ class Joint(Policy):
         """Stop choosing this arm at once, without waiting for the next epoch."""
         super().remove_arm(arm)
         if arm in self._rows:
-            self.epochs.has_left = True
+            self.epochs.has_removed_arm = True
             self._shown_arms = tuple(kept for kept in self._shown_arms if kept != arm)
 
     def estimate(self, contexts: Floats) -> tuple[Floats, Floats]:
@@ -476,7 +476,7 @@ class Joint(Policy):
         return Observation(release, self.epochs.own_arrivals, shares)
 
     def _notice_change(self, release: Release) -> bool:
-        if self.epochs.has_left:
+        if self.epochs.has_removed_arm:
             self._alarm.rates.clear()
             return False
         noise = 0.0 if math.isinf(self.epsilon) else (self.features.bound / self.epsilon) ** 2
@@ -490,7 +490,7 @@ class Joint(Policy):
     def _renew_arms_and_time(self) -> None:
         """Let arms that joined be shown, forget those that left, and begin the next epoch."""
         joined = self._has_joining()
-        if joined or self.epochs.has_left:
+        if joined or self.epochs.has_removed_arm:
             self._renew_arms()
         self.epochs.begin_next()
         if joined:

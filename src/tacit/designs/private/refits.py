@@ -116,7 +116,7 @@ def earlier_fits(
             delta.
     """
     if lifetime is not None:
-        lifetime = checked_lifetime(lifetime)
+        lifetime = read_lifetime(lifetime)
     if previous is None:
         return (), lifetime
     model = open_previous(previous)
@@ -143,7 +143,7 @@ def open_previous(previous: Any) -> Any:
     return model
 
 
-def checked_lifetime(lifetime: Any) -> float:
+def read_lifetime(lifetime: Any) -> float:
     """Return a lifetime's epsilon as a float; ConfigError if it is not above 0 and below 1e5."""
     is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
     if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
@@ -172,7 +172,7 @@ def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
     """
     from tacit.ledger import Cap
 
-    amount = math.ceil(largest_rho(checked_lifetime(lifetime), delta) * MICRO_RHO)
+    amount = math.ceil(largest_rho(read_lifetime(lifetime), delta) * MICRO_RHO)
     return Cap.gdp(Fraction(amount, MICRO_RHO), delta=repr(float(delta)))
 
 

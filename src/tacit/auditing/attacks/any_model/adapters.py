@@ -1,9 +1,13 @@
 """Adapters: any recommender is fitted to `Ratings` and answers for a history.
 
 Known kinds, in this order:
+  RecBole             a trained model with its dataset, (model, dataset), or all that RecBole's
+                      `load_data_and_model` returns; it is fixed and knows people by their ids
   history -> list     a function of one argument; it is fixed and never fitted
   implicit, lenskit   objects of these packages; tacit itself depends on neither
   tacit               `fit(ratings)` and `recommend(history=..., n=...)`, as `Recommender` has it
+  of known people     `fit(ratings)` and `recommend(user=..., n=...)`: it answers for people that it
+                      learned from, and for no other history
   scikit-learn-like   `fit(X)` and `recommend(X, n)` or `predict(X)`: X is (people, items) CSR of
                       stars, answers are item numbers or scores, a row for each row of X
 A class, or a function without arguments, makes a new model for each fit; an object is copied.
@@ -67,6 +71,17 @@ class Answers:
         with _as_config_error(self.name, "answer"):
             return self._rank(history, n)
 
+    def rank_for_person(self, user: Any, history: History, n: int) -> Ints:
+        """Return at most n item numbers for a person of the ratings fitted to.
+
+        Args:
+            user: Their id; a recommender that answers histories needs none.
+            history: What they rated.
+            n: Length of the list.
+        """
+        with _as_config_error(self.name, "answer"):
+            return self._rank_for_person(user, history, n)
+
     def scores(self, history: History) -> Floats | None:
         """Return (items,) scores, NaN where there is none; None if the recommender gives none."""
         with _as_config_error(self.name, "answer"):
@@ -77,6 +92,10 @@ class Answers:
 
     def _rank(self, history: History, n: int) -> Ints:
         raise NotImplementedError
+
+    def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
+        del user
+        return self._rank(history, n)
 
     def _scores(self, history: History) -> Floats | None:
         return None
@@ -103,13 +122,23 @@ class AdaptedModel:
         name: Name that errors and findings call it by.
         fit: Makes a new model and fits it.
         fixed: Whether fits change nothing: nothing is learned from people.
+        trained: Whether it learned before, from ratings that may be among those held out.
+        answers_histories: Whether it answers for any history, as an attack asks it.
     """
 
     def __init__(
-        self, name: str, fit: Callable[[Ratings], Answers], *, fixed: bool = False
+        self,
+        name: str,
+        fit: Callable[[Ratings], Answers],
+        *,
+        fixed: bool = False,
+        trained: bool = False,
+        answers_histories: bool = True,
     ) -> None:
         self.name = name
         self.fixed = fixed
+        self.trained = trained
+        self.answers_histories = answers_histories
         self._fit = fit
 
     def fit(self, ratings: Ratings) -> Answers:
@@ -130,6 +159,16 @@ def adapt(model: Any) -> AdaptedModel:
     Raises:
         ConfigError: It is of no known kind.
     """
+    trained = find_recbole_model(model)
+    if trained is not None:
+        name = type(trained[0]).__name__
+        return AdaptedModel(
+            name,
+            lambda ratings: _RecBole(*trained, ratings),
+            fixed=True,
+            trained=True,
+            answers_histories=False,
+        )
     make = _maker(model)
     if make is None:
         return AdaptedModel(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
@@ -137,19 +176,35 @@ def adapt(model: Any) -> AdaptedModel:
         unfitted = _make_on_one_thread(make)
     packages = {base.__module__.partition(".")[0] for base in type(unfitted).__mro__}
     recommend = getattr(unfitted, "recommend", None)
+    asked_for = set() if recommend is None else set(inspect.signature(recommend).parameters)
     fits = callable(getattr(unfitted, "fit", None))
     kind: Callable[[Any, Ratings], Answers]
     if "implicit" in packages:
         kind = _Implicit
     elif "lenskit" in packages:
         kind = _LensKit
-    elif fits and recommend is not None and "history" in inspect.signature(recommend).parameters:
+    elif fits and "history" in asked_for:
         kind = _Tacit
+    elif fits and "user" in asked_for:
+        kind = _OfKnownPeople
     elif fits and (recommend is not None or hasattr(unfitted, "predict")):
         kind = _Matrix
     else:
         raise ConfigError(_describe_missing_methods(unfitted))
-    return AdaptedModel(_name(unfitted), lambda ratings: kind(_make_on_one_thread(make), ratings))
+    return AdaptedModel(
+        _name(unfitted),
+        lambda ratings: kind(_make_on_one_thread(make), ratings),
+        answers_histories=kind is not _OfKnownPeople,
+    )
+
+
+def find_recbole_model(model: Any) -> tuple[Any, Any] | None:
+    """Find a trained model of RecBole and its dataset in a tuple, by their public interfaces."""
+    if not isinstance(model, tuple):
+        return None
+    asked = [part for part in model if callable(getattr(part, "full_sort_predict", None))]
+    datasets = [part for part in model if hasattr(part, "field2token_id")]
+    return (asked[0], datasets[0]) if asked and datasets else None
 
 
 def _make_on_one_thread(make: Callable[[], Any]) -> Any:
@@ -169,7 +224,15 @@ def _describe_missing_methods(model: Any) -> str:
     return (
         f"A {type(model).__name__} is no recommender: it lacks {missing}. Give an object or a "
         "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or predict(X), "
-        "or a function history -> list of items."
+        "a function history -> list of items, or RecBole's (model, dataset)."
+    )
+
+
+def _refuse_history(name: str) -> ConfigError:
+    """Say why a recommender of known people has no answer for a history."""
+    return ConfigError(
+        f"{name} answers only for people it learned from, by their ids: it can be compared where "
+        "everybody is learned from, and not attacked. Give a function history -> list for more."
     )
 
 
@@ -223,6 +286,63 @@ class _Tacit(Answers):
         if not hasattr(self.model, "predict"):
             return None
         return np.asarray(self.model.predict(self.ids, history=history), dtype=np.float64)
+
+
+class _OfKnownPeople(Answers):
+    """`fit(ratings)` and `recommend(user=..., n=...)`."""
+
+    def __init__(self, model: Any, ratings: Ratings) -> None:
+        super().__init__(ratings)
+        self.model = model.fit(ratings) or model
+
+    def _rank(self, history: History, n: int) -> Ints:
+        del history, n
+        raise _refuse_history(self.name)
+
+    def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
+        longer = min(n + len(history), len(self.ids))  # it may list what they have
+        return self.numbers(_ids(self.model.recommend(user=user, n=longer)), history, n)
+
+
+class _RecBole(Answers):
+    """A trained model of RecBole, asked for all items of a person as its own evaluation asks.
+
+    Ids of RecBole are texts. Who is not in its dataset gets no list.
+    """
+
+    def __init__(self, model: Any, dataset: Any, ratings: Ratings) -> None:
+        super().__init__(ratings)
+        if hasattr(model, "ITEM_SEQ"):
+            raise ConfigError(
+                f"{type(model).__name__} is a sequential model: it needs the order of a history. "
+                "Give a function history -> list that asks it."
+            )
+        # A caller with such an object has the package; tacit does not depend on it.
+        self.interaction = import_module("recbole.data.interaction").Interaction
+        self.model, self.dataset = model, dataset
+        self.people = dataset.field2token_id[dataset.uid_field]
+        own = {str(item): number for number, item in enumerate(self.ids)}
+        n_items = len(dataset.field2token_id[dataset.iid_field])
+        tokens = dataset.id2token(dataset.iid_field, np.arange(n_items))
+        self.items = np.array([own.get(str(token), -1) for token in tokens], dtype=np.int64)
+        self.items[0] = -1  # RecBole's padding
+        model.eval()
+
+    def _rank(self, history: History, n: int) -> Ints:
+        del history, n
+        raise _refuse_history(self.name)
+
+    def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
+        if str(user) not in self.people:
+            return np.array([], dtype=np.int64)
+        asked = self.interaction({self.dataset.uid_field: np.array([self.people[str(user)]])})
+        scores = self.model.full_sort_predict(asked.to(self.model.device))
+        values = scores.detach().cpu().numpy().reshape(-1).astype(np.float64)
+        if len(values) != len(self.items):
+            raise ValueError(f"{len(self.items)} scores were expected, not {len(values)}")
+        order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
+        found = self.items[order]
+        return self.numbers([self.ids[number] for number in found if number >= 0], history, n)
 
 
 class _Implicit(Answers):

@@ -36,7 +36,7 @@ from tacit.errors import ConfigError, PrivacyError
 VERSION = 4
 MOST_VIDEOS = 1000
 """Own videos of a vendor at once, those of the settings and articles together."""
-KEPT = 2048
+OPEN_VISITS = 2048
 """Number of last visits that a neighbour's offer can still arrive for."""
 _PLAIN_FIELDS = (
     ("number", "<i8"),
@@ -89,7 +89,8 @@ class VendorState:
 
     Attributes:
         vendor: with its learner.
-        visits: (KEPT,) those that are to show a neighbour's offer, by their numbers modulo KEPT.
+        visits: (OPEN_VISITS,) those that are to show a neighbour's offer, by their numbers
+            modulo OPEN_VISITS.
             A row is emptied when as many visits came since, and its context once it is answered.
         names: every neighbour there ever was; rows name them by their place.
         since: when the settings that name these videos and neighbours were read, in nanoseconds
@@ -112,7 +113,7 @@ class VendorState:
                 "Only a vendor whose learner is a Joint that also serves its forwarded users can "
                 "be stored."
             )
-        self.visits = np.zeros(KEPT, visit_row(self._home.features.dimension))
+        self.visits = np.zeros(OPEN_VISITS, visit_row(self._home.features.dimension))
 
     def encode(self, settings: str) -> bytes:
         """Encode everything but the requests that are in flight.

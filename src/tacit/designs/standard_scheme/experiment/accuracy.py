@@ -69,7 +69,7 @@ def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
         return choose_penalty(levels, experiment.whole_levels, simulate, seed=experiment.seed)
 
 
-class Judge:
+class FoldEvaluation:
     """One fold's recommender, and the figures of the releases that it is given.
 
     It is fitted to the people outside the fold, and judged on those inside.
@@ -128,22 +128,22 @@ class Judge:
 
     def accuracy(self, rule: Rule, name: str) -> Figures:
         """Judge one release of the ratings that are not held out: errors, lists, share shown."""
-        shown, at_home, elsewhere = self._levels(rule, name)
-        preferences = self._ease.preferences(shown, at_home).astype(float)
+        shown, on_device, at_recommender = self._levels(rule, name)
+        preferences = self._ease.preferences(shown, on_device).astype(float)
         self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
         lists = self._lists(preferences)
         return {
-            **self._errors(at_home, elsewhere),
+            **self._errors(on_device, at_recommender),
             "ndcg": lists.ndcg,
             "recall_at_10": lists.recall,
-            "ndcg_stars": self._lists(at_home).ndcg,
+            "ndcg_stars": self._lists(on_device).ndcg,
             "shown": shown.nnz / self._seen.nnz,
         }
 
     def errors(self, rule: Rule, name: str) -> Figures:
         """Judge the errors of one release alone."""
-        _, at_home, elsewhere = self._levels(rule, name)
-        return self._errors(at_home, elsewhere)
+        _, on_device, at_recommender = self._levels(rule, name)
+        return self._errors(on_device, at_recommender)
 
     def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
         """Simulate a release, and predict levels on the device and at the recommender.
@@ -175,14 +175,14 @@ class Judge:
         chances = np.maximum(np.stack(beliefs, axis=1), 1e-9)
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
-    def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
+    def _errors(self, on_device: Floats, at_recommender: Floats) -> Figures:
         """Compute errors in stars of predictions with the true attribute and with a guessed one."""
         truth = self._experiment.stars(self._held).data
-        predicted = self._stars_at(elsewhere)
+        predicted = self._stars_at(at_recommender)
         return {
             "rmse": rmse(truth, predicted),
             "mae": mae(truth, predicted),
-            "rmse_at_home": rmse(truth, self._stars_at(at_home)),
+            "rmse_at_home": rmse(truth, self._stars_at(on_device)),
         }
 
     def _stars_at(self, levels: Floats) -> Floats:

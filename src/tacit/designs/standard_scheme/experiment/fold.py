@@ -32,7 +32,7 @@ from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosted_trees, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
+from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
 from tacit.designs.standard_scheme.experiment.setup import (
     REFITTED,
@@ -102,8 +102,8 @@ class _Fold:
         self.labels = experiment.labels[self.train]
         self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
-        self.judge = Judge(experiment, fold, self.tables[0], self.train)
-        self.result = FoldResult(self.judge.lists)
+        self.evaluation = FoldEvaluation(experiment, fold, self.tables[0], self.train)
+        self.result = FoldResult(self.evaluation.lists)
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
         """Look up the tables estimated without this fold and another, and those of the refits."""
@@ -114,9 +114,9 @@ class _Fold:
         for target in self.experiment.targets:
             self.attack(target)
         for name in self.experiment.releases:
-            self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
+            self.result.accuracy[name] = self.evaluation.accuracy(RELEASES[name], name)
             self.result.fractions[name] = self.read_fractions(name)
-        self.judge.judge_device_lists()
+        self.evaluation.judge_device_lists()
         return self.result
 
     def attack(self, target: int) -> None:
@@ -272,7 +272,7 @@ class _Fold:
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
             scores = frozen.scores(Releases.from_ratings(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
-            self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
+            self.result.mixed[mix] = (aucs, self.evaluation.errors(rule, name)["rmse"])
 
     def read_fractions(self, name: str) -> float:
         """AUC of a look at the released fractions."""
