@@ -31,7 +31,7 @@ function Comparison({ split }: { split: Split }) {
   return (
     <>
       <h3>
-        {split.name} <span class="noun">lists of {split.model}</span>
+        {split.name} <span class="noun">model {split.model}</span>
       </h3>
       <p>
         <strong>{verdict(split)}</strong> Each figure has noise of about {Math.round(split.noise)}{" "}
@@ -76,10 +76,10 @@ function Comparison({ split }: { split: Split }) {
 }
 
 const COLUMNS = [
-  ["personal_served", "Private lists: people"],
-  ["personal_clicked", "who clicked"],
-  ["popularity_served", "Popular items: people"],
-  ["popularity_clicked", "of them clicked"],
+  ["personal_served", "Private lists: served"],
+  ["personal_clicked", "Private lists: clicked"],
+  ["popularity_served", "Popular items: served"],
+  ["popularity_clicked", "Popular items: clicked"],
 ] as const;
 
 /** One sentence on which lists are clicked by more of the people who get them. */

@@ -13,6 +13,7 @@ from tacit.auditing.attacks import auc
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy, evaluation
 from tacit.designs.standard_scheme.experiment.accuracy import Judge, accuracy_row, mix_point
+from tacit.designs.standard_scheme.experiment.at_device import POPULARITY
 from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.experiment.setup import Experiment
 from tacit.designs.standard_scheme.messages import MICRO
@@ -137,6 +138,14 @@ def test_lists_at_home_are_made_from_true_stars():
     for name in ("popularity", "at-device-16", "at-device-32"):
         np.testing.assert_array_equal(all_shown.lists.ndcg[name], half_shown.lists.ndcg[name])
     assert (all_shown.lists.ndcg["release"] != half_shown.lists.ndcg["release"]).any()
+
+
+def test_lists_hold_no_item_that_the_person_rated_before():
+    """Of twenty items fourteen were rated: all places of a list go to the other six, and popular
+    ones are liked. A list of ten among those that were rated would find nothing."""
+    one = judge(tables())
+    one.judge_device_lists()
+    assert np.nanmean(one.lists.ndcg[POPULARITY]) > 0.5
 
 
 def test_a_third_of_the_ratings_is_held_out():
