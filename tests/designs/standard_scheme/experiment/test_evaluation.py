@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tacit import generate
-from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
+from tacit.auditing.attacks import QUICK, PublicKnowledge, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
@@ -209,6 +210,23 @@ def test_known_items_and_counts_tell(table):
     assert areas[2] > areas[0]
     assert {row.certain for row in table.known_items} == {0.0}
     assert len(table.counts) == 1
+
+
+def test_attackers_know_how_much_likelier_a_value_shows_an_item(monkeypatch, ratings):
+    """Where items are selected the public chances differ by value for some item, and their log
+    ratio is within what a chance of 0.95 and the smallest one allow."""
+    known = []
+
+    def note(**facts):
+        known.append(facts["log_keep"])
+        return PublicKnowledge(**facts)
+
+    monkeypatch.setattr(fold, "PublicKnowledge", note)
+    evaluate_hiding(ratings, "gender", **SMALL, releases=("scheme+selection",))
+    largest = [np.abs(log_keep).max() for log_keep in known]
+    assert len(largest) == FOLDS
+    assert min(largest) > 0.01
+    assert max(largest) < math.log(1e6)
 
 
 def test_workers_change_nothing(ratings):
