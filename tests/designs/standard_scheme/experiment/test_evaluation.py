@@ -15,6 +15,7 @@ from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
 from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
+from tacit.designs.standard_scheme.experiment.fold import fraction_scores
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
     JUDGED,
@@ -22,7 +23,7 @@ from tacit.designs.standard_scheme.experiment.setup import (
     rating_weeks,
 )
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tacit.designs.standard_scheme.training.people import find_consenting_people, level_size
 from tacit.designs.standard_scheme.training.population import simulate_release
 from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.errors import ConfigError, DataError
@@ -311,6 +312,21 @@ def test_continuous_scale():
     ).fractions
     assert read["scheme"] > 0.99
     assert abs(read["scheme+rounding"] - 0.5) < 0.2
+
+
+def test_stars_are_read_to_two_digits_where_they_are_not_whole(monkeypatch):
+    """The attacker who looks at fractions tries hundredths of a star, in micro-levels."""
+    lattices = []
+
+    def note(levels, tables, lattice):
+        lattices.append(lattice)
+        return fraction_scores(levels, tables, lattice)
+
+    monkeypatch.setattr(fold, "fraction_scores", note)
+    scale = RatingScale(-10, 10, 0)
+    data = generate(users=90, items=40, ratings=1800, scale=scale, seed=3)
+    evaluate_hiding(data, "gender", **SMALL, releases=("scheme",))
+    assert set(lattices) == {round(0.01 / level_size(scale) * MICRO)}
 
 
 def test_three_values():
