@@ -11,6 +11,7 @@ import pytest
 
 import tacit
 from tacit.cli.app import main
+from tacit.data.tabular import read_history
 
 Import = Callable[..., dict[str, Any]]
 ROWS = [
@@ -130,3 +131,26 @@ def test_grades_ask_which_end_is_the_best(run: Import) -> None:
     text = "Nutzer;Buch;Note\n" + lines("{user};{item};{stars}", rows)
     assert "either end" in run(text)["error"]["message"]
     assert run(text, "--scale", "1:6:1")["kept"] == 300
+
+
+def test_a_fit_without_a_like_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is spent; a lower --like-at makes likes of them."""
+    path = tmp_path / "shop.csv"
+    path.write_text("user,item,rating\n" + lines("{user},{item},1"))
+    fit = ["fit", "private", str(path), "--epsilon", "1", "--scale", "1:5:1"]
+    assert main(fit) == 3
+    assert "no rating is a like" in capsys.readouterr().err
+    assert not path.with_suffix(".tacit").exists()
+    assert main([*fit, "--like-at", "1"]) == 0
+
+
+@pytest.mark.parametrize("text", ['{"1": 5, "2": 4}', '{\n  "1": 5,\n  "2": 4\n}'])
+def test_a_history_may_map_items_to_stars(text: str, tmp_path: Path) -> None:
+    """An object of JSON, on one line or on several; a row stays a row."""
+    path = tmp_path / "own.json"
+    path.write_text(text)
+    assert read_history(path) == {"1": 5.0, "2": 4.0}
+    path.write_text('{"item": 7, "rating": 5}')
+    assert read_history(path) == {7: 5.0}

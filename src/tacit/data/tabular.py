@@ -477,7 +477,7 @@ def _columns_of_history(
     path: PathLike, asked: dict[Role, str | None], *, delimiter: str | None, events: bool
 ) -> Mapping[str, Column]:
     """Read the columns of one person's own ratings. events: whether items alone are enough."""
-    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
+    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()), history=True)
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     rules = Rules(guessing=True)
     guessed = guess(opened, asked, events=events, contents=False).require_roles(rules, needed)

@@ -119,6 +119,12 @@ def test_lists_are_made_from_what_has_arrived(fitted, lengths, by_time):
     assert (second < third) == by_time
 
 
+def test_the_first_and_the_last_fit_may_be_measured(fitted):
+    """Weeks are counted from 1 to the number of fits."""
+    rows = evaluate(generate(users=120, items=40, ratings=3000, seed=1), weeks=(1, FITS))
+    assert {row.week for row in rows} == {1, FITS}
+
+
 @pytest.mark.parametrize("weeks", [(0, 1), (4,)])
 def test_a_week_that_is_no_fit_is_refused(fitted, weeks):
     """Before anything is fitted."""

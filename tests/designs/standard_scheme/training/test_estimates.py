@@ -26,3 +26,13 @@ def test_the_profiled_likelihood_is_corrected_by_half_the_log_of_its_information
     binomials += second[:, None] * np.log(q) + (30 - second)[:, None] * np.log(1 - q)
     information = 20 * p * (1 - p) + 30 * q * (1 - q)
     assert likelihood == pytest.approx(binomials - np.log(information) / 2)
+
+
+def test_the_grid_is_centred_on_the_ratio_of_all_items_together():
+    """In its middle both shares are as far apart in log odds as the groups' numbers of ratings for
+    each person are, with one rating more in each."""
+    first, second = np.array([3.0, 9.0]), np.array([5.0, 2.0])
+    _, p, q = profile_likelihood(first, 20.0, second, 30.0)
+    middle = p.shape[1] // 2
+    apart = np.log(p / (1 - p) / (q / (1 - q)))[:, middle]
+    assert apart == pytest.approx(np.log(13 / 20) - np.log(8 / 30))
