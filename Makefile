@@ -16,11 +16,11 @@ ifneq ($(TACIT_DATA),)
   export TACIT_DATA
 endif
 
-.PHONY: help setup setup-all page demo test test-long mutants check bench docs figures dist lock clean
+.PHONY: help setup setup-all page demo test test-long mutants check bench docs figures screenshots dist lock clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
-	  | while IFS=$$'\t' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	  | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 setup: ## make the virtual environment .venv with what running needs (nothing to do the second time)
 	@command -v $(PYTHON) >/dev/null || { \
@@ -70,6 +70,9 @@ docs: setup-all ## build the documentation into docs/_build/html
 
 figures: setup-all ## draw the pictures of the documentation from its records
 	@$(BIN)/python tools/figures.py
+
+screenshots: setup-all page ## take the screenshots of the documentation (needs Debian's chromium)
+	@$(BIN)/python tools/screenshots.py
 
 dist: setup-all ## build sdist, wheel, tacit-client and the npm package into dist/, and try each outside the checkout
 	@$(BIN)/python tools/make_distributions.py $(ARGS)

@@ -8,6 +8,8 @@ its own, are asked in turns of a few seconds by this process, so that both meet 
 on the machine. Requests leave at their scheduled times whether earlier ones were answered or not
 (an open loop), and a time is counted from when its request was due. Of the service's requests 45 %
 change something, each in a durable transaction. The first seconds warm up and are not counted.
+After a third and after two thirds of the time `tacit refit`, as its unit runs it, replaces the
+model of private lists: the processor of a fit is not the service's, its neighbourhood is.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -35,6 +37,7 @@ from typing import Any
 
 import uvloop
 from service_people import Keys, People, Pool, Request, all_budgets, opening, sent
+from service_refits import Refits
 
 WARM_UP, SLICE = 10.0, 5.0
 """Seconds; of a slice of the service."""
@@ -134,6 +137,7 @@ def main() -> None:
     parser.add_argument(
         "--hello", type=float, default=0.5, help="seconds of it for one of the service"
     )
+    parser.add_argument("--refits", type=int, default=2, help="fits in the time of the load")
     parser.add_argument("--database", help="postgresql://..., instead of SQLite")
     parser.add_argument(
         "--find-limit",
@@ -219,10 +223,18 @@ async def drive(
         await one.slice(arguments.warm_up, arguments.rate)
         one.found = Found()
     before, left = resident(service[0]), arguments.seconds
+    refits = Refits(folder)
+    fitting: list[asyncio.Task[None]] = []
+    ready = f"http://127.0.0.1:{service[1]}/readyz"
     while left > 0:
+        share_done = 1 - left / arguments.seconds
+        if share_done * (arguments.refits + 1) >= len(fitting) + 1:
+            fitting.append(asyncio.create_task(_after(tuple(fitting), refits.run(ready))))
         await side.slice(min(SLICE, left), arguments.rate)
         await greeted.slice(min(SLICE, left) * arguments.hello, arguments.rate)
         left -= SLICE
+    replaced_in_time = len(refits.digests)
+    await asyncio.gather(*fitting)
     after = resident(service[0])
     found, side.found = side.found, Found()
     limit = await highest(side) if arguments.find_limit else None
@@ -236,8 +248,18 @@ async def drive(
         "resident_mib": [round(before, 1), round(after, 1)],
         "rate": arguments.rate,
         "workers": arguments.workers,
+        "replaced": len(set(refits.digests)),
+        "replaced_under_load": replaced_in_time,
+        "refit_seconds": [round(seconds, 1) for seconds in refits.seconds],
+        "goals_met": result["goals_met"] and replaced_in_time >= arguments.refits,
         **({} if limit is None else {"limit": limit}),
     }
+
+
+async def _after(earlier: tuple[asyncio.Task[None], ...], refit: Awaitable[None]) -> None:
+    """Fit once the fits before have ended: a folder takes one at a time."""
+    await asyncio.gather(*earlier)
+    await refit
 
 
 async def highest(side: Side) -> float:

@@ -59,7 +59,8 @@ class People:
         self.visits: deque[tuple[str, str]] = deque(maxlen=1000)
         self.reported: set[str] = set()
         self._shares: dict[str, tuple[int, Callable[[int], Request]]] = {
-            "recommend": (40, recommend),
+            "recommend": (35, recommend),
+            "lists": (5, lists),
             "model": (5, model),
             "guarantees": (5, guarantees),
             "budget": (5, budget),
@@ -113,6 +114,13 @@ def anybody() -> str:
 def recommend(_: int) -> Request:
     person = anybody()
     return Request("recommend", "GET", f"/api/recommend/{person}?n=10", person)
+
+
+def lists(number: int) -> Request:
+    """A list from the model that is replaced under load, of a history that is sent."""
+    history = {str(1 + (number + 7 * place) % 200): 5.0 for place in range(8)}
+    question = json.dumps({"model": "lists", "history": history}).encode()
+    return Request("lists", "POST", "/api/recommend", anybody(), question)
 
 
 def model(_: int) -> Request:

@@ -172,6 +172,7 @@ def draw_all() -> dict[str, str]:
         "people-needed": draw_people_needed,
         "attackers": draw_attackers,
         "prec-epsilon": draw_epsilon_of_loss,
+        "pdap-regret": draw_regret,
     }
     found = {}
     for theme in THEMES:
@@ -243,6 +244,21 @@ def draw_epsilon_of_loss(theme: Theme) -> str:
     points = upper + lower
     titles = {"x": "disliked recommendations of 1,000", "y": "epsilon"}
     return draw_lines(points, [], theme, **titles, logarithmic="x", steps=True)
+
+
+def draw_regret(theme: Theme) -> str:
+    """Average regret over visits of DAP, and of P-DAP at the paper's epsilons."""
+    points = []
+    for row in read_record("pdap-table-3")["values"]["regret"]:
+        if row["policy"] == "dap":
+            name = "DAP, without noise"
+        elif row["policy"] == "p-dap":
+            name = f"P-DAP, epsilon {row['epsilon']:g}"
+        else:
+            continue
+        ends = row["low"], row["high"]
+        points.append(Point(name, row["arrivals"], row["average_regret"], *ends))
+    return draw_lines(points, [], theme, x="visits", y="average regret of a visit")
 
 
 def draw_lines(

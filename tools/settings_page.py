@@ -16,6 +16,7 @@ from tacit.design import served_sections
 from tacit.service.served_models import ServedModel
 from tacit.service.setting_tables import setting_types
 from tacit.service.settings import Settings
+from tacit.service.splits import Split
 
 PAGE = ROOT / "docs" / "settings.md"
 HEAD = """# Settings: every line of `tacit.toml`
@@ -43,6 +44,7 @@ TYPES = {str: "text", bool: "true or false", int: "whole number", float: "number
 }
 ABOUT = {
     "models": "A fitted model, for lists.",
+    "splits": "Private lists [compared](service.md#two-lists-compared) with popular items.",
     "campaigns": "A public question of the [sketches](sketches.md).",
     "disclosures": "The [standard scheme](standard-scheme.md).",
     "rounds": "A run of [p-REC](prec.md).",
@@ -52,7 +54,7 @@ ABOUT = {
 
 def page() -> str:
     """Its text."""
-    served = {"models": ServedModel} | {
+    served = {"models": ServedModel, "splits": Split} | {
         noun: owner.load(one.kind) for noun, (owner, one) in served_sections().items()
     }
     parts = [HEAD, *table(Settings)]

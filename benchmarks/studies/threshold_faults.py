@@ -245,23 +245,35 @@ KINDS: tuple[Kind | ThresholdBug, ...] = (
 """Every fault that the tool draws from; the last ones are those of whole private fits."""
 
 
-def draw_faults(count: int, seed: int) -> list[dict[str, Any]]:
-    """Plant so many faults, one after the other, and say of each whether it was caught.
+@dataclass(frozen=True)
+class DrawnFault:
+    """A fault, the size above which it begins, and the seed of the audit that has to find it."""
 
-    Every kind comes once before one comes again.
-    """
+    kind: Kind | ThresholdBug
+    threshold: int
+    audit_seed: int
+
+    def is_caught(self) -> bool:
+        """Plant it, and audit."""
+        return self.kind.is_caught(self.threshold, self.audit_seed)
+
+    def describe(self) -> dict[str, Any]:
+        """JSON values, without a verdict."""
+        artefact = self.kind.artefact if isinstance(self.kind, Kind) else "private fit"
+        return {"fault": self.kind.name, "in": artefact, "threshold": self.threshold}
+
+
+def draw_faults(count: int, seed: int) -> list[DrawnFault]:
+    """Draw so many faults; every kind comes once before one comes again."""
     generator = np.random.default_rng(seed)
     order: list[int] = []
     while len(order) < count:
         order += generator.permutation(len(KINDS)).tolist()
-    rows = []
+    drawn = []
     for place in order[:count]:
         kind, audit_seed = KINDS[place], int(generator.integers(1 << 31))
-        threshold = kind.draw_threshold(generator)
-        artefact = kind.artefact if isinstance(kind, Kind) else "private fit"
-        row = {"fault": kind.name, "in": artefact, "threshold": threshold}
-        rows.append(row | {"caught": kind.is_caught(threshold, audit_seed)})
-    return rows
+        drawn.append(DrawnFault(kind, kind.draw_threshold(generator), audit_seed))
+    return drawn
 
 
 def find_alarms(seed: int) -> list[str]:
@@ -276,7 +288,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    rows, alarms = draw_faults(given.faults, given.seed), find_alarms(given.seed)
+    rows = [
+        fault.describe() | {"caught": fault.is_caught()}
+        for fault in draw_faults(given.faults, given.seed)
+    ]
+    alarms = find_alarms(given.seed)
     caught = sum(row["caught"] for row in rows)
     if given.json:
         print(json.dumps({"rows": rows, "caught": caught, "of": len(rows), "alarms": alarms}))

@@ -7,7 +7,7 @@ tacit serve press/press-1 --port "${PORT_1:-8001}" --json > first.json &
 first=$!
 tacit serve press/press-2 --port "${PORT_2:-8002}" --json > second.json &
 trap 'kill $first $!' EXIT
-until [ -s first.json ] && [ -s second.json ]; do sleep 0.2; done
+until [ -s first.json ] && [ -s second.json ]; do kill -0 $first $!; sleep 0.2; done
 
 # A reader visits the first one: the service shows an article, and learns of the click.
 python3 - <<'VISIT'

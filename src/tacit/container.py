@@ -82,15 +82,22 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     Raises:
         ModelFileError: The file cannot be read, is damaged, or is no model file.
     """
-    file = Path(path)
+    return unpack(read_bytes(path), path)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read all bytes of a file, to be unpacked and digested as one.
+
+    Raises:
+        ModelFileError: The file cannot be read.
+    """
     try:
-        content = file.read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(
-            f"{file}: cannot be read ({error.strerror}). Check the path, or make the file with  "
+            f"{path}: cannot be read ({error.strerror}). Check the path, or make the file with  "
             "tacit fit"
         ) from None
-    return unpack(content, file)
 
 
 def unpack(

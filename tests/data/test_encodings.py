@@ -30,6 +30,7 @@ WESTERN = {
     "Icelandic": "Þetta er íslenska, það er góð bók",
     "several languages": "Amélie, Ähren, El Niño, Smörgås, Rødgrød, São Paulo, Città, François",
     "names": "Pokémon, Beyoncé, Björk, Sigur Rós, Mötley Crüe, Sinéad",
+    "signs beside numbers": "£5 ½ 3² £\u00a07 ¥9",
     "signs": "it’s a “test” – 5 € …",
 }
 OTHER = {
@@ -157,7 +158,7 @@ def test_fit_takes_the_encoding_of_all_files(tmp_path: Path) -> None:
     assert main(fit) == 3
     assert main([*fit, "--encoding", "cp1251"]) == 0
     model = tacit.load_model(path.with_suffix(".tacit"))
-    assert {each.item_id for each in model.recommend({}, n=3)} <= items_of(text)
+    assert {each.item_id for each in model.recommend(history={}, n=3)} <= items_of(text)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

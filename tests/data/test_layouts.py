@@ -14,6 +14,7 @@ import pytest
 import tacit
 from tacit.cli.app import main
 from tacit.data import Ratings
+from tacit.recommenders.public_facts import describe_condition
 
 Import = Callable[..., dict[str, Any]]
 GENERATOR = random.Random(11)  # noqa: S311
@@ -254,3 +255,19 @@ def test_the_layout_is_for_every_reader(tmp_path: Path) -> None:
     assert values_of(tacit.ratings_from(frame.set_index("user_id"), layout="wide")) == expected
     lists = pandas.DataFrame({"user": ["a", "b"], "item": [["x", "y"], ["x"]]})
     assert len(tacit.ratings_from(lists)) == 3
+
+
+@pytest.mark.parametrize("odd", ["i5", "i5|i6"])
+def test_how_lists_are_written_is_a_condition(import_file: Import, odd: str) -> None:
+    """One person's list without stars changes how everybody's is read: so the card names it."""
+    rows = [f"p{person}\ti{person % 7}:4 i{person % 5 + 7}:2" for person in range(9)]
+    words = ("--layout", "baskets", "--user", "user", "--item", "items")
+    before = import_file("lists.tsv", "\n".join(["user\titems", *rows]) + "\n", *words)
+    assert "lists" in before["guesses"]
+    changed = [*rows[:4], f"p4\t{odd}", *rows[5:]]
+    after = import_file("lists.tsv", "\n".join(["user\titems", *changed]) + "\n", *words)
+    assert before["values"]["p3", "i3"] == 4
+    assert after["values"].get(("p3", "i3")) != 4
+    named = describe_condition(before["guesses"])
+    assert "how lists of items are written" in named
+    assert "a row for each" in named

@@ -122,3 +122,34 @@ def test_where_keeps_rows() -> None:
     frame = pd.DataFrame({**COLUMNS, "status": ["ok" if n % 3 else "gone" for n in range(240)]})
     kept = tacit.ratings_from(frame, where=["status!=gone"])
     assert len(kept) == 160
+
+
+def test_people_with_their_items_are_ratings() -> None:
+    """{person: {item: stars}} as in a file; columns of several lengths are refused in words."""
+    ratings = tacit.ratings_from({"a": {"x": 5, "y": 3}, "b": {"x": 4}})
+    assert (len(ratings), ratings.n_users, ratings.n_items) == (3, 2, 2)
+    with pytest.raises(DataError, match="different lengths"):
+        tacit.ratings_from({"user": [1, 2], "item": [1]})
+    with pytest.raises(DataError, match="there is no rating"):
+        tacit.ratings_from([])
+
+
+def test_records_of_numpy_are_ratings() -> None:
+    """An array with named columns."""
+    rows = [(1, 7, 5.0), (2, 8, 3.0)]
+    records = np.array(rows, dtype=[("user", int), ("item", int), ("rating", float)])
+    assert len(tacit.ratings_from(records)) == 2
+
+
+def test_a_history_is_no_person() -> None:
+    """A history in the place of a person's id is refused with the way to give it."""
+    model = tacit.Private(epsilon=1.0).fit([(p, i, 1 + i % 5) for p in range(9) for i in range(9)])
+    for history in ({1: 5}, [1, 2], pl.DataFrame({"item": [1], "rating": [5]})):
+        with pytest.raises(DataError, match="recommend\\(history="):
+            model.recommend(history)
+
+
+def test_a_delta_of_nothing_is_refused() -> None:
+    """From Python as on the command line."""
+    with pytest.raises(tacit.errors.ConfigError, match="promises nothing"):
+        tacit.Private(epsilon=1.0, delta=0.9).fit([(1, 1, 5)])

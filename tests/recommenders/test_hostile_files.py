@@ -18,6 +18,7 @@ from tacit.designs.sketches.server import Server
 from tacit.errors import ModelFileError, TacitError
 from tacit.randomness import secure
 from tacit.recommenders import baselines
+from tacit.recommenders.fits_in_process import comparison
 from tacit.recommenders.model_files import model_kinds
 from tests.support.hostile_files import mutants, with_other_text
 from tests.support.profile_worlds import make_world
@@ -43,9 +44,18 @@ def xmap(**settings):
     return XMap(source="s", target="t", **settings).fit(make_world(domains=True))
 
 
+def fit_plan_twice(ratings):
+    """Make the second fit of a plan of three."""
+    with comparison():
+        first = Private(lifetime=50.0, fits=3).fit(ratings)
+        return Private(previous=first).fit(ratings)
+
+
 MODELS = {
     "private, taste": lambda: Private(50.0, mode="taste", stars=True).fit(make_world()),
     "private, top items": lambda: Private(50.0, mode="top-items").fit(make_world()),
+    "private, plan": lambda: fit_plan_twice(make_world()),
+    "private, consenting people": lambda: Private(50.0, consented=range(20)).fit(make_world()),
     "xmap": lambda: xmap(epsilon=50.0, stars=True),
     "xmap, published": lambda: xmap(variant="published", epsilon=math.inf, k=3),
     "standard-scheme": lambda: StandardScheme(service_sees_items=False, factors=2).fit(PEOPLE),
@@ -87,6 +97,9 @@ def use(model) -> None:
         model.explain(model.item_ids_.tolist()[-1], history=history)
     if isinstance(model, Private) or (isinstance(model, XMap) and model.sound_ is not None):
         model.device_file()
+    if isinstance(model, Private) and model.fitted_.plan is not None:
+        with comparison():
+            Private(previous=model).fit(make_world())
     if isinstance(model, Private):
         model.similar_items(model.item_ids_.tolist()[-1])
 
@@ -238,3 +251,22 @@ def test_each_kind_of_model_file_is_among_them():
     """A kind that is added to the registry is fuzzed here."""
     left_out = {"als", "x-map"}  # of an extra, and another name of xmap
     assert {name.split(",")[0] for name in MODELS} >= set(model_kinds()) - left_out
+
+
+@pytest.mark.parametrize("fits", [0, 1.5, True, 10**6, 2**31, 10**40])
+def test_a_plan_of_no_or_countless_fits_is_refused_on_load(tmp_path, fits):
+    """Every fit of a plan is listed to add up what all cost: so many would fill the memory."""
+    header, arrays = fit_plan_twice(make_world()).parts()
+    header["plan"]["plan"]["fits"] = fits
+    container.write(tmp_path / "m.tacit", header, arrays)
+    with pytest.raises(ModelFileError, match="number of fits"):
+        load_model(tmp_path / "m.tacit")
+
+
+def test_a_plan_of_no_number_of_people_is_refused_on_load(tmp_path):
+    """Its state has one sum of people, with its weight and squares before it."""
+    header, arrays = fit_plan_twice(make_world()).parts()
+    arrays["plan_people"] = arrays["plan_people"][:2]
+    container.write(tmp_path / "m.tacit", header, arrays)
+    with pytest.raises(ModelFileError, match="plan_people"):
+        load_model(tmp_path / "m.tacit")

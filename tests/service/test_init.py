@@ -83,3 +83,13 @@ def test_nothing_is_left_after_a_refusal(tmp_path, capsys, ratings, fault):
     assert main(["init", str(folder), str(ratings), *given]) not in (0, 70)
     assert capsys.readouterr().err.startswith("Error: ")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("header", "word"), [("product_id", "product"), ("articleId", "article"), ("item", "item")]
+)
+def test_items_are_called_as_the_files_column_calls_them(tmp_path, capsys, ratings, header, word):
+    """The page's word for one item is that of the column of ids; none is guessed."""
+    ratings.write_text(ratings.read_text().replace("user,item,", f"user,{header},", 1))
+    made(capsys, tmp_path / "shop", ratings)
+    assert f'item_word = "{word}"' in (tmp_path / "shop" / "tacit.toml").read_text()

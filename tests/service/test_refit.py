@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import shutil
 import time
@@ -10,6 +11,8 @@ import urllib.request
 
 import pytest
 
+from tacit import container
+from tacit.atomic_writes import write_whole
 from tacit.cli.app import main
 from tacit.data.synthetic import generate
 from tacit.designs.private.folder_fits import (
@@ -174,6 +177,43 @@ def test_a_changed_file_is_taken_up_and_a_damaged_one_is_not(folder, data, capsy
     assert watch.take_up_changes(faults.append) == []
     assert deployment.served["models/lists"] is second
     assert len(faults) == 1
+
+
+def swap_after_read(monkeypatch, path, content):
+    """Replace the file once, right after it was read for the first time."""
+    read, swaps = container.read_bytes, []
+
+    def read_and_swap(place):
+        found = read(place)
+        if place == path and not swaps:
+            swaps.append(place)
+            write_whole(path, content)
+        return found
+
+    monkeypatch.setattr(container, "read_bytes", read_and_swap)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_served_whole(
+    folder, data, capsys, monkeypatch
+):
+    """Model and digest are of one file, and the next look takes up the newer one."""
+    path = folder / "lists.tacit"
+    old = path.read_bytes()
+    answer(capsys, "refit", folder, data / "shop.csv")
+    new = path.read_bytes()
+    path.write_bytes(old)
+    swap_after_read(monkeypatch, path, new)
+    deployment = Deployment.read(folder, installed_kinds())
+    watch = ModelWatch(deployment)
+    served = deployment.served["models/lists"]
+    assert len(served.model.releases_) == 1
+    assert served.digest == hashlib.sha256(old).hexdigest()
+    faults = []
+    assert watch.take_up_changes(faults.append) == ["models/lists"]
+    served = deployment.served["models/lists"]
+    assert len(served.model.releases_) == 2
+    assert served.digest == hashlib.sha256(new).hexdigest()
+    assert not faults
 
 
 def test_a_running_service_takes_up_a_refit(folder, data, demo, capsys):

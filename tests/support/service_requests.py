@@ -125,6 +125,7 @@ _PLAIN = {
     "GET /api/campaigns/{name}/counts": "analyst /api/campaigns/taste/counts",
     "GET /api/rounds": "anonymous",
     "GET /api/vendors": "anonymous",
+    "GET /api/splits": "operator",
     "GET /api/vendors/{name}/articles": "editor /api/vendors/cinema/articles",
 }
 """What needs nothing: who asks, and where if that is not the operation's own path."""
@@ -183,6 +184,9 @@ _MADE: dict[str, Callable[[Demo], Valid]] = {
     "POST /api/recommend": _history,
     "POST /api/recommend-many": lambda _: _json(
         "recommend", "/api/recommend-many", {"model": "lists", "people": [{"history": ["12"]}]}
+    ),
+    "POST /api/splits/{name}/clicks": lambda _: _json(
+        "recommend", "/api/splits/home/clicks", {"customers": ["Ann.Lee@example.com"]}
     ),
     "POST /api/feedback": _rating,
     "DELETE /api/feedback": lambda d: Valid("subject", "/api/feedback", before=(_rating(d),)),

@@ -15,7 +15,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,6 +55,7 @@ tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9,
 
 [models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
 file = "{model}"
+item_word = "{item_word}"        # of one item, on the page
 {without_guarantee}
 [service]
 # host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
@@ -131,7 +132,8 @@ def init(
             model = fit_next(made, refits, name, ratings).model
         refits.write(made)
         write_units(made, name, every, source.path.absolute(), at=folder.absolute())
-        keys = _write_settings_and_keys(made, name, model)
+        files = [path for path in (catalogue, source.items, source.path) if path is not None]
+        keys = _write_settings_and_keys(made, name, model, item_word(files, source.item))
         made.rename(folder)
     (card,) = model.guarantees()
     result: dict[str, Any] = {
@@ -215,7 +217,19 @@ def _refuse_used(folder: Path) -> None:
         raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
 
 
-def _write_settings_and_keys(folder: Path, tenant: str, model: Private) -> dict[str, str]:
+def item_word(files: Sequence[Path], column: str | None) -> str:
+    """Return the word for one item by the header of its ids, the named column first."""
+    from tacit.data.tables.item_words import headers_of_item_ids, word_for_items
+
+    headers = [] if column is None else [column]
+    for path in files:
+        headers += headers_of_item_ids(path)
+    return word_for_items(headers) or "item"
+
+
+def _write_settings_and_keys(
+    folder: Path, tenant: str, model: Private, word: str
+) -> dict[str, str]:
     """Write tacit.toml, the service's secret and the keys; return the keys by their owners."""
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.setting_tables import TOML
@@ -226,6 +240,7 @@ def _write_settings_and_keys(folder: Path, tenant: str, model: Private) -> dict[
         model=MODEL_FILE,
         epsilon=model.epsilon,
         without_guarantee=without_guarantee,
+        item_word=word,
     )
     (folder / TOML).write_text(text, "utf-8")
     operator = add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, tenant)

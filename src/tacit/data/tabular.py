@@ -37,7 +37,7 @@ from tacit.data.tables.ratings_tables import (
     table_of,
     with_row_texts,
 )
-from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.sources import columns_of_people, frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.data.tables.where import keep_rows
 from tacit.data.tables.written_format import read_format
@@ -281,11 +281,16 @@ def _frame(frame: Any) -> Any:
         cells = frame.tocoo()
         columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
         return frame_of({name: np.asarray(column) for name, column in columns.items()})
+    if isinstance(frame, np.ndarray) and frame.dtype.names:  # records
+        frame = {name: frame[name] for name in frame.dtype.names}
     if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.shape[1] in (3, 4):
         frame = frame.tolist()
     if isinstance(frame, list | tuple):
         return frame_of(_columns(frame))
+    if isinstance(frame, Mapping) and all(isinstance(row, Mapping) for row in frame.values()):
+        return frame_of(columns_of_people(frame))
     if isinstance(frame, Mapping):
+        _refuse_columns_of_several_lengths(frame)
         return frame_of({str(name): _plain_cells(cells) for name, cells in frame.items()})
     try:
         table = nw.from_native(_with_named_index(frame))
@@ -307,6 +312,17 @@ def _frame(frame: Any) -> Any:
     return frame_of({name: _values(table[name]) for name in flat})
 
 
+def _refuse_columns_of_several_lengths(columns: Mapping[Any, Any]) -> None:
+    lengths = {len(cells) for cells in columns.values() if hasattr(cells, "__len__")}
+    if len(lengths) > 1:
+        raise DataError(
+            "the columns have different lengths",
+            found=", ".join(map(str, sorted(lengths))),
+            expected="columns of one length, such as {'user': [...], 'item': [...]}, or "
+            "{person: {item: stars}}",
+        )
+
+
 def _with_named_index(frame: Any) -> Any:
     """Make columns of the named index of a pandas frame, such as one of people."""
     has_index = hasattr(frame, "reset_index")
@@ -322,6 +338,8 @@ def _plain_cells(cells: Any) -> Any:
 def _columns(rows: Any) -> dict[str, list[Any]]:
     """Tuples (person, item, rating, time) as columns."""
     names = ("user", "item", "rating", "time")
+    if not rows:
+        raise DataError("there is no rating", expected="at least one row")
     widths = {len(row) if isinstance(row, list | tuple) else 0 for row in rows}
     if len(widths) != 1 or not widths <= {2, 3, 4}:
         raise DataError(
@@ -459,7 +477,7 @@ def _columns_of_history(
     path: PathLike, asked: dict[Role, str | None], *, delimiter: str | None, events: bool
 ) -> Mapping[str, Column]:
     """Read the columns of one person's own ratings. events: whether items alone are enough."""
-    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
+    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()), history=True)
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     rules = Rules(guessing=True)
     guessed = guess(opened, asked, events=events, contents=False).require_roles(rules, needed)

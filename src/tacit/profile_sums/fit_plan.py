@@ -23,6 +23,8 @@ from tacit.profile_sums.settings import Settings
 
 _COUNTS_PART = 1 / 3
 """Part of a later fit's mu^2 that sum 1 takes; sum 3 takes the rest."""
+MOST_FITS = 10_000
+"""Fits of a plan: one a day for 27 years."""
 FIRST_SHARE = 0.5
 """Share of the first fit in the mu^2 of all fits."""
 FIRST_EDGE = 0.6
@@ -36,7 +38,7 @@ class FitPlan:
     name: str
     """Drawn at random."""
     fits: int
-    """Number of fits, 2 or more."""
+    """Number of fits, from 2 to `MOST_FITS`."""
     sigma: float
     """Noise multiplier of all fits together."""
     shares: tuple[float, ...]
@@ -93,7 +95,10 @@ class FitPlan:
         """Read what `to_header` wrote; ValueError for numbers that are no plan."""
         plan = cls(**{**header, "shares": tuple(header["shares"])})
         numbers = (plan.sigma, plan.first_share, plan.forgetting, *plan.shares)
-        if plan.fits < 2 or len(plan.shares) != 4 or not all(number > 0 for number in numbers):
+        is_whole = isinstance(plan.fits, int) and not isinstance(plan.fits, bool)
+        if not isinstance(plan.name, str) or not is_whole or not 2 <= plan.fits <= MOST_FITS:
+            raise ValueError("its plan has no number of fits or no name")
+        if len(plan.shares) != 4 or not all(number > 0 for number in numbers):
             raise ValueError("its plan makes no sense")
         return plan
 

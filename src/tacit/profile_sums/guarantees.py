@@ -79,7 +79,7 @@ def _add_consenting(card: Guarantee, people: int) -> Guarantee:
             *card.not_covered,
             (
                 f"the {people} people who agreed not to be protected; one who withdraws is left "
-                "out of the next file; files already given out, and a ledger's copies, stay"
+                "out of the next file; files already given out, and backups of a ledger, stay"
             ),
         ),
     )
@@ -131,7 +131,8 @@ def _card_with_noise(
         before = len(fits) - made
         if before:
             counted_fits += f", and {before} before it"
-        sentence += f" That is {counted_fits}, from the first day; {made} of them are made."
+        verb = "is" if made == 1 else "are"
+        sentence += f" That is {counted_fits}, from the first day; {made} of them {verb} made."
     elif len(fits) > 1:
         counted_fits = f"all {len(fits)} fits"
         last_epsilon = total_epsilon(fits[-1:], delta)

@@ -369,6 +369,7 @@ class PrivateLists(base.ItemRecommender):
         self._require_fitted()
         if history is not None:
             return read_history(history, self.scale_, self.item_ids_)
+        inputs.refuse_history_as_user(user)
         return self.people_.history(user) if self.people_ is not None else {}
 
     def _best_of_rows(

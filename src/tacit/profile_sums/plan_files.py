@@ -70,7 +70,10 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
     context_ids = item_ids if one_domain else ids_from_header(header["context"])
     entries = len(item_ids) + (0 if one_domain else len(context_ids))
     table = read_floats(arrays, "plan_counts", 4, entries)
-    counts = AddedCounts(_table_from_array(arrays, "plan_people"), *table)
+    people = _table_from_array(arrays, "plan_people")
+    if people.values.shape != (1,):
+        raise ValueError("'plan_people' is not one number of people")
+    counts = AddedCounts(people, *table)
     later: TasteState | PopularState | None = None
     if header["second"] == "popular":
         head = _head(arrays, len(item_ids))

@@ -20,6 +20,10 @@ STAR_SUM_SHARES = (0.25, 0.15, 0.6)
 """Shares of the three sums of stars (means, Gram matrix, factors) in the mu^2 of stars."""
 
 
+DELTA_OF_NOTHING = 0.5
+"""A bound that fails as often as not is none."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The choices of one fit, by the names of the command line's options."""
@@ -67,6 +71,11 @@ class Settings:
         if not 0 < self.delta < 1:
             raise ConfigError(
                 f"delta is a chance above 0 and below 1, such as 1e-6; got {self.delta}."
+            )
+        if self.delta >= DELTA_OF_NOTHING:
+            raise ConfigError(
+                f"delta is the chance that the bound of epsilon fails: {self.delta:g} promises "
+                "nothing. Give one far below 1 divided by the number of people, such as 1e-6."
             )
         if self.mode not in get_args(Mode):
             raise ConfigError(f"mode is 'auto', 'taste' or 'top-items'; got {self.mode!r}.")

@@ -17,7 +17,12 @@ from tacit.data.ratings import Column, Ratings
 from tacit.engine.best_items import BestItems, best_of_scores, rank_best
 from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
-from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
+from tacit.recommenders.inputs import (
+    checked_history,
+    checked_ids,
+    checked_n,
+    refuse_history_as_user,
+)
 from tacit.recommenders.item_details import Details
 from tacit.views import table
 
@@ -378,6 +383,7 @@ class ItemRecommender(Parameters):
         self._require_fitted()
         if history is not None:
             return checked_history(history, self.item_ids_)
+        refuse_history_as_user(user)
         return self.people_.history(user) if self.people_ is not None else {}
 
 

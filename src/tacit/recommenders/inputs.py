@@ -57,6 +57,16 @@ def _is_table(value: object) -> bool:
     return is_rows or hasattr(value, "columns") or hasattr(value, "tocoo")
 
 
+def refuse_history_as_user(user: object) -> None:
+    """Raise DataError where a history was given in the place of a person's id."""
+    if isinstance(user, Mapping | list | set | np.ndarray) or hasattr(user, "columns"):
+        raise DataError(
+            "the first argument is the id of a person who was fitted to",
+            found=type(user).__name__,
+            fix="Give items with their stars by name:  recommend(history={ITEM: STARS}).",
+        )
+
+
 def checked_n(n: object) -> int:
     """The length of a list, as an int; ConfigError for what is none."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:

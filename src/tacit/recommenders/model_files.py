@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from tacit import container
 from tacit.design import design, model_class, names
 from tacit.errors import UNUSABLE_CONTENT, ModelFileError
@@ -17,6 +19,22 @@ def load_model(path: str | Path) -> Any:
         ModelFileError: the file cannot be read, or holds no model that is known here.
     """
     header, arrays = container.read(path)
+    return model_from_parts(header, arrays, path)
+
+
+def model_from_parts(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | Path
+) -> Any:
+    """Make the fitted recommender of a model file's header and arrays.
+
+    Args:
+        header: Of a checked file.
+        arrays: Of the same file.
+        path: The name that an error calls it by.
+
+    Raises:
+        ModelFileError: they hold no model that is known here.
+    """
     kind = header.get("recommender")
     reader = model_reader(kind) if isinstance(kind, str) else None
     if reader is None:

@@ -45,6 +45,10 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
         "name it with --items FILE",
     ),
     "titles": PublicFact("text that stood beside the ratings", "give titles with --items FILE"),
+    "lists": PublicFact(
+        "how lists of items are written: the sign between them, and whether stars stand beside",
+        "write the ratings with a row for each",
+    ),
     "values": PublicFact("which values of the attribute occur", "give --values NAME=A,B"),
     **{name: PublicFact(fact, _WRITTEN) for name, fact in GUESSES.items()},
 }

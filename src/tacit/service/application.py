@@ -31,6 +31,7 @@ from tacit.service.resources import (
     page,
     people,
     recommendations,
+    splits,
     users,
 )
 from tacit.service.service import Service
@@ -130,6 +131,7 @@ def _all_routers() -> Iterator[APIRouter]:
     yield health.router
     yield models.router
     yield recommendations.router
+    yield splits.router
     yield feedback.router
     yield guarantees.router
     yield budgets.router

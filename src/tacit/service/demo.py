@@ -16,6 +16,9 @@ TENANT = "demo"
 _FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 """
+_SPLIT = """[splits.home]
+model = "lists"  # a shop compares them with popular items: the people who click, in noisy figures
+"""
 _ROLES = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR, Role.RECOMMEND, Role.EDITOR)
 """The roles that get a key."""
 
@@ -47,6 +50,7 @@ def make_demo(folder: Path) -> Demo:
             sections.append(one_design.part(MODELS)(folder))
     for one_design, served in served_sections().values():
         sections.append(one_design.load(served.demo)(folder))
+    sections.append(_SPLIT)
     write_whole(folder / TOML, "\n".join(sections).encode())
     keys = {role.value: add_key(folder / "keys.json", role.value, role, TENANT) for role in _ROLES}
     return Demo(folder, keys)

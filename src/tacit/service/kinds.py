@@ -1,4 +1,4 @@
-"""Kinds of things that are installed: fitted models, and the nouns of the designs in the registry.
+"""Kinds of things that are installed: models, comparisons, and nouns of designs in the registry.
 
 The rest of the service knows no design: kinds of things and routers are passed in from here.
 """
@@ -17,14 +17,20 @@ from tacit.service.served_things import ServedThing
 from tacit.service.service import Service
 from tacit.service.setting_tables import read_toml
 from tacit.service.settings import Settings
+from tacit.service.splits import Split
 
 MODELS = "models"
-"""The noun of fitted models, whatever their design. The other nouns are those of designs."""
+"""The noun of fitted models, whatever their design."""
+SPLITS = "splits"
+"""The noun of comparisons of lists. The other nouns are those of designs."""
 
 
 def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
     """List the kinds that may be served, by noun. A design is loaded when its kind is asked for."""
-    kinds: dict[str, Callable[[], type[ServedThing]]] = {MODELS: lambda: ServedModel}
+    kinds: dict[str, Callable[[], type[ServedThing]]] = {
+        MODELS: lambda: ServedModel,
+        SPLITS: lambda: Split,
+    }
     for noun, (design, served) in served_sections().items():
         kinds[noun] = partial(design.load, served.kind)
     return kinds

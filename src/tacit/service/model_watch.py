@@ -10,15 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
-from tacit.errors import TacitError
+from tacit.errors import ModelFileError, TacitError
 from tacit.service.deployment import Deployment
-from tacit.service.served_models import ServedModel
+from tacit.service.served_models import FileStamp, ServedModel, read_stamp
 
 SECONDS_BETWEEN_LOOKS = 2.0
-Stamp = tuple[int, int, int]
-"""Time of change, size and number of a file."""
 
 
 class ModelWatch:
@@ -26,7 +23,10 @@ class ModelWatch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._stamps = {address: self._stamp(address) for address in self._addresses()}
+        self._stamps: dict[str, FileStamp | None] = {}
+        for address, served in deployment.served.items():
+            if isinstance(served, ServedModel):
+                self._stamps[address] = served.stamp  # from before it was read
 
     def take_up_changes(self, report_fault: Callable[[BaseException], None]) -> list[str]:
         """Serve the files that changed since the last call; return their addresses."""
@@ -51,13 +51,12 @@ class ModelWatch:
         served = self._deployment.served.items()
         return [address for address, thing in served if isinstance(thing, ServedModel)]
 
-    def _stamp(self, address: str) -> Stamp | None:
+    def _stamp(self, address: str) -> FileStamp | None:
         section = self._deployment.sections[address]
         try:
-            found = Path(section.folder / section.text("file")).stat()
-        except OSError:
+            return read_stamp(section.folder / section.text("file"))
+        except ModelFileError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 @asynccontextmanager

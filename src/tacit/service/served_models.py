@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -27,11 +28,12 @@ from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.tables.names import is_named
 from tacit.design import fit_count
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, ModelFileError
 from tacit.privacy import Basis, Guarantee
 from tacit.privacy.officer_card import FitCount
-from tacit.recommenders import Recommendation, load_model
+from tacit.recommenders import Recommendation
 from tacit.recommenders.item_details import ItemDetails
+from tacit.recommenders.model_files import model_from_parts
 from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import setting
 
@@ -116,6 +118,30 @@ class ListOptions:
         return replace(self, n=10) == ListOptions()
 
 
+class FileStamp(NamedTuple):
+    """Marks of a file that change when it is replaced."""
+
+    changed: int
+    """Time of the last change, in nanoseconds."""
+    size: int
+    """In bytes."""
+    inode: int
+    """Number of the file in its file system."""
+
+
+def read_stamp(path: Path) -> FileStamp:
+    """Read the stamp of a file.
+
+    Raises:
+        ModelFileError: There is no such file.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror}).") from None
+    return FileStamp(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
 @dataclass(frozen=True, eq=False)
 class ServedModel(ServedThing):
     """A fitted model. Item ids are texts in requests and answers, and the model's own inside.
@@ -136,6 +162,8 @@ class ServedModel(ServedThing):
     """SHA-256 of the model file."""
     date_made: date = date.min
     """The day of the model file."""
+    stamp: FileStamp | None = None
+    """By which a change of the model file is noticed."""
     previous: ServedModel | None = field(default=None, repr=False)
     """The model that this one replaced while the service ran, without its own previous one."""
 
@@ -145,19 +173,29 @@ class ServedModel(ServedThing):
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
         path = section.file_path("file")
-        header, _ = container.read(path)
+        stamp = read_stamp(path)  # before the file is read, so that no later change is missed
+        content = container.read_bytes(path)  # once: a refit may replace the file meanwhile
+        header, arrays = container.unpack(content, path)
         kind = str(header.get("recommender"))
         variant = header.get("settings", {}).get("variant")
         reason = _REFUSED_KINDS.get(variant or "") or _REFUSED_KINDS.get(kind)
         if reason is not None:
             raise ConfigError(f"{where} is {reason}")  # before anything is loaded from the file
-        model = load_model(path)
+        model = model_from_parts(header, arrays, path)
         _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
         scale = _read_scale(where, model, settings.scale)
         words = _read_words(where, settings.item_word)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        date_made = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
-        served = cls(section.name, kind, variant, scale, model, words, digest, date_made)
+        served = cls(
+            section.name,
+            kind,
+            variant,
+            scale,
+            model,
+            words,
+            digest=hashlib.sha256(content).hexdigest(),
+            date_made=datetime.fromtimestamp(stamp.changed / 1e9, UTC).date(),
+            stamp=stamp,
+        )
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
 

@@ -25,7 +25,13 @@ class Recommended(list):
 
 
 @pytest.fixture
-def fitted(monkeypatch):
+def lengths():
+    """How long the histories are, together, of which lists are made, for each model and week."""
+    return []
+
+
+@pytest.fixture
+def fitted(monkeypatch, lengths):
     """What each model was made with and fitted on, in place of fitting it."""
     seen = []
 
@@ -39,6 +45,7 @@ def fitted(monkeypatch):
             return self
 
         def recommend_many(self, histories, n):
+            lengths.append(sum(map(len, histories)))
             first = self.items[:n].tolist()
             return [Recommended(first) for _ in histories]
 
@@ -99,6 +106,23 @@ def test_rows_arrive_by_their_times(fitted):
     assert plans[0].timestamps.max() < middle
     with pytest.raises(ConfigError, match="needs times"):
         evaluate(replace(ratings, timestamps=None), by_time=True)
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_lists_are_made_from_what_has_arrived(fitted, lengths, by_time):
+    """Where rows arrive by their times a list is made from those that are there; where people
+    arrive, from all that the person rated."""
+    ratings = generate(users=120, items=40, ratings=3000, seed=1)
+    moments = np.random.default_rng(3).permutation(len(ratings)).astype(np.int64)
+    evaluate(replace(ratings, timestamps=moments), by_time=by_time)
+    (second,), (third,) = set(lengths[:4]), set(lengths[4:])
+    assert (second < third) == by_time
+
+
+def test_the_first_and_the_last_fit_may_be_measured(fitted):
+    """Weeks are counted from 1 to the number of fits."""
+    rows = evaluate(generate(users=120, items=40, ratings=3000, seed=1), weeks=(1, FITS))
+    assert {row.week for row in rows} == {1, FITS}
 
 
 @pytest.mark.parametrize("weeks", [(0, 1), (4,)])

@@ -12,6 +12,7 @@ from tacit.designs.private.next_fit import settings_of_plan
 from tacit.designs.private.plan import largest_epsilon_per_fit, plan_weeks
 from tacit.errors import ConfigError
 from tacit.profile_sums.catalogue import CatalogueChoices
+from tacit.profile_sums.usefulness import people_needed
 
 DELTA = 1e-6
 
@@ -23,6 +24,14 @@ def test_people_who_are_missing():
     at = {users: replace(plan, users=plan.needed + users) for users in (-3, 0, 5)}
     assert {users: one.missing for users, one in at.items()} == {-3: 3, 0: 0, 5: 0}
     assert {users: one.worthwhile for users, one in at.items()} == {-3: False, 0: True, 5: True}
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_lists_across_domains_need_people_of_their_own(across):
+    """A plan asks for as many people as the figure for its kind of lists, not for the other's."""
+    plan = plan_releases(1000, 100, 1.0, across=across)
+    assert plan.needed == people_needed(100, plan.sigma, one_domain=not across)
+    assert plan.needed != people_needed(100, plan.sigma, one_domain=across)
 
 
 @pytest.mark.parametrize(("lifetime", "fits"), [(1.0, 12), (4.0, 4), (0.5, 52), (8.0, 2)])
@@ -88,7 +97,7 @@ def test_a_plan_has_two_fits_or_more():
     settings, choices = Settings(1.0), CatalogueChoices()
     assert settings_of_plan(settings, choices, 2, 8.0).epsilon == 8.0
     for fits in (1, True, 2.0):
-        with pytest.raises(ConfigError, match="2 fits or more"):
+        with pytest.raises(ConfigError, match="2 to 10,000 fits"):
             settings_of_plan(settings, choices, fits, 8.0)
     with pytest.raises(ConfigError, match="--lifetime"):
         settings_of_plan(settings, choices, 2, None)

@@ -172,7 +172,7 @@ def test_items_come_and_go(people):
     ("settings", "said"),
     [
         ({"fits": 4}, "lifetime"),
-        ({"fits": 1, "lifetime": 1.0}, "2 fits or more"),
+        ({"fits": 1, "lifetime": 1.0}, "2 to 10,000 fits"),
         ({"fits": 4, "lifetime": 1.0, "stars": True}, "neither stars nor top items"),
         ({"fits": 4, "lifetime": 1.0, "mode": "top-items"}, "neither stars nor top items"),
         ({"fits": 4, "lifetime": 1.0, "features": ()}, "needs item metadata"),

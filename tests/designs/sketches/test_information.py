@@ -128,3 +128,9 @@ def test_shared_items_by_hand():
 def test_too_large_a_set_has_no_sum():
     """Beyond a million items the sum is not made, and nothing is said."""
     assert information.maxsense_information(10**9, 2, 1.0, 10**8) is None
+
+
+def test_a_yes_to_the_one_bit_question_shifts_the_law_of_the_profile():
+    """One of the 2 N profiles says yes: told so, its chance is 2 N times what it was, and that of
+    any other 0."""
+    assert information.one_bit_information(20).shifts == pytest.approx((-1.0, 39.0))

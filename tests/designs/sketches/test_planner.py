@@ -215,7 +215,7 @@ def test_examples_can_be_told_apart(clusters):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"items": 1},
+        {"items": 1, "rated": 1},
         {"items": 2**31},
         {"epsilon": 1e-300},
         {"epsilon": 9e-7},

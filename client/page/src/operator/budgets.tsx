@@ -27,7 +27,7 @@ export function Budgets({ apiKey }: { apiKey: string }) {
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label="Budgets, a wide table">
-        <table class="figures">
+        <table class="figures stacks">
           <thead>
             <tr>
               <th scope="col">Of</th>
@@ -50,17 +50,23 @@ export function Budgets({ apiKey }: { apiKey: string }) {
                 <th scope="row">
                   {name} <span class="noun">{kind}</span>
                 </th>
-                <td class="number">{budget.epsilon}</td>
-                <td class="number">{budget.epsilon_cap}</td>
-                <td class="number">{budget.epsilon_delta}</td>
-                <td>
+                <td class="number" data-name="Epsilon spent">
+                  {budget.epsilon}
+                </td>
+                <td class="number" data-name="At most">
+                  {budget.epsilon_cap}
+                </td>
+                <td class="number" data-name="At delta">
+                  {budget.epsilon_delta}
+                </td>
+                <td class="share">
                   <progress
                     value={Number(budget.epsilon)}
                     max={Number(budget.epsilon_cap)}
                     aria-label={`Share of ${name} that is spent`}
                   />
                 </td>
-                <td>{`${budget.spent} of ${budget.cap} ${budget.counted_in}`}</td>
+                <td data-name="Stored">{`${budget.spent} of ${budget.cap} ${budget.counted_in}`}</td>
               </tr>
             ))}
           </tbody>

@@ -9,6 +9,7 @@ import { fetchGuarantees } from "../service/cards";
 import { fetchBudgets, fetchLog } from "../service/operator";
 import { Budgets } from "./budgets";
 import { Ledger, Refusals, Runs, Spending, useOverview } from "./panels";
+import { Splits } from "./splits";
 
 export function Operator() {
   const [key, setKey] = useState<string>();
@@ -81,8 +82,9 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
         </button>
       </div>
       <p class="more-about">
-        Everything here follows from the log and from counts of requests, which you have anyway. No
-        count is of what people rated, and looking at it releases nothing about anyone.
+        Everything here follows from the log, from counts of requests, which you have anyway, and
+        from daily figures with noise, which are charged when a day is over. No count is of what
+        people rated.
       </p>
       <section class="panel" aria-labelledby="spending">
         <h2 id="spending">Spending over time</h2>
@@ -106,6 +108,10 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
             </ShowPending>
           )}
         </ShowPending>
+      </section>
+      <section class="panel" aria-labelledby="splits">
+        <h2 id="splits">Private lists beside popular items</h2>
+        <Splits apiKey={apiKey} />
       </section>
       <section class="panel" aria-labelledby="runs">
         <h2 id="runs">Rounds and campaigns</h2>

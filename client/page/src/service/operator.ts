@@ -65,6 +65,35 @@ export interface Progress {
   readonly state: string;
 }
 
+/** Figures of one day: people, with noise. */
+export interface SplitDay {
+  readonly day: string;
+  readonly personal_served: number;
+  readonly personal_clicked: number;
+  readonly popularity_served: number;
+  readonly popularity_clicked: number;
+}
+
+/** Private lists beside popular items. Rates are null where noise is too large to say. */
+export interface Split {
+  readonly name: string;
+  readonly model: string;
+  readonly epsilon: number;
+  readonly lifetime: number;
+  readonly days_left: number;
+  readonly noise: number;
+  readonly days: readonly SplitDay[];
+  readonly personal_rate: number | null;
+  readonly popularity_rate: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export async function fetchSplits(key: string): Promise<readonly Split[]> {
+  const { splits } = await fetchJson<{ splits: readonly Split[] }>("/api/splits", { key });
+  return splits;
+}
+
 export function fetchLog(key: string): Promise<Log> {
   return fetchJson("/api/privacy/ledger", { key });
 }

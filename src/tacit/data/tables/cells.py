@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
 from tacit.data.tables import Table
-from tacit.data.tables.names import Role
+from tacit.data.tables.names import Role, normalize_header
 from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, seconds, time_form
 from tacit.errors import ConfigError, DataError
 
@@ -49,7 +49,17 @@ MISSING_TEXTS = (
     "NaT",
     "NA",
     "-",
+    "#REF!",
+    "#VALUE!",
+    "#NAME?",
+    "#NULL!",
+    "#NUM!",
+    "#DIV/0!",
+    "#BEZUG!",
+    "#WERT!",
+    "#NV",
 )
+"""Nothing, as programs write it; with a # what a spreadsheet could not compute."""
 _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
 ANSWERS = {
     "true": "1",
@@ -59,6 +69,8 @@ ANSWERS = {
     "like": "1",
     "liked": "1",
     "up": "1",
+    "thumbs up": "1",
+    "👍": "1",
     "false": "0",
     "no": "0",
     "n": "0",
@@ -66,9 +78,23 @@ ANSWERS = {
     "dislike": "0",
     "disliked": "0",
     "down": "0",
+    "thumbs down": "0",
+    "👎": "0",
 }
-OPINIONS = ("like", "liked", "up", "dislike", "disliked", "down")
+OPINIONS = (
+    "like",
+    "liked",
+    "up",
+    "thumbs up",
+    "👍",
+    "dislike",
+    "disliked",
+    "down",
+    "thumbs down",
+    "👎",
+)
 """Answers that mean likes whatever was asked."""
+_NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "znamka"}
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
 _GROUPED = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
@@ -246,6 +272,8 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     known = stars[~np.isnan(stars)]
     if rules.scale is not None or not known.size:
         return rules.scale or EVENTS  # without stars no row can be kept, and `clean_rows` says so
+    if normalize_header(name) in _NAMES_OF_GRADES and set(known.tolist()) == {1, 2, 3, 4, 5, 6}:
+        raise _question_about_grades(table, name)
     code = RatingScale.code_of_no_rating(known)
     if code is not None:
         raise _question_about_code(code, known, table, name)
@@ -255,6 +283,16 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
         line = table.line(first) if odd < len(known) else None
         raise scale.no_common_scale_error(line).with_place(path=table.path, column=name)
     return scale
+
+
+def _question_about_grades(table: Table, name: str) -> DataError:
+    """Ask which end of 1 to 6 is the best."""
+    return DataError(
+        "grades from 1 to 6 may have the best at either end",
+        path=table.path,
+        column=name,
+        fix="If 6 is the best:  --scale 1:6:1 . If 1 is, write 7 minus the grade first.",
+    )
 
 
 def _question_about_code(

@@ -30,7 +30,7 @@ from tacit.data.tables.names import (
     known_names,
     normalize_header,
 )
-from tacit.data.tables.times import NEWEST, OLDEST, is_date
+from tacit.data.tables.times import NEWEST, OLDEST, is_date, may_be_spreadsheet_days
 from tacit.errors import ConfigError, DataError
 
 Asked = Mapping[Role, str | None]
@@ -165,7 +165,7 @@ class ColumnLook:
     def fits(self, role: Role) -> bool:
         """Tell whether a name that is in use elsewhere may be believed."""
         if role == "time":
-            return self.is_time
+            return self.is_time or (self.is_numeric and may_be_spreadsheet_days(self.numbers))
         return role not in ("rating", "plays") or self.is_numeric or self.is_answer
 
 

@@ -38,7 +38,11 @@ _CAPITAL = 0.9
 """Worth of a capital: text has more small letters, which tells apart two encodings of Cyrillic."""
 _NO_LETTERS = frozenset("€…‚„‘’“”‹›•–—™§©«»®°±·\xa0\xad、。・「」『』（）！？：；，～ー々\u3000")
 """Signs that say nothing about the language."""
-_ANY_SIGN = re.compile(r"[^\x00-\x7f]")
+_TO_BLANKS = dict.fromkeys(map(ord, "\xa0\xad\u3000"), " ")
+_SIGN_IN_WORD = re.compile(
+    r"(?<=[A-Za-z\x80-\U0010ffff])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z\x80-\U0010ffff])"
+)
+"""A sign beyond ASCII beside a letter or another such sign: not the pound of £5."""
 _SIGN_OFF_LATIN_LETTERS = re.compile(r"(?<![A-Za-z])[^\x00-\x7f](?![A-Za-z])")
 
 
@@ -59,14 +63,15 @@ class _Script:
 
         Letters of another writing than Latin do not count beside a Latin one.
         """
-        text = sample.decode(self.encoding, "replace")
-        signs = Counter(_ANY_SIGN.findall(text))
+        text = sample.decode(self.encoding, "replace").translate(_TO_BLANKS)
+        signs = Counter(_SIGN_IN_WORD.findall(text))
         for sign in _NO_LETTERS:
             del signs[sign]
         if not signs:
             return self.worth
-        is_latin = any("LATIN" in unicodedata.name(letter) for letter in self.letters)
-        standing = signs if is_latin else Counter(_SIGN_OFF_LATIN_LETTERS.findall(text))
+        standing = signs
+        if not any("LATIN" in unicodedata.name(letter) for letter in self.letters):
+            standing = signs & Counter(_SIGN_OFF_LATIN_LETTERS.findall(text))
         small = sum(standing[sign] for sign in standing if sign in self.letters)
         capitals = [sign for sign in standing if sign not in self.letters]
         large = sum(standing[sign] for sign in capitals if sign.lower() in self.letters)

@@ -26,6 +26,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.tables import Table, find, missing
 from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
 from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
+from tacit.data.tables.degenerate import FEW, refuse_what_teaches_nothing
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.joins import find_table_of_people, join_people_to_items
@@ -67,7 +68,6 @@ _NAME_OF_TABLE = re.compile(
 _NAME_OF_ANY_TEXT = re.compile(r"(?i)\.(txt|json|dat|data|db)" + _PACKED)
 """Files that may as well hold something else than a table."""
 _NAME_OF_PROSE = re.compile(r"(?i)(readme|licen[cs]e|notice|about|citation)\b")
-_FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 
 @dataclass
@@ -462,7 +462,7 @@ def carry_out(
             "all the same with --on-bad drop.",
         )
     if guessed:
-        _refuse_what_teaches_nothing(made, ratings)
+        refuse_what_teaches_nothing(ratings, made.path)
         _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
         ratings = with_users(ratings, each, encoding=encoding)
@@ -505,7 +505,7 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
     distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
     for role, number in distinct.items():
         guessed = any(columns.why.get(role) != "asked" for columns in made.ratings)
-        if guessed and len(ratings) >= _FEW and number == len(ratings):
+        if guessed and len(ratings) >= FEW and number == len(ratings):
             name = "person" if role == "user" else role
             table, places = made.ratings[0].table, made.ratings[0].places
             raise DataError(
@@ -540,28 +540,6 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
     places = dict(columns.places)
     del places["time"]
     return replace(columns, places=places, warnings=(*columns.warnings, said))
-
-
-def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:
-    """Raise DataError for ratings from which no list can be learned."""
-    if len(ratings) < _FEW:
-        return  # so few rows are an example; `warnings_about` says what is odd
-    path = made.path
-    fix = "Check which column holds what (--user, --item, --rating, --plays, --events)."
-    people = int(np.count_nonzero(np.bincount(ratings.users)))
-    items = int(np.count_nonzero(np.bincount(ratings.items)))
-    for name, number in (("person", people), ("item", items)):
-        if number < 2:
-            raise DataError(
-                f"there is only one {name}, so no list can be learned", path=path, fix=fix
-            )
-    if not ratings.likes.any():
-        raise DataError(
-            f"no rating is a like, so no list can be learned: none is from "
-            f"{ratings.scale.liked_from:g} up on the scale {ratings.scale}",
-            path=path,
-            fix=fix + " Or name the scale with --scale.",
-        )
 
 
 def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list[str]:

@@ -332,6 +332,7 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
         found_places["rating"], why["rating"] = frame.columns.index("\0stars"), "content"
         frame = frame.rename({"\0stars": _free_name("rating", frame.columns)})
         unfolded = _make_unfolded_table(table, frame, lines)
+    unfolded = replace(unfolded, guesses=(*unfolded.guesses, "lists"))
     return Guess(unfolded, found_places, why, events, tuple(warnings), settled=False)
 
 

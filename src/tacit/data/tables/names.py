@@ -35,7 +35,34 @@ Subject = Literal[
 ]
 """What a name is about. A name of `order` or `other` says that the column is nothing else."""
 
-_ID_WORDS = {"id", "no", "nr", "num", "number", "key", "code", "hash", "uuid"}
+_ID_WORDS = {
+    "id",
+    "no",
+    "nr",
+    "n",
+    "num",
+    "number",
+    "numero",
+    "numer",
+    "nummer",
+    "numara",
+    "numarasi",
+    "key",
+    "code",
+    "cod",
+    "codigo",
+    "codice",
+    "kod",
+    "kodu",
+    "ref",
+    "reference",
+    "hash",
+    "uuid",
+    "номер",
+    "код",
+}
+_WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])")
+"""Between the words of userId, UserIDs and user2."""
 
 
 def normalize_header(header: str) -> str:
@@ -67,7 +94,7 @@ def is_compound_of(subject: Subject, header: str) -> bool:
     """Tell whether a header is made of names of the subject and words such as id."""
     if is_named(subject, header):
         return True
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", header.strip().split(":")[0])
+    words = re.findall(r"[^\W_]+", _WORD_ENDS.sub(" ", header.strip().split(":")[0]))
     parts = {normalize_header(word) for word in words}
     known = set(known_names(subject))
     return bool(parts & known) and parts - known <= _ID_WORDS

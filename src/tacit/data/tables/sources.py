@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ import polars as pl
 
 from tacit.data.tables import Table
 from tacit.data.tables.forms import Layout
-from tacit.data.tables.names import Role, is_compound_of
+from tacit.data.tables.names import Role, is_compound_of, is_named
 from tacit.data.tables.text import read_unpacked, text_table
 from tacit.errors import DataError, MissingExtra
 
@@ -35,6 +35,7 @@ def open_table(
     encoding: str | None = None,
     table: str | None = None,
     layout: Layout | None = None,
+    history: bool = False,
 ) -> Table:
     """The table in a file; DataError says what it is if it is none.
 
@@ -42,6 +43,7 @@ def open_table(
     asked     names of columns that help to find the delimiter
     table     of a database: its name, needed where several hold people and items
     layout    several ratings in a row: lines of different lengths may be baskets
+    history   JSON may be {item: stars} of one person
     """
     path = Path(path)
     if path.is_dir():
@@ -62,6 +64,7 @@ def open_table(
                 encoding=encoding,
                 table=table,
                 layout=layout,
+                history=history,
             )
         return replace(opened, path=path)
     with path.open("rb") as stream:
@@ -94,13 +97,13 @@ def open_table(
                 asked=asked,
                 layout=layout,
             )
-        opened = _json(path, raw, encoding)
+        opened = _json(path, raw, encoding, history=history)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
     return opened
 
 
-def _json(path: Path, raw: bytes, encoding: str | None) -> Table:
+def _json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Table:
     """One object a line, or one list of objects; in UTF-8 unless an encoding is named."""
     try:
         text = raw.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
@@ -114,6 +117,8 @@ def _json(path: Path, raw: bytes, encoding: str | None) -> Table:
     whole = _parse_json(text)
     if isinstance(whole, dict) and (nested := _people_of(whole)) is not None:
         return Table(path, frame_of(nested))
+    if history and isinstance(whole, dict) and _maps_items_to_stars(whole):
+        return Table(path, frame_of({"item": [*whole], "rating": [*whole.values()]}))
     if text.lstrip().startswith("["):
         if not isinstance(whole, list):
             expected = "a list of objects, or one a line"
@@ -150,6 +155,13 @@ def _json(path: Path, raw: bytes, encoding: str | None) -> Table:
     )
 
 
+def _maps_items_to_stars(whole: dict[str, Any]) -> bool:
+    """Tell whether an object is {item: stars}, and no row such as {"item": 7, "rating": 5}."""
+    numbers = all(type(value) in (int, float) for value in whole.values())
+    is_row = any(is_named("item", name) for name in whole) and len(whole) > 1
+    return bool(whole) and numbers and not is_row
+
+
 def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
     """Read {person: {item: stars}} as columns; None if it is something else."""
     profiles = [profile for profile in whole.values() if isinstance(profile, dict)]
@@ -158,8 +170,13 @@ def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
     stars = [value for profile in profiles for value in profile.values()]
     if not all(isinstance(value, int | float) for value in stars):
         return None
+    return columns_of_people(whole)
+
+
+def columns_of_people(people: Mapping[Any, Mapping[Any, Any]]) -> dict[str, list[Any]]:
+    """Write {person: {item: stars}} as columns."""
     columns: dict[str, list[Any]] = {"user": [], "item": [], "rating": []}
-    for person, profile in whole.items():
+    for person, profile in people.items():
         columns["user"] += [person] * len(profile)
         columns["item"] += list(profile)
         columns["rating"] += list(profile.values())

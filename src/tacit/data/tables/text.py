@@ -69,6 +69,7 @@ _TOTALS = {
     "somma",
     "totale",
 }
+_FEWEST_NUMBERED = 3
 _FEWEST_ALIKE = 0.6
 """Share of the rows without a header that have one width: else they are lists, not rows."""
 Record = list[str] | str
@@ -308,15 +309,19 @@ def _dialect(
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
     usual = max(set(widths), key=widths.count)
+    named = [len(_known_names_in(text, chosen, wanted)) for text in texts]
     while len(texts) > 1 and headers is None:  # comments and titles above the table
-        if not is_comment(texts[0]) and not widths[0] == 1 < usual:
+        is_title = max(named[1:]) > 1 > named[0] and _is_title(texts[0], chosen)
+        if not is_comment(texts[0]) and not widths[0] == 1 < usual and not is_title:
             break
         above = sample.pop(0)[0]
-        del texts[0], widths[0]
+        del texts[0], widths[0], named[0]
     quote = "'" if _has_quoted_cells(texts, chosen) else '"'
     first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
+    if header is None and _are_numbers_of_columns(first, texts[1:], chosen):
+        return Dialect(chosen, tuple(str(at) for at in range(1, len(first) + 1)), sample[0][0])
     if header is None:
         below = [_split(text, chosen, quote) for text in texts[1:]]
         header = _is_header(first, below, wanted)
@@ -336,6 +341,26 @@ def _dialect(
             fix="Rename one of them.",
         )
     return Dialect(chosen, tuple(names), sample[0][0], quote, has_names=True)
+
+
+def _known_names_in(text: str, delimiter: str, wanted: set[str]) -> set[str]:
+    """Find the cells of a line that are known names of columns."""
+    return {normalize_header(cell) for cell in _split(text, delimiter)} & wanted
+
+
+def _is_title(text: str, delimiter: str) -> bool:
+    """Tell whether a line has one filled cell at most, as a title above a table."""
+    return sum(bool(cell.strip()) for cell in _split(text, delimiter)) <= 1
+
+
+def _are_numbers_of_columns(first: list[str], below: list[str], delimiter: str) -> bool:
+    """Tell whether the first row is 0, 1, 2 and so on, as pandas names columns without names.
+
+    A table of people numbered from 0 may begin so, too: then 0 comes again in its first column.
+    """
+    if len(first) < _FEWEST_NUMBERED or first != [str(at) for at in range(len(first))]:
+        return False
+    return all(_split(text, delimiter)[0].strip() != "0" for text in below)
 
 
 def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bool:

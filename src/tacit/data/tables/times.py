@@ -69,6 +69,7 @@ _YEAR_AFTER_CLOCK = re.compile(
     r"( +[A-Z]{1,4}| +[+-]\d{2}:?\d{2})? +(\d{4})$"
 )
 """The form of C's ctime and of Twitter: Tue Apr 03 18:00:09 +0000 2012."""
+_CJK_DATE = re.compile(r"^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]")
 _ZONES = {
     "EST": "-0500",
     "EDT": "-0400",
@@ -142,6 +143,12 @@ def is_date(text: str) -> bool:
     return _moment(text, True) is not None or _moment(text, False) is not None
 
 
+def may_be_spreadsheet_days(numbers: pl.Series) -> bool:
+    """Tell whether nearly all numbers lie where the days of a spreadsheet do."""
+    inside = int(numbers.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum())
+    return len(numbers) > 0 and inside >= _MOST * len(numbers)
+
+
 def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     """Find how the numbers of a column are times.
 
@@ -162,7 +169,7 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
         if int(inside.sum()) >= most and len(some) - _of_numbers(some, form).null_count() >= most:
             return form
     counts_seconds = normalize_header(column.name) in _NAMES_OF_SECONDS
-    if not counts_seconds and int(some.is_between(_FIRST_SERIAL, _LAST_SERIAL).sum()) >= most:
+    if not counts_seconds and may_be_spreadsheet_days(some):
         return "spreadsheet days"
     middle = float(some.abs().quantile(0.5, "lower") or 0.0)
     return next((unit for unit in UNITS if middle <= LAST_SECOND * UNITS[unit]), "nanoseconds")
@@ -275,7 +282,7 @@ def _move_year(text: str) -> str:
 
 def _moment(text: str, day_first: bool) -> int | None:
     """Seconds of one date; None if it is none."""
-    text = _move_year(text)
+    text = _move_year(_CJK_DATE.sub(r"\1-\2-\3", text))
     match = next((found for form in _FORMS if (found := form.match(text))), None)
     if match is None:
         return None

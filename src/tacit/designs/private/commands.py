@@ -114,6 +114,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.data.domains import describe_features
     from tacit.data.ratings import Ratings
     from tacit.data.stored_ratings import catalogue_of, show_progress
+    from tacit.data.tables.degenerate import refuse_what_teaches_nothing
     from tacit.profile_sums.consent import count_people
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
@@ -124,6 +125,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         opened = run.open(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
         stack.enter_context(show_progress(ratings, run.progress, passes))
+        if isinstance(ratings, Ratings) and ratings.guesses:  # read one by one, rows decide nothing
+            refuse_what_teaches_nothing(ratings, None, liked_from=settings.like_at)
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.refits import Account

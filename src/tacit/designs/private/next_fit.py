@@ -10,7 +10,7 @@ from tacit.errors import ConfigError
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.events import noise_multipliers
 from tacit.profile_sums.files import choices_to_header, settings_to_header
-from tacit.profile_sums.fit_plan import FitPlan, make_plan
+from tacit.profile_sums.fit_plan import MOST_FITS, FitPlan, make_plan
 from tacit.profile_sums.fits import Fit
 from tacit.profile_sums.fitted_lists import (
     Continuation,
@@ -93,8 +93,8 @@ def settings_of_plan(
     Raises:
         ConfigError: there is no lifetime, or the settings have no place in a plan.
     """
-    if isinstance(fits, bool) or not isinstance(fits, int) or fits < 2:
-        raise ConfigError(f"A plan has 2 fits or more; got fits={fits!r}.")
+    if isinstance(fits, bool) or not isinstance(fits, int) or not 2 <= fits <= MOST_FITS:
+        raise ConfigError(f"A plan has 2 to {MOST_FITS:,} fits; got fits={fits!r}.")
     if lifetime is None:
         raise ConfigError("A plan's fits share a lifetime: give --lifetime (Python: lifetime=...).")
     if settings.stars or settings.mode == "top-items":

@@ -36,6 +36,7 @@ from tacit.service.list_requests import (
 from tacit.service.metrics import Metrics
 from tacit.service.operations import Operation
 from tacit.service.problems import Problem
+from tacit.service.resources.splits import note_served
 from tacit.service.schemas import AnswerModel
 from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
 from tacit.service.stored_ratings import StoredRatings
@@ -139,6 +140,7 @@ def recommend(
     stored = StoredRatings.read(service, user).of_model(served.name)
     options = ListOptions(n=n, category=category, diversity=diversity, keep_seen=seen)
     question = ReadQuestion(served.usable_ratings(stored), options, ())
+    note_served(service, served.name, caller, [user])
     return _respond({"model": served.name, **_list_content(served, question, caller, counts)})
 
 
@@ -156,6 +158,8 @@ def recommend_once(
     """
     served = find_served(service, ServedModel, question.model)
     read = read_question(served, question, question)
+    if question.customer is not None:
+        note_served(service, served.name, caller, [question.customer])
     return _respond({"model": served.name, **_list_content(served, read, caller, counts)})
 
 
@@ -171,6 +175,8 @@ def recommend_many(
     for person in question.people:
         read = read_question(served, person, question)
         lists.append({"customer": person.customer, **_list_content(served, read, caller, counts)})
+    customers = [person.customer for person in question.people if person.customer is not None]
+    note_served(service, served.name, caller, customers)
     return _respond({"model": served.name, "lists": lists})
 
 

@@ -74,6 +74,22 @@ def test_each_protocol_has_orderings_of_its_own():
     assert found == {("cumulative", 0): "holds", ("train-then-test", 100): "the reverse"}
 
 
+def test_each_smaller_epsilon_is_held_against_the_largest():
+    """Of three epsilons two are compared, paired over seeds, each at its own difference."""
+    regrets = {0.01: 0.3, 0.1: 0.2, 1.0: 0.1}
+    rows = [
+        row("p-dap", 0.5, seed=seed, epsilon=epsilon, average_regret=regret + 0.01 * seed)
+        for epsilon, regret in regrets.items()
+        for seed in range(3)
+    ]
+    found = {
+        claim.epsilon: claim.measured.mean
+        for claim in regret_claims(rows)
+        if "above that at epsilon 1," in claim.claim
+    }
+    assert found == {0.01: pytest.approx(0.2), 0.1: pytest.approx(0.1)}
+
+
 def test_summaries_have_a_row_for_each_protocol_and_size():
     """The end of the training, not its checkpoints, and each test; means and intervals."""
     rows = [row("dap", 0.1, arrivals=2500, seed=s) for s in range(2)]

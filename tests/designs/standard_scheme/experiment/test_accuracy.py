@@ -12,7 +12,12 @@ from tacit import generate
 from tacit.auditing.attacks import auc
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy, evaluation
-from tacit.designs.standard_scheme.experiment.accuracy import Judge, accuracy_row, mix_point
+from tacit.designs.standard_scheme.experiment.accuracy import (
+    FoldEvaluation,
+    accuracy_row,
+    mix_point,
+)
+from tacit.designs.standard_scheme.experiment.at_device import POPULARITY
 from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.experiment.setup import Experiment
 from tacit.designs.standard_scheme.messages import MICRO
@@ -69,7 +74,7 @@ def tables(gap=GAP, keep=MICRO):
 def judge(table, personal=0.0):
     """The recommender of the people outside fold 0."""
     experiment = world(personal)
-    return Judge(experiment, 0, table, experiment.people_outside(0))
+    return FoldEvaluation(experiment, 0, table, experiment.people_outside(0))
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +144,27 @@ def test_lists_at_home_are_made_from_true_stars():
     assert (all_shown.lists.ndcg["release"] != half_shown.lists.ndcg["release"]).any()
 
 
+def test_lists_hold_no_item_that_the_person_rated_before():
+    """Of twenty items fourteen were rated: all places of a list go to the other six, and popular
+    ones are liked. A list of ten among those that were rated would find nothing."""
+    one = judge(tables())
+    one.judge_device_lists()
+    assert np.nanmean(one.lists.ndcg[POPULARITY]) > 0.5
+
+
+def test_the_penalty_of_lists_is_chosen_without_the_first_fold(monkeypatch):
+    """The 40 people of fold 0 choose nothing: two thirds of 120 people do."""
+    chosen_on = []
+
+    def choose(levels, n_levels, simulate, *, seed):
+        chosen_on.append(levels.shape[0])
+        return 400
+
+    monkeypatch.setattr(accuracy, "choose_penalty", choose)
+    assert accuracy.choose_list_penalty(world(), tables()) == 400
+    assert chosen_on == [80]
+
+
 def test_a_third_of_the_ratings_is_held_out():
     """Predictions are judged on ratings that no release had: 14 of 20 are seen, 6 held out."""
     experiment = world()
@@ -153,7 +179,7 @@ def test_a_third_of_the_ratings_is_held_out():
             "tacit.designs.standard_scheme.experiment.accuracy.simulate_one_release",
             lambda _, levels, *rest: watch(levels, *rest),
         )
-        Judge(experiment, 0, tables(), experiment.people_outside(0)).errors(
+        FoldEvaluation(experiment, 0, tables(), experiment.people_outside(0)).errors(
             RELEASES["none"], "none"
         )
     assert set(seen[0]) == {14}

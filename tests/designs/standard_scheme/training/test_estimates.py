@@ -16,3 +16,23 @@ def test_both_shares_explain_what_was_observed(n_first, n_second):
     _, p, q = profile_likelihood(first, n_first, second, n_second)
     expected = n_first * p + n_second * q
     assert expected == pytest.approx(np.tile((first + second)[:, None], p.shape[1]), rel=1e-6)
+
+
+def test_the_profiled_likelihood_is_corrected_by_half_the_log_of_its_information():
+    """Two binomials at both shares, less half the log of what the base rate is known by."""
+    first, second = np.array([3.0, 9.0]), np.array([5.0, 2.0])
+    likelihood, p, q = profile_likelihood(first, 20.0, second, 30.0)
+    binomials = first[:, None] * np.log(p) + (20 - first)[:, None] * np.log(1 - p)
+    binomials += second[:, None] * np.log(q) + (30 - second)[:, None] * np.log(1 - q)
+    information = 20 * p * (1 - p) + 30 * q * (1 - q)
+    assert likelihood == pytest.approx(binomials - np.log(information) / 2)
+
+
+def test_the_grid_is_centred_on_the_ratio_of_all_items_together():
+    """In its middle both shares are as far apart in log odds as the groups' numbers of ratings for
+    each person are, with one rating more in each."""
+    first, second = np.array([3.0, 9.0]), np.array([5.0, 2.0])
+    _, p, q = profile_likelihood(first, 20.0, second, 30.0)
+    middle = p.shape[1] // 2
+    apart = np.log(p / (1 - p) / (q / (1 - q)))[:, middle]
+    assert apart == pytest.approx(np.log(13 / 20) - np.log(8 / 30))

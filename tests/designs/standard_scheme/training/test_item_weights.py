@@ -13,6 +13,7 @@ from tacit.designs.standard_scheme.training.item_weights import (
     choose_penalty,
     fit_ease,
     fit_ease_at_penalty,
+    sum_products,
 )
 from tacit.engine import ridge as engine
 from tacit.engine.ridge import gram
@@ -176,6 +177,38 @@ def test_penalty_is_chosen_on_what_is_released():
 
     assert choose_penalty(some_levels(), 5, simulate) in module.PENALTIES
     assert asked == [(60, 60)]
+
+
+def test_people_left_out_are_not_trained_on(monkeypatch):
+    """The penalty is chosen by weights of the other 240 of 300 people."""
+    trained = []
+
+    def sum_and_note(weights):
+        trained.append(weights.shape[0])
+        return sum_products(weights)
+
+    monkeypatch.setattr(module, "sum_products", sum_and_note)
+    choose_penalty(some_levels(), 5, as_released)
+    assert trained == [240]
+
+
+def test_penalty_is_chosen_by_lists_without_rated_items(monkeypatch):
+    """Weights that rank what was rated first, and then what will be liked, are best. Others put
+    five items that nobody likes before that: they would win if lists held what was rated."""
+    likes = np.arange(20) < 15
+    levels = np.full((200, 20), np.nan)
+    levels[:150, likes] = 4.0
+    levels[150:, ~likes] = 0.0
+    rows, columns = np.nonzero(np.isfinite(levels))
+    rated = sparse.csr_array((levels[rows, columns], (rows, columns)), shape=levels.shape)
+
+    def weights_at(together, penalty):
+        if penalty == 400:
+            return np.tile(likes.astype(float), (20, 1)) + 100 * np.eye(20)
+        return np.tile(np.where(likes, 1.0, 2.0), (20, 1))
+
+    monkeypatch.setattr(module, "item_weights", weights_at)
+    assert choose_penalty(rated, 5, as_released) == 400
 
 
 def test_penalty_finds_what_goes_together():

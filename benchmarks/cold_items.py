@@ -1,0 +1,124 @@
+"""How well items that no one rated are ranked, by their features alone.
+
+    TACIT_DATA=FOLDER python benchmarks/cold_items.py [--seeds 3] [--epsilon 1] [--json]
+
+MovieLens 100K. Of the films with 20 ratings or more a fifth is drawn, and taken out of ratings and
+catalogue; private lists are fitted to the rest. Each person's history is their other ratings. Two
+AUC of each person, where a half is chance:
+
+    features   a drawn film that they liked (4 stars or more) above any other drawn film
+    rated      a drawn film that they liked above one that they rated lower
+
+and, beside each, that of the films' true popularity, which no one knows yet. Ties count a half. The
+intervals are 95 %, over people and seeds together, for the mean over people.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import Private
+from tacit.data import read_movielens
+from tacit.data.ratings import Ratings
+
+FEWEST_RATINGS = 20
+LIKED_FROM = 4.0
+SHARE = 0.2
+FIGURES = ("features", "popularity", "rated", "rated_popularity")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    arguments = parser.parse_args()
+    ratings = read_movielens(Path(os.environ["TACIT_DATA"]) / "ml-100k")
+    rows: dict[str, list[float]] = {name: [] for name in FIGURES}
+    for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+        for name, found in measure(ratings, seed, arguments.epsilon).items():
+            rows[name] += found
+    result: dict[str, Any] = {"epsilon": arguments.epsilon, "seeds": arguments.seeds}
+    for name, found in rows.items():
+        result[name] = round(float(np.mean(found)), 4)
+        reach = 1.959964 * float(np.std(found, ddof=1)) / len(found) ** 0.5
+        interval = (result[name] - reach, result[name] + reach)
+        result[f"{name}_interval"] = [round(end, 4) for end in interval]
+        result["people"] = len(found)
+    lines = [f"{name}: {value}" for name, value in result.items()]
+    print(json.dumps(result) if arguments.json else "\n".join(lines))
+    return 0
+
+
+def measure(ratings: Ratings, seed: int, epsilon: float) -> dict[str, list[float]]:
+    """AUC of each person who rated liked and other films among the drawn ones."""
+    generator = np.random.default_rng(seed)
+    counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(float)
+    common = np.flatnonzero(counts >= FEWEST_RATINGS)
+    drawn = generator.choice(common, round(SHARE * len(common)), replace=False)
+    is_cold = np.isin(np.arange(ratings.n_items), drawn)
+    known = keep_items(ratings, ~is_cold)
+    model = Private(epsilon, mode="taste").fit(known)
+    genres = ratings.item_metadata["genres"].tolist()
+    years = ratings.item_metadata["year"].tolist()
+    ids = ratings.item_ids.tolist()
+    place_of = {item: place for place, item in enumerate(ids)}
+    cold = {}
+    for place in drawn.tolist():
+        cold[ids[place]] = {"genres": genres[place], "year": str(years[place] or "")}
+    found: dict[str, list[float]] = {name: [] for name in FIGURES}
+    for person in range(ratings.n_users):
+        own = ratings.users == person
+        items, stars = ratings.items[own], ratings.values[own]
+        theirs = is_cold[items]
+        liked = items[theirs][stars[theirs] >= LIKED_FROM]
+        lower = items[theirs][stars[theirs] < LIKED_FROM]
+        if not len(liked) or not len(lower):
+            continue
+        pairs = zip(items[~theirs].tolist(), stars[~theirs].tolist(), strict=True)
+        history = {ids[item]: star for item, star in pairs}
+        listed = model.recommend(history=history, cold=cold, candidates=[], n=len(cold))
+        scores = np.zeros(ratings.n_items)
+        for row in listed:
+            scores[place_of[row.item_id]] = row.score
+        others = np.setdiff1d(drawn, liked)
+        found["features"].append(area(scores, liked, others))
+        found["popularity"].append(area(counts, liked, others))
+        found["rated"].append(area(scores, liked, lower))
+        found["rated_popularity"].append(area(counts, liked, lower))
+    return found
+
+
+def keep_items(ratings: Ratings, kept: Any) -> Ratings:
+    """Leave items out of ratings and catalogue."""
+    number = np.cumsum(kept) - 1
+    rows = kept[ratings.items]
+    metadata = {name: values[kept] for name, values in ratings.item_metadata.items()}
+    return replace(
+        ratings,
+        users=ratings.users[rows],
+        items=number[ratings.items[rows]].astype(ratings.items.dtype),
+        values=ratings.values[rows],
+        timestamps=None if ratings.timestamps is None else ratings.timestamps[rows],
+        item_ids=ratings.item_ids[kept],
+        item_metadata=metadata,
+    )
+
+
+def area(scores: Any, liked: Any, others: Any) -> float:
+    """Chance that a liked item's score is above another's; ties count a half."""
+    above = scores[liked][:, None] - scores[others][None, :]
+    return float(((above > 0) + 0.5 * (above == 0)).mean())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

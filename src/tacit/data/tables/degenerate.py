@@ -1,0 +1,41 @@
+"""Ratings from which no list can be learned: one person, one item, no like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.data.ratings import Ratings
+from tacit.errors import DataError
+
+FEW = 50
+"""Rows of a table that says nothing about what is wrong with it: so few are an example."""
+
+
+def refuse_what_teaches_nothing(
+    ratings: Ratings, path: object, *, liked_from: float | None = None
+) -> None:
+    """Raise DataError for ratings from which no list can be learned.
+
+    Args:
+        ratings: At least `FEW` of them; fewer pass.
+        path: Where they are from, for messages.
+        liked_from: Least rating that is a like; None: that of their scale.
+    """
+    if len(ratings) < FEW:
+        return
+    fix = "Check which column holds what (--user, --item, --rating, --plays, --events)."
+    people = int(np.count_nonzero(np.bincount(ratings.users)))
+    items = int(np.count_nonzero(np.bincount(ratings.items)))
+    for name, number in (("person", people), ("item", items)):
+        if number < 2:
+            raise DataError(
+                f"there is only one {name}, so no list can be learned", path=path, fix=fix
+            )
+    least = ratings.scale.liked_from if liked_from is None else liked_from
+    if not (ratings.values >= least).any():
+        raise DataError(
+            f"no rating is a like, so no list can be learned: none is from {least:g} up on the "
+            f"scale {ratings.scale}",
+            path=path,
+            fix=fix + " Or name the scale with --scale.",
+        )

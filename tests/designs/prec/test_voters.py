@@ -1,0 +1,43 @@
+"""Voters: which ids they may have, and how they vote where they do not vote themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.designs.prec.voters import Voters, plain_id
+from tacit.errors import DataError
+
+WORD = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def splitmix(word):
+    """The reference's last steps (Steele, Lea and Flood, 2014), in Python's whole numbers."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & WORD
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & WORD
+    return word ^ (word >> 31)
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
+def test_the_ends_of_64_bits_are_ids(value):
+    """The smallest and the largest whole number of 64 bits."""
+    assert plain_id(value) == value
+
+
+@pytest.mark.parametrize("value", [-(2**63) - 1, 2**63, True, 1.0])
+def test_what_64_bits_do_not_hold_is_no_id(value):
+    """Nor is a truth value or a fraction."""
+    with pytest.raises(DataError, match="neither a whole number nor text"):
+        plain_id(value)
+
+
+def test_default_votes_are_those_of_splitmix64():
+    """The id's word and the round's, each mixed, mixed together, and reduced to the objects."""
+    voters = Voters(10)
+    voters.join([3, 8, 77])
+    run, number, size = 12345, 6, 1000
+    round_word = splitmix((run + number * GOLDEN) & WORD)
+    expected = [
+        splitmix(splitmix((voter + GOLDEN) & WORD) ^ round_word) % size for voter in (3, 8, 77)
+    ]
+    assert voters.default_votes(run, number, size).tolist() == expected

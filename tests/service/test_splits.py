@@ -1,0 +1,211 @@
+"""Private lists compared with popular items: daily figures of people, with noise, paid for."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.errors import ConfigError
+from tacit.ledger import Holder
+from tacit.service import splits
+from tacit.service.keys import Role, add_key
+from tacit.service.splits import (
+    DayFigures,
+    Split,
+    SplitSettings,
+    add_noise,
+    compare,
+    count_day,
+    noise_scale,
+    noise_variance,
+)
+
+HOLDER = Holder.dataset("demo", "splits/home")
+START = date(2030, 5, 1)
+RECORDS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1)), max_size=30)
+
+
+def written(rows: Any) -> bytes:
+    """Records of people by number, kind of list and event."""
+    return b"".join(bytes([person]) * 16 + bytes([kind, event]) for person, kind, event in rows)
+
+
+def test_people_are_counted_and_not_clicks() -> None:
+    """Twice served and three clicks are one person; a click without a list is a list, too."""
+    rows = [(1, 0, 0), (1, 0, 0), (1, 0, 1), (1, 0, 1), (1, 0, 1), (2, 1, 0), (3, 1, 1)]
+    assert count_day(written(rows)).tolist() == [1, 1, 2, 1]
+
+
+def test_a_person_counts_in_the_kind_that_they_met_first() -> None:
+    """A person with lists of both kinds adds to one of them alone."""
+    assert count_day(written([(1, 1, 0), (1, 0, 0), (1, 0, 1)])).tolist() == [0, 0, 1, 0]
+
+
+@given(rows=RECORDS, person=st.integers(0, 4))
+def test_one_person_changes_two_figures_by_one(rows: Any, person: int) -> None:
+    """The sensitivity that the noise is made for: at most 2, whatever all records are."""
+    others = [row for row in rows if row[0] != person]
+    change = np.abs(count_day(written(rows)) - count_day(written(others)))
+    assert change.max() <= 1
+    assert change.sum() <= splits.MOST_OF_A_PERSON
+
+
+def test_the_noise_is_that_of_its_scale() -> None:
+    """Mean and variance of 4,000 draws lie within 5 standard errors: false alarm below 1e-5."""
+    epsilon, draws = 0.5, 4000
+    assert noise_scale(epsilon) == 4.0
+    noise = add_noise(np.zeros(draws, dtype=np.int64), epsilon)
+    variance = noise_variance(epsilon)
+    assert abs(noise.mean()) < 5 * math.sqrt(variance / draws)
+    # Fourth moment of Laplace noise: 6 times the squared variance, so a square's sd is 5^.5 of it.
+    assert abs((noise**2).mean() / variance - 1) < 5 * math.sqrt(5.5 / draws)
+
+
+def test_a_difference_has_the_interval_of_noise_and_chance() -> None:
+    """Rates of 20 and 10 percent: the interval holds their difference, and shrinks with days."""
+    one = DayFigures(START, (1000, 200, 1000, 100))
+    short, long = compare([one], 0.2), compare([one] * 9, 0.2)
+    for found in (short, long):
+        assert found.rates == (0.2, 0.1)
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low < 0.1 < found.high
+        assert found.low + found.high == pytest.approx(0.2)
+    assert long.high - long.low < 0.5 * (short.high - short.low)  # type: ignore[operator]
+
+
+def test_few_people_say_nothing() -> None:
+    """Below four deviations of noise there is no rate; without a day there is none either."""
+    assert compare([DayFigures(START, (20, 3, 30, 1))], 0.2).rates is None
+    assert compare([], 0.2).difference is None
+
+
+class Clock:
+    """A day that a test moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.day = START
+        monkeypatch.setattr(splits, "today", lambda: self.day)
+        monkeypatch.setattr("tacit.service.resources.splits.today", lambda: self.day)
+
+    def move(self, days: int = 1) -> None:
+        self.day += timedelta(days=days)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def arms(clock: Clock, shop: Any) -> Any:
+    """A shop that splits its customers between two keys; its figures begin on START."""
+    (split,) = shop.service.deployment.find_all(Split).values()
+    (split.folder / "since").write_text(START.isoformat())
+    file = shop.folder / "keys.json"
+    shop.keys["popular"] = add_key(file, "arm-b", Role.RECOMMEND, "demo", lists="popularity")
+    return shop
+
+
+def serve(shop: Any, who: str, customers: list[str]) -> None:
+    """Ask for lists for customers."""
+    people = [{"customer": customer, "history": ["12"]} for customer in customers]
+    answer = shop.post(who, "/api/recommend-many", json={"model": "lists", "people": people})
+    assert answer.status_code == 200, answer.text
+
+
+def click(shop: Any, who: str, customers: list[str]) -> None:
+    """Report clicks of customers."""
+    answer = shop.post(who, "/api/splits/home/clicks", json={"customers": customers})
+    assert (answer.status_code, answer.json()) == (200, {"received": True})
+
+
+def seen(shop: Any) -> Any:
+    """The comparison as its page gets it."""
+    (view,) = shop.get("auditor", "/api/splits").json()["splits"]
+    return view
+
+
+def only_split(shop: Any) -> Split:
+    (split,) = shop.service.deployment.find_all(Split).values()
+    assert isinstance(split, Split)
+    return split
+
+
+def test_a_day_is_released_once_when_it_is_over(arms: Any, clock: Clock) -> None:
+    """Four noisy figures, near the true ones; charged once; the file of the day is gone."""
+    personal = [f"Customer {number}@example.com" for number in range(150)]
+    serve(arms, "recommend", personal)
+    serve(arms, "popular", [f"other {number}" for number in range(100)])
+    click(arms, "recommend", personal[:60])
+    click(arms, "recommend", personal[:60])
+    click(arms, "popular", ["other 1"])
+    day_file = only_split(arms).folder / START.isoformat()
+    kept = day_file.read_bytes()
+    assert b"example" not in kept
+    assert b"Customer" not in kept
+    assert count_day(kept).tolist() == [150, 60, 100, 1]
+    assert seen(arms)["days"] == []
+    clock.move()
+    first, second = seen(arms), seen(arms)
+    assert first == second
+    (day,) = first["days"]
+    found = [day[f"{kind}_{event}"] for kind, event in splits.FIGURES]
+    # Scale 10: beyond 200 with chance 2e-9 for each of four.
+    for figure, true in zip(found, (150, 60, 100, 1), strict=True):
+        assert abs(figure - true) < 200
+    assert arms.service.ledger.balance(HOLDER).spent == 200_000
+    assert not day_file.exists()
+    assert first["days_left"] == 24
+
+
+def test_a_day_without_requests_is_released_too(arms: Any, clock: Clock) -> None:
+    """Otherwise the days themselves would tell that no one came."""
+    clock.move(3)
+    expected = [(START + timedelta(days=number)).isoformat() for number in range(3)]
+    assert [day["day"] for day in seen(arms)["days"]] == expected
+    assert arms.service.ledger.balance(HOLDER).spent == 600_000
+
+
+def test_nothing_is_counted_beyond_the_lifetime(arms: Any, clock: Clock) -> None:
+    """After 25 days of 0.2 out of 5 the figures stop, and reports are taken and not kept."""
+    clock.move(40)
+    view = seen(arms)
+    assert (len(view["days"]), view["days_left"]) == (25, 0)
+    assert arms.service.ledger.balance(HOLDER).spent == 5_000_000
+    click(arms, "recommend", ["Ann"])
+    assert [path.name for path in only_split(arms).folder.iterdir()] == ["since"]
+    clock.move(5)
+    assert len(seen(arms)["days"]) == 25
+
+
+def test_only_backends_and_the_operator_report(arms: Any) -> None:
+    """A person's key is refused; an unknown comparison is not there."""
+    report = {"customers": ["Ann"]}
+    assert arms.post("subject", "/api/splits/home/clicks", json=report).status_code == 403
+    assert arms.post("recommend", "/api/splits/away/clicks", json=report).status_code == 404
+
+
+def test_the_card_says_the_day_and_the_lifetime(arms: Any) -> None:
+    """Epsilon of a day and of all days, for a person; the budget has the same."""
+    (card,) = only_split(arms).guarantees()
+    assert (card.epsilon, card.lifetime_epsilon) == (0.2, pytest.approx(5.0))
+    assert card.adjacency.unit == "user"
+    assert arms.service.ledger.balance(HOLDER).cap.amount == 5_000_000
+
+
+def test_another_epsilon_is_refused_after_the_first_day(arms: Any, clock: Clock) -> None:
+    """Figures of two noises would be compared as if they had one."""
+    clock.move()
+    seen(arms)
+    split = only_split(arms)
+    other = Split("demo", "home", SplitSettings("lists", 0.1, 5.0), split.folder)
+    with pytest.raises(ConfigError, match=r"epsilon was 0\.2"):
+        other.check_stored_states(arms.service.read_state)
+    split.check_stored_states(arms.service.read_state)
