@@ -22,7 +22,8 @@ import numpy as np
 from turns import show
 
 from tacit.engine.profile_kernels.clip import clip_person
-from tacit.engine.profile_kernels.star_factors import StarRows, StarTable, add_star_factors
+from tacit.engine.profile_kernels.star_factors import add_star_factors
+from tacit.engine.profile_kernels.types import StarRows, StarTable
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import tacit
 from tacit.cli.app import COMMANDS, PARTS
 from tacit.design import design, names
 
@@ -74,3 +75,24 @@ def test_exceptions_are_still_needed(words):
     if words[0] not in design(words[1]).parts:
         pytest.fail(f"no command {words}")
     assert heavy_modules_of([list(words)])
+
+
+SHOW_CARD = """
+import contextlib, io, json, sys
+from tacit.cli.app import main
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    code = main(["guarantee", sys.argv[1], "--json"])
+assert '"guarantees"' in printed.getvalue()
+print(json.dumps([name for name in json.loads(sys.argv[2]) if name in sys.modules]))
+"""
+
+
+def test_a_model_s_card_needs_no_compiler_and_no_data_frames(tmp_path):
+    """`tacit guarantee MODEL` of private lists loads neither numba nor polars."""
+    model = tmp_path / "m.tacit"
+    generated = tacit.generate(users=60, items=20, ratings=600, seed=1)
+    tacit.Private(epsilon=1.0).fit(generated).save(model)
+    heavy = json.dumps(["numba", "polars", "sklearn", "opendp", "fastapi"])
+    run = [sys.executable, "-c", SHOW_CARD, str(model), heavy]
+    shown = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert json.loads(shown) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.engine.profile_kernels.clip import ClipRule
+from tacit.engine.profile_kernels.types import ClipRule
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease

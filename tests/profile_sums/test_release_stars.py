@@ -16,12 +16,8 @@ from tacit.data import generate
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.data.synthetic_worlds import generate_domains
-from tacit.engine.profile_kernels.star_factors import (
-    MOST_TASTES,
-    StarRows,
-    StarTable,
-    add_star_factors,
-)
+from tacit.engine.profile_kernels.star_factors import MOST_TASTES, add_star_factors
+from tacit.engine.profile_kernels.types import StarRows, StarTable
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.sums import SumRelease

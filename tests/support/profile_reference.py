@@ -8,8 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.profile_kernels.star_factors import StarRows, StarTable
-from tacit.engine.profile_kernels.types import ProfileCentre, Profiles, TasteMap
+from tacit.engine.profile_kernels.types import (
+    ProfileCentre,
+    Profiles,
+    StarRows,
+    StarTable,
+    TasteMap,
+)
 from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.counts import (

@@ -41,7 +41,6 @@ def guarantee(
 
     With --for-officer: one page in HTML about a model file, for a data protection officer.
     """
-    from tacit.auditing.shipped_mechanisms import MECHANISMS
     from tacit.mechanisms.guarantees import NAMES, guarantee_of
     from tacit.privacy import sort_refuted_first
     from tacit.recommenders import load_model
@@ -57,6 +56,8 @@ def guarantee(
     following = ""
     useful: str | None = None
     if what in NAMES:
+        from tacit.auditing.shipped_mechanisms import MECHANISMS
+
         _check_options(what, given, ("epsilon", "delta"), needed=("epsilon",))
         cards = (guarantee_of(what, epsilon=given["epsilon"], delta=given.get("delta")),)
         if what in MECHANISMS:

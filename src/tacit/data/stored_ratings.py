@@ -19,7 +19,6 @@ from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.tables import find, missing
 from tacit.data.tables.names import Role
-from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
@@ -198,6 +197,9 @@ class PublicInputs:
             rated: Gives the ids of the rated items; called where no catalogue is given.
             stars: All different ones, if no scale is given; None for events.
         """
+        # These need polars, which models that are only read do not.
+        from tacit.data.tabular import read_catalogue, with_items
+
         columns: dict[str, dict[Any, Any]] = {}
         if self.catalogue is not None:
             columns = read_catalogue(

@@ -80,6 +80,12 @@ def test_the_number_of_clusters_is_found(levels):
     assert np.array_equal(found.labels, true)
 
 
+def test_an_item_that_nobody_was_asked_about_has_the_share_of_all():
+    """Three of four answers are yes: half of one item's, all of another's, and so a third one's."""
+    counts = ItemCounts(asked=np.array([2, 2, 0]), ones=np.array([1, 2, 0]))
+    assert counts.normalised_scores.tolist() == [0.5, 1.0, 0.75]
+
+
 def test_confidence_of_scores():
     """Far from the border labels are sure; where levels overlap they are not."""
     sure, _ = item_world(levels=(0.3, 0.5))

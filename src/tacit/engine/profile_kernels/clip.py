@@ -7,22 +7,12 @@ Only without noise (`ClipRule.largest_square` below 0) are they floats.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
-
-class ClipRule(NamedTuple):
-    """How one person's whole table is clipped and rounded."""
-
-    norm: float
-    """Largest L2 norm."""
-    resolution: float
-    """Size of a step."""
-    largest_square: int
-    """Largest squared norm in steps; below 0: no clipping and no rounding."""
-
+from tacit.engine.profile_kernels.types import ClipRule
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -43,7 +33,7 @@ def _squares(values: Any, size: int) -> float:
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def clip_person(values: Any, size: int, clip: Any) -> None:
+def clip_person(values: Any, size: int, clip: ClipRule) -> None:
     """Clip and round values[:size] in place, as `tacit.mechanisms.sums.SumRelease.clip_table` does.
 
     With x the values, m = max |x|:

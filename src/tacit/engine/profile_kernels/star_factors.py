@@ -11,43 +11,20 @@ Runs at   the platform, on raw ratings. Each table is clipped here; the caller d
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from tacit.engine.profile_kernels.clip import ClipRule, clip_person
+from tacit.engine.profile_kernels.clip import clip_person
+from tacit.engine.profile_kernels.types import ClipRule, StarRows, StarTable
 from tacit.errors import ConfigError
 
 MOST_TASTES = 15
 _ROW_WIDTH = MOST_TASTES + 1
 """Row layout: `[level, taste_1 .. taste_k, 0 ..]`."""
-
-
-class StarRows(NamedTuple):
-    """People's ratings around released means."""
-
-    offsets: Any
-    """(people + 1,) where each person's ratings begin."""
-    places: Any
-    """(ratings,) place of the item in the tables; -1: in none."""
-    rest: Any
-    """(ratings,) stars above what is expected of the mean person."""
-
-
-class StarTable(NamedTuple):
-    """Released arrays that make people's tastes."""
-
-    loadings: Any
-    """(items, k) stars for a unit of taste; k is at most `MOST_TASTES`."""
-    variances: Any
-    """(items,) variance of a rating around its loadings."""
-    level: float
-    """1 / variance of people's levels."""
-    moment: float
-    """Weight of second moments."""
 
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -60,3 +60,38 @@ class TasteMap(NamedTuple):
     """(d,) image of the average profile."""
     targets: Any
     """(target items, d) images of the target items' features."""
+
+
+class ClipRule(NamedTuple):
+    """How one person's whole table is clipped and rounded."""
+
+    norm: float
+    """Largest L2 norm."""
+    resolution: float
+    """Size of a step."""
+    largest_square: int
+    """Largest squared norm in steps; below 0: no clipping and no rounding."""
+
+
+class StarRows(NamedTuple):
+    """People's ratings around released means."""
+
+    offsets: Any
+    """(people + 1,) where each person's ratings begin."""
+    places: Any
+    """(ratings,) place of the item in the tables; -1: in none."""
+    rest: Any
+    """(ratings,) stars above what is expected of the mean person."""
+
+
+class StarTable(NamedTuple):
+    """Released arrays that make people's tastes."""
+
+    loadings: Any
+    """(items, k) stars for a unit of taste; k is at most `MOST_TASTES`."""
+    variances: Any
+    """(items,) variance of a rating around its loadings."""
+    level: float
+    """1 / variance of people's levels."""
+    moment: float
+    """Weight of second moments."""

@@ -15,8 +15,7 @@ from tacit.auditing.claims import Tool, exceeds
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import replays
 from tacit.data.ratings import Ratings
-from tacit.engine.profile_kernels.clip import ClipRule
-from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
+from tacit.engine.profile_kernels.types import ClipRule, ProfileCentre, Profiles
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums import fitted_lists, release

@@ -24,8 +24,8 @@ from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import Replay, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.engine.profile_kernels.clip import ClipRule
-from tacit.engine.profile_kernels.types import Profiles
+from tacit.engine.profile_kernels import counts, item_tastes, products
+from tacit.engine.profile_kernels.types import ClipRule, Profiles
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease
@@ -40,7 +40,6 @@ from tacit.profile_sums.audit.worlds import (
 )
 from tacit.profile_sums.people import people_between
 from tacit.profile_sums.settings import Settings
-from tacit.profile_sums.sums import counts, item_tastes, products
 
 PEOPLE, ENTRIES, FEATURES = 2_000, 5_000, 80
 """Least numbers of people, of the one person's entries, and of features; a quarter more at most."""

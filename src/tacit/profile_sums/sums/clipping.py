@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.engine.profile_kernels.clip import ClipRule
+from tacit.engine.profile_kernels.types import ClipRule
 from tacit.mechanisms.sums import SumRelease
 
 

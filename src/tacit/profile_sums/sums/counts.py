@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.profile_kernels.counts import add_counts
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.features import FeatureTables
@@ -95,6 +94,8 @@ def sum_counts(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> NDArray[Any]:
     """Sum everybody's clipped vector, before noise: PRIVATE."""
+    from tacit.engine.profile_kernels.counts import add_counts  # numba is only needed here
+
     total = mechanism.zero_table()
     share = unit_share(settings, one_domain=people.one_domain)
     add_counts(people, context_items, share, settings.presence, clip_rule(mechanism), total[:, 0])

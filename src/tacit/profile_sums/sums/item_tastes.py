@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.profile_kernels.item_tastes import add_item_tastes
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.features import FeatureTables, kernel_rows
@@ -145,6 +144,10 @@ def sum_item_tastes(
         mechanism: Says how tables are clipped.
         settings: Choices of the fit.
     """
+    from tacit.engine.profile_kernels.item_tastes import (
+        add_item_tastes,  # numba is only needed here
+    )
+
     total = mechanism.zero_table()
     add_item_tastes(
         people,

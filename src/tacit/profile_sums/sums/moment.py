@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.profile_kernels.tastes import fill_tastes
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
 from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.features import FeatureTables, kernel_rows
@@ -42,6 +41,8 @@ def people_tastes(
         features: (context items, f)
         everybody: For serving: also people without likes have tastes.
     """
+    from tacit.engine.profile_kernels.tastes import fill_tastes  # numba is only needed here
+
     rows = np.empty((len(people.offsets) - 1, features.shape[1]))
     fill_tastes(people, centre, kernel_rows(features), everybody, rows)
     return rows

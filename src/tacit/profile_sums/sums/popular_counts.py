@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.profile_kernels.popular_counts import add_popular_counts
 from tacit.engine.profile_kernels.types import Profiles
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import People
@@ -52,6 +51,10 @@ def sum_popular_counts(
     people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
 ) -> NDArray[Any]:
     """Sum everybody's clipped vector, before noise: PRIVATE."""
+    from tacit.engine.profile_kernels.popular_counts import (
+        add_popular_counts,  # numba is only needed here
+    )
+
     total = mechanism.zero_table()
     places = places_in_head(head, target_items)
     add_popular_counts(people, places, clip_rule(mechanism), total[:, 0])

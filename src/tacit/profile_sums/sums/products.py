@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.profile_kernels.products import add_feature_products
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.features import FeatureTables, kernel_rows
@@ -53,6 +52,10 @@ def sum_feature_products(
         mean_likes: (f,) mean features of likes.
         mechanism: Says how tables are clipped.
     """
+    from tacit.engine.profile_kernels.products import (
+        add_feature_products,  # numba is only needed here
+    )
+
     total = mechanism.zero_table()
     add_feature_products(
         people,

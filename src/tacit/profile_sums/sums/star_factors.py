@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored_ratings import RatingsSource
-from tacit.engine.profile_kernels.star_factors import StarTable, add_star_factors
+from tacit.engine.profile_kernels.types import StarTable
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import total_over_ratings
 from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
@@ -58,6 +58,10 @@ def sum_star_factors(
     ratings: Ratings, items: Ints, means: StarMeans, table: StarTable, mechanism: SumRelease
 ) -> NDArray[Any]:
     """Sum everybody's clipped table, before noise: PRIVATE."""
+    from tacit.engine.profile_kernels.star_factors import (
+        add_star_factors,  # numba is only needed here
+    )
+
     total = mechanism.zero_table()
     add_star_factors(star_rows(ratings, items, means), table, clip_rule(mechanism), total)
     return total

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored_ratings import RatingsSource
-from tacit.engine.profile_kernels.star_factors import StarRows
+from tacit.engine.profile_kernels.types import StarRows
 from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.people import PEOPLE_PER_BLOCK, total_over_ratings
 from tacit.profile_sums.sums.clipping import resolution_for

@@ -97,6 +97,16 @@ def test_what_one_draw_loses(level, nats):
     assert math.log(chances[0, 0] / chances[1, 0]) == pytest.approx(nats, rel=1e-6)
 
 
+@pytest.mark.parametrize("lipschitz", [0.01, 2.0])
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_means_are_kept_in_steps_far_below_what_one_person_moves(lipschitz, level):
+    """The sensitivity is 64 steps or more, and a step at most a thousandth."""
+    policy = PDap(setting(videos=2, lipschitz=lipschitz), epsilon=0.1, randomness=replay(3))
+    selection = policy.selection(level, 2)
+    assert selection.sensitivity >= 64 * selection.resolution
+    assert selection.resolution <= 2.0**-10
+
+
 def test_gp_dap_spends_more_in_smaller_cells():
     """epsilon_0 m^(alpha l), and a draw's exponent grows as m^(2 alpha l)."""
     policy = GPDap(setting(videos=2), epsilon=0.1, randomness=replay(4))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tacit import generate
-from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
+from tacit.auditing.attacks import QUICK, PublicKnowledge, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
 from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
+from tacit.designs.standard_scheme.experiment.fold import fraction_scores
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
     JUDGED,
@@ -21,7 +23,7 @@ from tacit.designs.standard_scheme.experiment.setup import (
     rating_weeks,
 )
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tacit.designs.standard_scheme.training.people import find_consenting_people, level_size
 from tacit.designs.standard_scheme.training.population import simulate_release
 from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.errors import ConfigError, DataError
@@ -211,6 +213,23 @@ def test_known_items_and_counts_tell(table):
     assert len(table.counts) == 1
 
 
+def test_attackers_know_how_much_likelier_a_value_shows_an_item(monkeypatch, ratings):
+    """Where items are selected the public chances differ by value for some item, and their log
+    ratio is within what a chance of 0.95 and the smallest one allow."""
+    known = []
+
+    def note(**facts):
+        known.append(facts["log_keep"])
+        return PublicKnowledge(**facts)
+
+    monkeypatch.setattr(fold, "PublicKnowledge", note)
+    evaluate_hiding(ratings, "gender", **SMALL, releases=("scheme+selection",))
+    largest = [np.abs(log_keep).max() for log_keep in known]
+    assert len(largest) == FOLDS
+    assert min(largest) > 0.01
+    assert max(largest) < math.log(1e6)
+
+
 def test_workers_change_nothing(ratings):
     """One worker or two: the same numbers to the last bit, and as many steps as announced."""
     made = []
@@ -293,6 +312,21 @@ def test_continuous_scale():
     ).fractions
     assert read["scheme"] > 0.99
     assert abs(read["scheme+rounding"] - 0.5) < 0.2
+
+
+def test_stars_are_read_to_two_digits_where_they_are_not_whole(monkeypatch):
+    """The attacker who looks at fractions tries hundredths of a star, in micro-levels."""
+    lattices = []
+
+    def note(levels, tables, lattice):
+        lattices.append(lattice)
+        return fraction_scores(levels, tables, lattice)
+
+    monkeypatch.setattr(fold, "fraction_scores", note)
+    scale = RatingScale(-10, 10, 0)
+    data = generate(users=90, items=40, ratings=1800, scale=scale, seed=3)
+    evaluate_hiding(data, "gender", **SMALL, releases=("scheme",))
+    assert set(lattices) == {round(0.01 / level_size(scale) * MICRO)}
 
 
 def test_three_values():
