@@ -26,9 +26,9 @@ MOST_PEOPLE = 200
 """People in one request for lists."""
 MOST_ITEMS = 5_000
 """Items that a request may exclude or choose from."""
-MOST_COLD_ITEMS = 1_000
+MOST_COLD_ITEMS = 100
 """Items without ratings in one request."""
-MOST_FACTS = 64
+MOST_FACTS = 16
 """Columns of such an item, and values in one of them."""
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_LIST)]
