@@ -113,3 +113,20 @@ def test_the_suite_catches_a_careless_metric(claim):
     """The planted faults are found."""
     with pytest.raises(AssertionError):
         getattr(Careless(), f"test_{claim}")()
+
+
+def test_installed_packages_are_read_once(monkeypatch, tmp_path):
+    """Asked again, nothing is read; another search path is read anew."""
+    reads = []
+
+    def read(group):
+        reads.append(group)
+        return []
+
+    monkeypatch.setattr(extensions, "entry_points", read)
+    for _ in range(3):
+        assert extensions.find_entry_points(extensions.METRICS) == {}
+    assert reads == [extensions.METRICS]
+    monkeypatch.syspath_prepend(str(tmp_path))
+    extensions.find_entry_points(extensions.METRICS)
+    assert len(reads) == 2

@@ -91,6 +91,36 @@ for name, settings in kinds:
 print("done")
 """
 
+NOTEBOOK = """
+import executed
+from pathlib import Path
+
+text = Path(PAGE).read_text("utf-8")
+(generated,) = [line for line in text.splitlines() if line.startswith("ratings = tacit.generate(")]
+text = text.replace(generated, "ratings = tacit.load(FOLDER)")
+names = {"__name__": "__main__"}
+values = []
+printed = ""
+for cell in executed.cells(text):
+    if cell.language == "python":
+        said, value = executed.run(cell, "notebook", names)
+        printed += said
+        values.append(value)
+result = names["result"]
+figures = {}
+for row in result.rows:
+    figures.setdefault(row["metric"], {})[row["design"], row["epsilon"]] = row["value"]
+claimed = [("private", epsilon) for epsilon in (0.5, 1.0, 3.0, float("inf"))]
+open_to_all = ("Cosine", "AlternatingLeastSquares", "ItemKNNScorer", "ease")
+for entry in [*claimed, *((name, None) for name in open_to_all)]:
+    assert 0 < figures["ndcg@10"][entry] < 1, entry
+    assert 0 < figures["membership_auc"][entry] <= 1, entry
+assert result.excluded_designs == {}, result.excluded_designs
+assert sum(value is not None and "<svg" in value._repr_html_() for value in values) == 2
+assert chr(92) + "toprule" in printed
+print("done")
+"""
+
 
 @pytest.fixture
 def estimator(monkeypatch):
@@ -140,6 +170,19 @@ def test_the_component_runs_in_lenskit(tmp_path, missing):
     example = EXAMPLES / "a_lenskit_component"
     code = LENSKIT.replace("FOLDER", repr(str(tmp_path)), 1)
     assert environments.run_beside_tacit(python, code, example).strip().endswith("done")
+
+
+@pytest.mark.long
+def test_the_notebook_compares_the_real_packages_on_movielens(ml_100k, tmp_path, missing):
+    """Own cosine, implicit, LensKit, EASE and private: table, pictures, attacks and LaTeX."""
+    python = environments.find_python("lenskit")
+    python = python or environments.make_python("lenskit", tmp_path / "env")
+    if python is None:
+        missing("lenskit cannot be installed here")
+    page = EXAMPLES.parent / "docs" / "notebooks" / "comparison-of-designs.md"
+    code = NOTEBOOK.replace("PAGE", repr(str(page))).replace("FOLDER", repr(str(ml_100k)))
+    tools = EXAMPLES.parent / "tools"
+    assert environments.run_beside_tacit(python, code, tools).strip().endswith("done")
 
 
 @pytest.mark.long

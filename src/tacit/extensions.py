@@ -10,8 +10,11 @@ tacit.datasets    makes `tacit.Ratings`; called without arguments, named in plac
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import sys
+from collections.abc import Callable, Collection
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from tacit.errors import ConfigError
 
@@ -35,7 +38,7 @@ def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, E
         ConfigError: A name is registered twice, or is reserved.
     """
     named: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=group):
+    for entry in _read_entry_points(entry_points, group, tuple(sys.path)):
         is_twice = entry.name in named and named[entry.name].value != entry.value
         if entry.name in reserved or is_twice:
             raise ConfigError(
@@ -44,3 +47,15 @@ def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, E
             )
         named[entry.name] = entry
     return named
+
+
+@cache
+def _read_entry_points(
+    read: Callable[..., Any], group: str, folders: tuple[str, ...]
+) -> tuple[EntryPoint, ...]:
+    """Read the entry points of every installed package, once for each search path.
+
+    A comparison asks for each figure, and reading takes as long as many of them.
+    """
+    del folders
+    return tuple(read(group=group))

@@ -142,3 +142,18 @@ def test_a_file_that_nobody_named_is_named(
     assert "Features of items: Kategorie. Not used as features: shelf." in printed.out
     (card,) = tacit.load_model(orders.with_suffix(".tacit")).guarantees()
     assert any("without being named" in line for line in card.assumptions)
+
+
+def test_a_rare_value_of_an_attribute_is_named(
+    orders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One person with a value of their own: the message names the value and what to do."""
+    about = orders.with_name("people.csv")
+    genders = ["f" if person % 2 else "m" for person in range(1, 31)]
+    genders[6] = "unsaid"
+    rows = [f"{person},{gender}\n" for person, gender in enumerate(genders, 1)]
+    about.write_text("user,gender\n" + "".join(rows))
+    assert main(["evaluate", "standard-scheme", str(orders), "--users", str(about)]) == 3
+    said = capsys.readouterr().err
+    assert "'unsaid'" in said
+    assert "Leave these people out" in said

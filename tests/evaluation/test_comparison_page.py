@@ -8,8 +8,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tacit.errors import ConfigError
+from tacit.evaluation.accuracy_figures import (
+    MeasuredEntry,
+    accuracy_against_attack,
+    assign_colours,
+    make_lines,
+)
 from tacit.evaluation.comparison_page import make_verdict
 from tacit.evaluation.comparison_result import COLUMNS, ComparisonResult
+from tacit.evaluation.intervals import Interval
 
 WHOLE = ("a person's whole profile", "everybody")
 NOBODY = ("nobody is protected", "–")
@@ -132,3 +139,17 @@ def test_the_view_of_a_notebook_has_the_verdict_and_no_colour(result):
     assert "text-align:left" in view
     assert "color:#" not in view
     assert "counts_&amp;_more" in view
+
+
+def test_no_two_recommenders_look_alike():
+    """Of eighteen, no two have both a colour and a shape in common, nor a colour and a dash."""
+    names = [f"model {number}" for number in range(18)]
+    measured = []
+    for place, name in enumerate(names):
+        ndcg = Interval(place / 20, place / 20, place / 20)
+        measured.append(MeasuredEntry(name, None, ndcg, Interval(0.5, 0.5, 0.5)))
+    colours = assign_colours(names)
+    figure = accuracy_against_attack(measured, colours)
+    assert len({(mark.colour, mark.sign) for mark in figure.key}) == 18
+    lines = make_lines(measured, colours)
+    assert len({(line.colour, line.dash) for line in lines}) == 18

@@ -214,6 +214,29 @@ def test_a_planted_worse_model_is_called_worse(ratings):
     assert against_popularity["Popularity"] == "tie"
 
 
+class Short:
+    """Lists two items, and some that do not exist."""
+
+    def fit(self, ratings):
+        self.some = ratings.item_ids[:2].tolist()
+        return self
+
+    def recommend(self, history, n):
+        return [*self.some, "nothing", "of", "these"]
+
+
+def test_short_lists_are_said(ratings):
+    """A figure near 0 has its reason beside it: on the page, in a notebook and in the answer."""
+    result = tacit.compare(ratings, [Short], seeds=range(1), attacks=False)
+    (sentence,) = result.short_lists
+    assert sentence.startswith("Short: a list holds ")
+    assert "where 10.0 can be listed" in sentence
+    assert sentence in result.page({}).html()
+    assert "Short: a list holds" in result._repr_html_()
+    full = tacit.compare(ratings, ["als"], seeds=range(1), attacks=False)
+    assert full.short_lists == []
+
+
 @pytest.mark.long
 def test_two_equal_models_with_noise_are_a_tie():
     """In 95 % of 200 comparisons; 181 or fewer of 200 have a chance of 0.5 % at exactly 95 %."""

@@ -142,11 +142,13 @@ def compare(
         {
             "rows": rows,
             "differences": differences,
+            "short_lists": result.short_lists,
             "left_out": result.excluded_designs,
             "manifest": made_with,
         },
         [
             *tables,
+            *result.short_lists,
             *comparing.sentences_by_reason(result.excluded_designs),
             describe_features(ratings, names_of_features),
         ],

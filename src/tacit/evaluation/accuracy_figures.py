@@ -16,6 +16,8 @@ from tacit.evaluation.page import Figure, Mark
 NO_NOISE = ", no noise"
 _COLOURS = 9
 """Number of the page's colours --p0 to --p8."""
+_SIGNS = {"circle": "●", "square": "■", "diamond": "◆"}
+"""Shapes of points, which tell those of one colour apart, with their signs in a key."""
 _DASHES = ((), (6, 3), (2, 3))
 _LIGHT = {
     "--ink": "#16202c", "--muted": "#556270", "--line": "#dde2e8",
@@ -109,14 +111,18 @@ def accuracy_against_attack(
             label = "" if one.epsilon is None else f"ε {one.epsilon:g}"
             if one.epsilon is not None and math.isinf(one.epsilon):
                 label = "no noise"
-            marks.append(Point(label, colours[one.name], one.membership_auc, one.ndcg))
+            shape = _shape_of(one.name, colours)
+            marks.append(Point(label, colours[one.name], one.membership_auc, one.ndcg, shape))
     if len(marks) < 2:
         return None
     attacked = {one.name for one in measured if one.membership_auc is not None}
     drawn = points(marks, x_title="membership AUC (0.5: guessing)", y_title="NDCG@10")
     alt = "NDCG@10 of each recommender against the AUC of the stronger membership attack on it."
     caption = "Up and left is better: good lists that say little of who was learned from."
-    key = [Mark(name, sign="●", colour=colours[name]) for name in colours if name in attacked]
+    key = []
+    for name, colour in colours.items():
+        if name in attacked:
+            key.append(Mark(name, sign=_SIGNS[_shape_of(name, colours)], colour=colour))
     return Figure("Accuracy against attack success", alt, [("", drawn)], caption, key)
 
 
@@ -124,6 +130,12 @@ def assign_colours(names: Sequence[str]) -> dict[str, str]:
     """Give each recommender a colour of the page; "NAME, no noise" has that of NAME."""
     plain = dict.fromkeys(name.removesuffix(NO_NOISE) for name in names)
     return {name: f"var(--p{_ORDER[place % _COLOURS]})" for place, name in enumerate(plain)}
+
+
+def _shape_of(name: str, colours: Mapping[str, str]) -> str:
+    """Choose the shape of a recommender's points: another one each time colours begin anew."""
+    shapes = list(_SIGNS)
+    return shapes[list(colours).index(name) // _COLOURS % len(shapes)]
 
 
 def _key(lines: Sequence[Line]) -> list[Mark]:
@@ -198,7 +210,10 @@ def stand_alone(figure: Figure) -> str:
 
 def _draw_mark(mark: Mark, middle: float) -> str:
     if mark.sign:
-        return f'<circle cx="26" cy="{middle:g}" r="4.5" fill="{mark.colour}"/>'
+        return (
+            f'<text x="26" y="{middle + 4:g}" text-anchor="middle" fill="{mark.colour}">'
+            f"{mark.sign}</text>"
+        )
     dash = ""
     if mark.dash:
         dash = f' stroke-dasharray="{" ".join(map(str, mark.dash))}"'

@@ -67,8 +67,12 @@ FAILED = "failed"
 """Key of the reason why a task could not be run."""
 CLAIM = "claim"
 """Key of the claim that an own model's card states: unit, adversary and epsilon."""
+FILLED = "filled"
+"""Key of the mean number of items in a list."""
 BY_PERSON = "by_person"
 """Key of the figures of each test person."""
+NO_METRICS = (CLAIM, BY_PERSON, FILLED)
+"""Keys of a task's figures that are no metric."""
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that are compared by default."""
 ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
@@ -212,9 +216,33 @@ def compare_entries(
         "rows": rows,
         "differences": _test_differences(best, figures, bootstrap) if len(seeds) > 1 else [],
         "protocol": protocol.describe(domains=source is not None),
+        "short_lists": _describe_short_lists(best, figures),
         "left_out": reasons,
     }
     return ComparisonResult(content)
+
+
+def _describe_short_lists(
+    entries: Sequence[ComparisonEntry],
+    figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]],
+) -> list[str]:
+    """Write a sentence for each own model whose lists are shorter than the longest ones.
+
+    What it did not list counts as a miss, and a figure near 0 would have no reason otherwise.
+    """
+    filled = {}
+    for entry in entries:
+        filled[entry] = float(np.mean([each[FILLED] for each in figures[entry] if FILLED in each]))
+    longest = max(filled.values())
+    sentences = []
+    for entry, length in filled.items():
+        if entry.variant in (OWN, SAVED) and length < 0.95 * longest:
+            sentences.append(
+                f"{entry.design}: a list holds {length:.1f} items on average, where "
+                f"{longest:.1f} can be listed. Items that are not in the ratings, or that the "
+                "person has, are left out; places without an item count as misses."
+            )
+    return sentences
 
 
 def _name_of_entry(entry: ComparisonEntry) -> str:
@@ -324,6 +352,7 @@ def _judge(
         "novelty": novelty(shown, raters, trial.train.n_users),
         "diversity": diversity(shown, trial.train.matrix),
     }
+    values[FILLED] = float((shown >= 0).sum(axis=1).mean())
     values[BY_PERSON] = {"people": trial.people.tolist()}
     for name, of_people in by_person.items():
         values[BY_PERSON][name] = of_people.tolist()
@@ -443,7 +472,7 @@ def _make_rows(
     claim = (entry.design, entry.variant, epsilon, unit, against)
     metrics: dict[str, None] = {}
     for figure in figures:
-        metrics |= dict.fromkeys(name for name in figure if name not in (CLAIM, BY_PERSON))
+        metrics |= dict.fromkeys(name for name in figure if name not in NO_METRICS)
     of_people = next(iter(figures))[BY_PERSON]
     rows = []
     for metric in metrics:

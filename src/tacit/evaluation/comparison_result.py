@@ -95,6 +95,11 @@ class ComparisonResult(Result):
         """Tested differences of NDCG@10 to references; none with a single split."""
         return list(self.data.get("differences", ()))
 
+    @property
+    def short_lists(self) -> list[str]:
+        """Sentences about own models whose lists are shorter than they could be."""
+        return list(self.data.get("short_lists", ()))
+
     def figures(self) -> dict[str, Figure]:
         """Draw NDCG over epsilon for each unit, and NDCG against attack success.
 
@@ -146,6 +151,7 @@ class ComparisonResult(Result):
             lines = [chosen(line) for line in table.lines]
             headings = [_column_heading(metric) for metric in shown]
             parts.append(html_table(table.title, ("recommender", "epsilon", *headings), lines))
+        parts += [f"<p>{escape(sentence)}</p>" for sentence in self.short_lists]
         return "".join(parts)
 
     def page(self, manifest: Mapping[str, Any]) -> Page:
@@ -162,7 +168,7 @@ class ComparisonResult(Result):
             tables: list[Table] = []
             for table in self.tables(by):
                 tables += [_page_table(table, table.metrics)] if by else _page_tables(table)
-            sections.append(Section(title, tables))
+            sections.append(Section(title, tables, notes=[] if by else self.short_lists))
         tested = differences_table(self.differences)
         if tested is not None:
             count = len(self.differences)

@@ -38,3 +38,5 @@ class Point:
     """Figure along the horizontal axis."""
     y: Interval
     """Figure along the vertical axis."""
+    shape: str = "circle"
+    """Shape of the mark, as Vega-Lite names it."""

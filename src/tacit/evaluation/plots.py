@@ -99,12 +99,14 @@ def points(marks: Sequence[Point], *, x_title: str, y_title: str) -> str:
     names = [str(number) for number in range(len(marks))]
     colour = alt.Color("point:N").legend(None)
     colour = colour.scale(domain=names, range=[mark.colour for mark in marks])
+    shape = alt.Shape("point:N").legend(None)
+    shape = shape.scale(domain=names, range=[mark.shape for mark in marks])
     base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
     ends = alt.Chart(alt.InlineData(values=rows)).encode(colour)
     layers = [
         ends.mark_rule(strokeWidth=1.2, opacity=0.45).encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
         ends.mark_rule(strokeWidth=1.2, opacity=0.45).encode(y, alt.X("left:Q"), alt.X2("right:Q")),
-        base.mark_circle(size=70, opacity=1),
+        base.mark_point(size=70, opacity=1, filled=True).encode(shape),
         base.mark_text(align="left", dx=7, dy=-7, fontSize=11).encode(alt.Text("label:N")),
     ]
     return _svg(alt.layer(*layers).properties(width=405, height=320))

@@ -98,6 +98,107 @@ def test_a_recommender_that_fails_is_named(ratings):
         adapt(Broken()).fit(ratings)
 
 
+class Answering(Sums):
+    """Answers what a test gave it."""
+
+    answer: object = None
+
+    def recommend(self, x, n):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "it gave NoneType"),
+        ((np.array([[1, 2]]), np.array([[0.5, 0.1]])), "it gave tuple"),
+        (np.array([1, 2, 3]), "a row for each row of X"),
+        ([["a", "b"]], "item numbers"),
+        (np.array([[3, 100]]), "none of the 100 columns"),
+        (np.array([[3, -7]]), "none of the 100 columns"),
+        (np.array([[3, 4, 3]]), "holds an item twice"),
+    ],
+)
+def test_an_answer_that_is_no_list_is_named(ratings, answer, said):
+    """In a sentence with the model's name, not as a list without items."""
+    answers = adapt(Answering).fit(ratings)
+    answers.model.answer = answer
+    with pytest.raises(ConfigError, match=f"Answering cannot answer .*{said}"):
+        answers.rank({}, 5)
+
+
+def test_minus_one_ends_a_list(ratings):
+    """As implicit pads its lists."""
+    answers = adapt(Answering).fit(ratings)
+    answers.model.answer = np.array([[4, 2, -1, -1]])
+    assert answers.rank({}, 5).tolist() == [4, 2]
+
+
+def test_an_item_without_a_score_is_not_listed(ratings):
+    """A score of NaN is none, so that a broken model does not list the catalogue in its order."""
+
+    class HalfScored(Sums):
+        def predict(self, x):
+            scores = np.arange(100.0)
+            scores[10:] = np.nan
+            return scores[None, :]
+
+    assert adapt(HalfScored).fit(ratings).rank({}, 20).tolist() == list(range(9, -1, -1))
+
+
+def test_sparse_scores_are_scores(ratings):
+    """A product of sparse matrices is one."""
+
+    class Sparse(Sums):
+        def fit(self, x):
+            self.both = x.T @ x
+            return self
+
+    own = ratings.history(ratings.user_ids[0])
+    dense = adapt(Sums).fit(ratings).rank(own, 10).tolist()
+    assert adapt(Sparse).fit(ratings).rank(own, 10).tolist() == dense
+
+
+def test_a_recommender_may_change_what_it_is_given(ratings):
+    """A history, a row of stars and the matrix are its own copies."""
+
+    class Greedy(Popularity):
+        def recommend(self, history, n):
+            history.clear()
+            return list(self.item_ids_)
+
+    class Wild(Sums):
+        def fit(self, x):
+            super().fit(x)
+            x.data[:] = 0
+            x.indices[:] = 0
+
+        def predict(self, x):
+            scores = super().predict(x)
+            x.data[:] = -1
+            return scores
+
+    before = ratings.digest, ratings.values.sum(), ratings.items.sum()
+    own = ratings.history(ratings.user_ids[0])
+    had = dict(own)
+    for model in (Greedy, Wild):
+        listed = adapt(model).fit(ratings).rank(own, 10)
+        assert own == had
+        assert not set(ratings.item_ids[listed].tolist()) & set(had)
+    assert (ratings.digest, ratings.values.sum(), ratings.items.sum()) == before
+
+
+def test_a_recommender_that_ends_the_process_is_named(ratings):
+    """`sys.exit` in its code does not end the comparison."""
+
+    class Leaving(Sums):
+        def fit(self, x):
+            raise SystemExit(3)
+
+    with pytest.raises(ConfigError, match="Leaving cannot be fitted"):
+        adapt(Leaving).fit(ratings)
+
+
 def test_popularity_is_not_told_apart(ratings):
     """Lists that are the same for everybody move nothing: 0.5 lies in every interval."""
     found = tacit.attack(Popularity(likes=True), ratings, attacks=("membership",), **SMALL)

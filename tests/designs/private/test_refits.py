@@ -15,6 +15,7 @@ import pytest
 from tacit import Private, XMap, container, load_model
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import Account, Settings, events, plan_releases, refits
+from tacit.designs.private.refits import BudgetStatus
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 from tacit.ledger import (
     BudgetExhausted,
@@ -511,3 +512,12 @@ def test_a_ledger_forgets_a_file_with_likes_at_the_next_fit(world, tmp_path):
     likes_alone = [piece for piece in pieces if piece not in file]
     assert len(likes_alone) > 0.2 * len(pieces)
     assert count_kept(likes_alone) == 0
+
+
+def test_a_notebook_shows_the_budget():
+    """A table in words, not a list of arguments."""
+    shown = BudgetStatus(fits=2, epsilon=0.24685, total=2.069, lifetime=3.0, further=50)
+    for words in ("fits so far", "0.2469", "2.069", ">3<", ">50<"):
+        assert words in shown._repr_html_()
+    endless = BudgetStatus(fits=1, epsilon=1.0, total=1.0, lifetime=None, further=None)
+    assert endless._repr_html_().count("no limit") == 2

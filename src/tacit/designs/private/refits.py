@@ -34,6 +34,7 @@ from tacit.profile_sums.events import event_of_sum
 from tacit.profile_sums.fit_plan import FitPlan
 from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon
 from tacit.recommenders.model_files import load_model
+from tacit.views import table
 
 if TYPE_CHECKING:
     from tacit.ledger import Cap, Holder, Ledger
@@ -69,6 +70,19 @@ class BudgetStatus:
     """How many more fits like the last one the lifetime allows; None without a limit."""
     repeated: bool = False
     """Whether the fit had been made before, so that nothing was charged."""
+
+    def _repr_html_(self) -> str:
+        """Return a table, for a notebook."""
+        rows = [
+            ("fits so far", self.fits),
+            ("epsilon of the last fit", f"{self.epsilon:.4g}"),
+            ("epsilon of all fits together", f"{self.total:.4g}"),
+            ("all fits may cost", "no limit" if self.lifetime is None else f"{self.lifetime:g}"),
+            ("further fits like the last", "no limit" if self.further is None else self.further),
+        ]
+        if self.repeated:
+            rows.append(("charged", "nothing: this fit had been made before"))
+        return table("Budget", (), rows)
 
 
 def compute_budget_status(

@@ -62,9 +62,27 @@ class Answers:
         )
 
     def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
-        """Return the numbers of known items that are not in the history, at most n."""
+        """Return the numbers of known items that are not in the history, at most n.
+
+        Raises:
+            ValueError: An item stands in the list twice.
+        """
         found = [self.number[item] for item in items if item in self.number and item not in history]
+        if len(set(found)) < len(found):
+            raise ValueError("a list holds an item twice")
         return np.array(found[:n], dtype=np.int64)
+
+    def numbers_by_score(self, scores: Floats, history: History, n: int) -> Ints:
+        """Return the numbers of items with the highest scores; an item of score NaN is not listed.
+
+        Args:
+            scores: Shape (items,).
+            history: What the account has: it is left out.
+            n: Length of the list.
+        """
+        order = np.argsort(-scores, kind="stable")  # NaN goes last
+        scored = order[~np.isnan(scores[order])]
+        return self.numbers([self.ids[place] for place in scored], history, n)
 
     def rank(self, history: History, n: int) -> Ints:
         """Return at most n item numbers, best first."""
@@ -108,7 +126,7 @@ def _as_config_error(name: str, what: str) -> Iterator[None]:
         yield
     except TacitError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"{name} cannot {what} ({type(error).__name__}: {error}). Correct it; --debug shows "
             "where."
@@ -280,12 +298,13 @@ class _Tacit(Answers):
         self.factors = factors if factors is not None and len(factors) == len(self.ids) else None
 
     def _rank(self, history: History, n: int) -> Ints:
-        return self.numbers(_ids(self.model.recommend(history=history, n=n)), history, n)
+        listed = self.model.recommend(history=dict(history), n=n)
+        return self.numbers(_ids(listed), history, n)
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
             return None
-        return np.asarray(self.model.predict(self.ids, history=history), dtype=np.float64)
+        return np.asarray(self.model.predict(self.ids, history=dict(history)), dtype=np.float64)
 
 
 class _OfKnownPeople(Answers):
@@ -340,9 +359,10 @@ class _RecBole(Answers):
         values = scores.detach().cpu().numpy().reshape(-1).astype(np.float64)
         if len(values) != len(self.items):
             raise ValueError(f"{len(self.items)} scores were expected, not {len(values)}")
-        order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
-        found = self.items[order]
-        return self.numbers([self.ids[number] for number in found if number >= 0], history, n)
+        is_known = self.items >= 0
+        own = np.full(len(self.ids), np.nan)
+        own[self.items[is_known]] = values[is_known]
+        return self.numbers_by_score(own, history, n)
 
 
 class _Implicit(Answers):
@@ -424,17 +444,37 @@ class _Matrix(Answers):
     def _rank(self, history: History, n: int) -> Ints:
         if self.lists:
             longer = min(n + len(history), len(self.ids))  # it may list what they have
-            row = np.asarray(self.model.recommend(self.row(history), longer))[0]
-            return self.numbers([self.ids[int(each)] for each in row if each >= 0], history, n)
+            listed = self._item_numbers(self.model.recommend(self.row(history), longer))
+            return self.numbers([self.ids[number] for number in listed], history, n)
         scores = self.scores(history)
         assert scores is not None
-        order = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
-        return self.numbers([self.ids[place] for place in order], history, n)
+        return self.numbers_by_score(scores, history, n)
+
+    def _item_numbers(self, listed: Any) -> list[int]:
+        """Read the one row that `recommend` gave; -1 stands where a list has ended.
+
+        Raises:
+            ValueError: It is no row of item numbers.
+        """
+        rows = None if isinstance(listed, tuple) else np.asarray(listed)
+        if rows is None or rows.ndim != 2 or len(rows) != 1 or rows.dtype.kind not in "iuf":
+            raise ValueError(
+                "recommend(X, n) has to give item numbers, a row for each row of X; it gave "
+                f"{type(listed).__name__}"
+            )
+        numbers = rows[0][rows[0] != -1].astype(np.int64)
+        if ((numbers < 0) | (numbers >= len(self.ids))).any():
+            raise ValueError(f"it listed an item that is none of the {len(self.ids)} columns of X")
+        found: list[int] = numbers.tolist()
+        return found
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
             return None
-        return np.asarray(self.model.predict(self.row(history)), np.float64).reshape(-1)
+        found = self.model.predict(self.row(history))
+        if sparse.issparse(found):
+            found = found.toarray()
+        return np.asarray(found, np.float64).reshape(-1)
 
 
 def _ids(listed: Any) -> Sequence[Any]:

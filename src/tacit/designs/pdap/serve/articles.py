@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
@@ -66,8 +66,8 @@ class JoinReceipt(Body):
 class RemovalReceipt(Body):
     """Answer to a removal."""
 
-    removed: bool
-    """Whether the article was here. It is shown no more."""
+    removed: Literal[True]
+    """The article is shown no more."""
 
 
 @router.get("/{name}/articles", response_model=Articles, **allow(Role.EDITOR, Role.OPERATOR))
@@ -118,7 +118,9 @@ async def remove_article(
     def take(state: VendorState) -> Reply:
         if article in vendor.settings.videos:
             return refusal(409, "tacit.toml names this article: remove it there, and restart.")
-        return reply({"removed": state.remove_article(article)})
+        if not state.remove_article(article):
+            return refusal(404, "There is nothing at this address.")
+        return reply({"removed": True})
 
     return await vendor.step(service, caller, f"DELETE {ARTICLES}", key, article.encode(), take)
 

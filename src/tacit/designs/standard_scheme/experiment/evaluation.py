@@ -48,10 +48,28 @@ from tacit.designs.standard_scheme.training.attributes import Edges, check_edges
 from tacit.designs.standard_scheme.training.features import item_features, item_genres, item_years
 from tacit.designs.standard_scheme.training.people import find_consenting_people, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind, ProfileSettings
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
 from tacit.evaluation import group_by
 from tacit.evaluation.runner import Progress, Runner
 from tacit.privacy import has_too_few_people
+
+LEAST_PEOPLE_OF_VALUE = 4
+"""People of each value: two are left to learn from where a fold takes others."""
+
+
+def _refuse_rare_value(attribute: str, values: Sequence[str], labels: Ints) -> None:
+    """Raise DataError for a value of the attribute that too few people have to attack it."""
+    counts = np.bincount(labels, minlength=len(values))
+    rarest = int(counts.argmin())
+    if counts[rarest] >= LEAST_PEOPLE_OF_VALUE:
+        return
+    raise DataError(
+        f"too few people have the value {values[rarest]!r} of '{attribute}' to attack it",
+        found=f"{counts[rarest]}",
+        expected=f"{LEAST_PEOPLE_OF_VALUE} people or more of each value",
+        fix=f"Leave these people out of the file of people (an empty {attribute}), or give them a "
+        "value that others have.",
+    )
 
 
 def evaluate_hiding(
@@ -120,6 +138,7 @@ def evaluate_hiding(
     people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
     weekly = rating_weeks(ratings)
     labels = people.labels[:, 0]
+    _refuse_rare_value(attribute, people.values[0], labels)
     fold_of = np.empty(people.n_people, dtype=np.int64)
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
         fold_of[test] = number
