@@ -74,6 +74,8 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
     if people.values.shape != (1,):
         raise ValueError("'plan_people' is not one number of people")
     counts = AddedCounts(people, *table)
+    if min(counts.weights.min(), counts.squares.min()) < 0:
+        raise ValueError("'plan_counts' has weights below 0")
     later: TasteState | PopularState | None = None
     if header["second"] == "popular":
         head = _head(arrays, len(item_ids))
