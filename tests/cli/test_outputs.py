@@ -42,7 +42,6 @@ def test_no_command_requires_a_place_for_its_result() -> None:
     with_out = {}
     for name, command in commands.items():
         for parameter in command.params:
-            assert "--to" not in parameter.opts, name
             if "--out" in parameter.opts:
                 with_out[name] = parameter
     assert len(with_out) > 10
@@ -52,10 +51,10 @@ def test_no_command_requires_a_place_for_its_result() -> None:
 
 
 def test_commands_with_ratings_or_ledgers_have_force() -> None:
-    """A result beside its input is replaced with --force alone."""
+    """A result beside its input is replaced with --force alone; an export makes a new folder."""
     for name, command in all_commands().items():
         options = {option for parameter in command.params for option in parameter.opts}
-        is_beside = "--out" in options and name not in ("guarantee", "data get")
+        is_beside = "--out" in options and name not in ("guarantee", "data get", "data export")
         assert ("--force" in options) == is_beside, name
 
 

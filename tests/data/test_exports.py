@@ -154,3 +154,41 @@ def test_a_history_may_map_items_to_stars(text: str, tmp_path: Path) -> None:
     assert read_history(path) == {"1": 5.0, "2": 4.0}
     path.write_text('{"item": 7, "rating": 5}')
     assert read_history(path) == {7: 5.0}
+
+
+@pytest.mark.parametrize(
+    ("cells", "scale"),
+    [(("-1", "+1"), "-1:1:1"), (("1.0 out of 5 stars", "5.0 out of 5 stars"), "1:5:1")],
+)
+def test_votes_and_stars_in_words(cells: tuple[str, str], scale: str, run: Import) -> None:
+    """A vote down is no like; "out of 5 stars" is how a shop writes stars."""
+    text = lines("{user},{item},{stars}")
+    for stars in range(1, 6):
+        text = text.replace(f",{stars}\n", f",{cells[stars > 3]}\n")
+    answer = run("user,item,vote\n" + text)
+    assert answer["scale"] == scale
+    assert answer["likes"] == sum(stars > 3 for *_, stars in ROWS)
+
+
+def test_times_that_many_rows_lack_are_left_out(run: Import) -> None:
+    """Rows are not dropped for a column that nobody asked for."""
+    half = ""
+    for number, row in enumerate(lines("{user},{item},{stars}").splitlines()):
+        half += f"{row},{1_500_000_000 + number if number % 2 else ''}\n"
+    answer = run("user,item,rating,timestamp\n" + half)
+    assert answer["kept"] == 300
+    assert "time" not in answer["columns"]
+    assert any("empty" in said for said in answer["warnings"])
+
+
+def test_a_code_for_guests_is_named(run: Import) -> None:
+    """One person with a sixth of all rows, and 30 others."""
+    guests = "".join(f"0,{item},3\n" for item in range(1, 61))
+    answer = run("user,item,rating\n" + lines("{user},{item},{stars}") + guests)
+    assert any("code for guests" in said for said in answer["warnings"])
+    assert not any(
+        "code for guests" in said
+        for said in run("user,item,rating\n" + lines("{user},{item},{stars}"), "--force")[
+            "warnings"
+        ]
+    )

@@ -270,3 +270,22 @@ def test_a_plan_of_no_number_of_people_is_refused_on_load(tmp_path):
     container.write(tmp_path / "m.tacit", header, arrays)
     with pytest.raises(ModelFileError, match="plan_people"):
         load_model(tmp_path / "m.tacit")
+
+
+def test_a_plan_between_no_items_is_refused_on_load(tmp_path):
+    """An empty list of context items says two domains, and has no sums of the first one."""
+    header, arrays = fit_plan_twice(make_world()).parts()
+    header["plan"]["context"] = []
+    container.write(tmp_path / "m.tacit", header, arrays)
+    with pytest.raises(ModelFileError, match="no items"):
+        load_model(tmp_path / "m.tacit")
+
+
+def test_a_plan_with_negative_weights_is_refused_on_load(tmp_path):
+    """Roots of them are taken when the next fit is made."""
+    header, arrays = fit_plan_twice(make_world()).parts()
+    arrays["plan_counts"] = arrays["plan_counts"].copy()
+    arrays["plan_counts"][2, 0] = -1.0
+    container.write(tmp_path / "m.tacit", header, arrays)
+    with pytest.raises(ModelFileError, match="plan_counts"):
+        load_model(tmp_path / "m.tacit")

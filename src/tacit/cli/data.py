@@ -105,7 +105,9 @@ def export(
     to: str = option("recbole or lenskit."),
     out: Path | None = option("New folder; orders-recbole beside orders.csv.", flag="--out -o"),
 ) -> Result:
-    """Write a data folder of RecBole or LensKit, which `tacit data import` reads back.
+    """Write a folder of RecBole or LensKit.
+
+    `tacit data import` reads it back.
 
     RecBole calls the data set by the folder's name. Values joined by '|' become sequences there.
     Text that stood beside the ratings is not written.

@@ -68,12 +68,16 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
     item_ids = ids_from_header(header["items"])
     one_domain = header["context"] is None
     context_ids = item_ids if one_domain else ids_from_header(header["context"])
+    if not len(item_ids) or not len(context_ids):
+        raise ValueError("the plan has no items")
     entries = len(item_ids) + (0 if one_domain else len(context_ids))
     table = read_floats(arrays, "plan_counts", 4, entries)
     people = _table_from_array(arrays, "plan_people")
     if people.values.shape != (1,):
         raise ValueError("'plan_people' is not one number of people")
     counts = AddedCounts(people, *table)
+    if min(counts.weights.min(), counts.squares.min()) < 0:
+        raise ValueError("'plan_counts' has weights below 0")
     later: TasteState | PopularState | None = None
     if header["second"] == "popular":
         head = _head(arrays, len(item_ids))

@@ -16,7 +16,7 @@ from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canari
 from tacit.auditing.attacks.any_model.findings import share_found
 from tacit.auditing.attacks.any_model.membership import likelihood_ratios
 from tacit.errors import ConfigError
-from tacit.recommenders.baselines import Popularity
+from tacit.recommenders.baselines import ALS, Popularity
 from tests.support.planted_models import NextItem, NoisyCounts
 
 SMALL = {"targets": 40, "shadows": 6, "victims": 4, "length": 20}
@@ -68,6 +68,22 @@ def test_the_real_implicit_answers(ratings):
     assert len(answers.rank(own, 10)) == 10
     assert np.isfinite(answers.scores(own)).any()
     assert answers.factors.shape == (ratings.n_items, 8)
+
+
+def test_the_real_implicit_lists_what_tacits_own_als_lists(ratings):
+    """With the same settings; so nothing that the account rated, liked or not, takes a place."""
+    als = pytest.importorskip("implicit.als")
+    settings = {"factors": 8, "regularization": 30.0, "random_state": 0}
+    with threadpool_limits(1, "blas"):  # it warns of more
+        model = als.AlternatingLeastSquares(
+            **settings, alpha=5.0, iterations=15, num_threads=1, dtype=np.float64
+        )
+        answers = adapt(model).fit(ratings)
+    own = ALS(**settings, weight=5.0, sweeps=15).fit(ratings)
+    for user in ratings.user_ids[:20].tolist():
+        history = ratings.history(user)
+        listed = ratings.item_ids[answers.rank(history, 10)].tolist()
+        assert listed == list(own.recommend(history=history, n=10).item_ids)
 
 
 def test_a_function_of_a_history_is_attacked_as_it_is(ratings):

@@ -195,7 +195,7 @@ def test_the_share_shown_moves_once_in_a_hundred_lists():
 
 
 def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations):
-    """Of all operations with roles, those of lists alone are open to it."""
+    """Of all operations with roles, those of lists and of clicks in them are open to it."""
     public = [one.name for one in operations if "anonymous" in one.roles]
     own = [one.name for one in operations if "recommend" in one.roles]
     assert public
@@ -204,6 +204,7 @@ def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations
         "POST /api/recommend",
         "POST /api/recommend-many",
         "GET /v1/models/{model}/similar/{item}",
+        "POST /api/splits/{name}/clicks",
     ]
 
 

@@ -56,6 +56,9 @@ def missing(role: Role, headers: Sequence[str], asked: str | None, path: object)
     fix = f"Name it with --{option} (from Python: {role}=...)."
     if role in ("user", "item") and asked is None and len(headers) >= WIDE:
         fix += " If each item has a column of its own, read it with  --layout wide ."
+    plurals = {name + "s" for name in usual_names("item")} | {"products", "basket", "articles"}
+    if role == "item" and asked is None and plurals & set(map(normalize_header, headers)):
+        fix += " If a cell holds several items, read them with  --layout baskets ."
     if role == "user" and asked is None:
         fix += " An order, a session or a basket is no person unless you say so."
     found = ", ".join(headers)

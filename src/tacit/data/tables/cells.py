@@ -58,9 +58,14 @@ MISSING_TEXTS = (
     "#BEZUG!",
     "#WERT!",
     "#NV",
+    "undefined",
+    "(null)",
+    "(not set)",
 )
 """Nothing, as programs write it; with a # what a spreadsheet could not compute."""
-_AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
+_AFTER = (
+    r"(?i)\s*(?:(?:/|out of|von|sur)\s*\d+(?:\s+stars?|\s+sternen?)?|%|stars?|sterne?|points?|★)$"
+)
 ANSWERS = {
     "true": "1",
     "yes": "1",

@@ -54,6 +54,8 @@ _PAIR: tuple[Role, ...] = ("user", "item")
 _MANY_REPEATS = 0.7
 _FEWEST_ABOVE = 0.01  # of the ratings in the upper half of their scale
 _MANY_EVENTS = 5_000
+_MOST_WITHOUT_TIME = 0.2  # of the rows may be dropped because they have no time
+_LARGE_SHARE, _TIMES_THE_MEAN = 0.05, 4  # of all rows that one person has
 _SAMPLE = 20_000  # cells of a whole column of times
 _NEITHER_STARS_NOR_PLAYS = (
     "it has people and items, but neither stars nor plays as the other file has"
@@ -531,6 +533,12 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
     except DataError:
         return columns  # which order its dates have is a question, asked where they are read
     name = columns.table.headers[at]
+    empty = column.null_count() / max(1, len(column))
+    if empty > _MOST_WITHOUT_TIME:
+        said = f"{empty:.0%} of the cells of column {name} are empty: times were left out."
+        places = dict(columns.places)
+        del places["time"]
+        return replace(columns, places=places, warnings=(*columns.warnings, said))
     if moments.null_count() - column.null_count() <= filled / 2:
         if are_of_our_days(moments):
             return columns
@@ -564,6 +572,12 @@ def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list
                 f"{ratings.scale}: is it the right scale?"
             )
     most = int(np.bincount(ratings.users).max()) if len(ratings) else 0
+    mean = len(ratings) / max(1, int(np.count_nonzero(np.bincount(ratings.users))))
+    if len(ratings) >= FEW and most > max(_LARGE_SHARE * len(ratings), _TIMES_THE_MEAN * mean):
+        said.append(
+            f"One person has {most / len(ratings):.0%} of all rows: is it a code for guests or "
+            "unknown people? Leave it out with  --where 'COLUMN!=ID'."
+        )
     if most > _MANY_EVENTS:
         many = int((np.bincount(ratings.users) > _MANY_EVENTS).sum())
         said.append(

@@ -47,14 +47,16 @@ def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:
 @cache
 def quoted_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
     """Make the pattern of a quoted cell that stands between two delimiters or line ends."""
-    return re.compile(_starts(delimiter) + _quoted(quote) + _ends(delimiter))
+    return re.compile(
+        _cell_start(delimiter) + _pattern_between_quotes(quote) + _cell_end(delimiter)
+    )
 
 
 @cache
 def _pattern_of_padded_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
     blanks = _pattern_of_blank(delimiter) + b"*+"
-    cell = b"(" + _quoted(quote) + b")"
-    return re.compile(_starts(delimiter) + blanks + cell + blanks + _ends(delimiter))
+    cell = b"(" + _pattern_between_quotes(quote) + b")"
+    return re.compile(_cell_start(delimiter) + blanks + cell + blanks + _cell_end(delimiter))
 
 
 def _pattern_of_blank(delimiter: str) -> bytes:
@@ -62,13 +64,13 @@ def _pattern_of_blank(delimiter: str) -> bytes:
     return b"(?:" + b"|".join(signs) + b")"
 
 
-def _quoted(quote: str) -> bytes:
+def _pattern_between_quotes(quote: str) -> bytes:
     return b"%(sign)b(?:[^%(sign)b]|%(sign)b{2})*+%(sign)b" % {b"sign": quote.encode()}
 
 
-def _starts(delimiter: str) -> bytes:
+def _cell_start(delimiter: str) -> bytes:
     return b"(?<![^%b\n])" % re.escape(delimiter.encode())
 
 
-def _ends(delimiter: str) -> bytes:
+def _cell_end(delimiter: str) -> bytes:
     return rb"(?![^%b\r\n])" % re.escape(delimiter.encode())

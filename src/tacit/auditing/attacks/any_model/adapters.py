@@ -384,7 +384,9 @@ class _Implicit(Answers):
             self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
 
     def _rank(self, history: History, n: int) -> Ints:
-        return self._query(history, n)[0]
+        # implicit leaves out likes alone: what the account rated and did not like is dropped here.
+        items, _ = self._query(history, n + len(history))
+        return self.numbers([self.ids[number] for number in items.tolist()], history, n)
 
     def _scores(self, history: History) -> Floats | None:
         items, scores = self._query(history, len(self.ids))
