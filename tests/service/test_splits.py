@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.service import splits
-from tacit.service.keys import Role, add_key
+from tacit.service.keys import LISTS, Role, add_key
+from tacit.service.split_releases import release_all
 from tacit.service.splits import (
     DayFigures,
     Split,
@@ -22,6 +23,7 @@ from tacit.service.splits import (
     add_noise,
     compare,
     count_day,
+    encode_records,
     noise_scale,
     noise_variance,
 )
@@ -33,7 +35,10 @@ RECORDS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0
 
 def written(rows: Any) -> bytes:
     """Records of people by number, kind of list and event."""
-    return b"".join(bytes([person]) * 16 + bytes([kind, event]) for person, kind, event in rows)
+    lines = []
+    for person, kind, event in rows:
+        lines.append(encode_records([bytes([person]) * 16], LISTS[kind], splits.EVENTS[event]))
+    return b"".join(lines)
 
 
 def test_people_are_counted_and_not_clicks() -> None:
@@ -54,6 +59,16 @@ def test_one_person_changes_two_figures_by_one(rows: Any, person: int) -> None:
     change = np.abs(count_day(written(rows)) - count_day(written(others)))
     assert change.max() <= 1
     assert change.sum() <= splits.MOST_OF_A_PERSON
+
+
+@given(rows=RECORDS, person=st.integers(0, 4), cut=st.integers(1, 38))
+def test_a_cut_write_makes_no_other_people(rows: Any, person: int, cut: int) -> None:
+    """A full disk cut the first write: whoever came later still changes two figures by one."""
+    torn = written([(9, 0, 0)])[:-cut]
+    others = [row for row in rows if row[0] != person]
+    counted = count_day(torn + written(rows))
+    assert np.abs(counted - count_day(torn + written(others))).sum() <= splits.MOST_OF_A_PERSON
+    assert np.abs(counted - count_day(written(rows))).sum() <= 1
 
 
 def test_the_noise_is_that_of_its_scale() -> None:
@@ -163,6 +178,68 @@ def test_a_day_is_released_once_when_it_is_over(arms: Any, clock: Clock) -> None
     assert arms.service.ledger.balance(HOLDER).spent == 200_000
     assert not day_file.exists()
     assert first["days_left"] == 24
+
+
+def test_an_id_and_its_pseudonym_are_one_person(arms: Any) -> None:
+    """A backend names a customer in an address, by pseudonym and in clicks: they count once."""
+    customer = "Ann.Lee@example.com"
+    name = arms.service.keys.person_name(customer)
+    assert arms.get("recommend", f"/api/recommend/{customer}").status_code == 200
+    serve(arms, "recommend", [customer, name])
+    click(arms, "recommend", [customer])
+    click(arms, "recommend", [name])
+    records = only_split(arms).read_records(START)
+    assert count_day(records).tolist() == [1, 1, 0, 0]
+
+
+def test_a_request_over_midnight_is_of_one_day(arms: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a person would stand in the next day's file under the hashes of both days."""
+    days = iter([START, START + timedelta(days=1)])
+    monkeypatch.setattr("tacit.service.resources.splits.today", lambda: next(days))
+    monkeypatch.setattr(splits, "today", lambda: START + timedelta(days=1))
+    split = only_split(arms)
+    serve(arms, "recommend", ["Ann"])
+    serve(arms, "recommend", ["Ann"])
+    for day in (START, START + timedelta(days=1)):
+        assert count_day(split.read_records(day)).tolist() == [1, 0, 0, 0]
+
+
+def test_the_clock_releases_days_and_removes_their_files(arms: Any, clock: Clock) -> None:
+    """Nobody looks and nobody clicks any more: what people did is not kept for that."""
+    serve(arms, "recommend", ["Ann"])
+    clock.move()
+    faults: list[BaseException] = []
+    arms.client.portal.call(release_all, arms.service, faults.append)
+    assert not faults
+    assert [path.name for path in only_split(arms).folder.iterdir()] == ["since"]
+    assert arms.service.ledger.balance(HOLDER).spent == 200_000
+
+
+def test_a_click_releases_nothing(arms: Any, clock: Clock) -> None:
+    """The log's time of a release does not say when the first person of a day clicked."""
+    clock.move()
+    click(arms, "recommend", ["Ann"])
+    assert arms.service.ledger.balance(HOLDER).spent == 0
+
+
+def test_a_day_that_cannot_be_read_costs_nothing(
+    arms: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fails is reported; once it is mended the day is released, with its people."""
+
+    def fail(_: Split, __: date) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    serve(arms, "recommend", [f"customer {number}" for number in range(150)])
+    clock.move()
+    faults: list[BaseException] = []
+    with monkeypatch.context() as broken:
+        broken.setattr(Split, "read_records", fail)
+        arms.client.portal.call(release_all, arms.service, faults.append)
+    assert [type(fault) for fault in faults] == [OSError]
+    assert arms.service.ledger.balance(HOLDER).spent == 0
+    (day,) = seen(arms)["days"]
+    assert day["personal_served"] > 0  # noise of scale 10: below with chance 2e-7
 
 
 def test_a_day_without_requests_is_released_too(arms: Any, clock: Clock) -> None:

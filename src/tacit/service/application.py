@@ -35,6 +35,7 @@ from tacit.service.resources import (
     users,
 )
 from tacit.service.service import Service
+from tacit.service.split_releases import release_by_clock
 
 READING_RULES = (
     "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
@@ -99,8 +100,14 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
         def log_model(address: str) -> None:
             log.write("model", address=address)
 
+        def log_release_fault(error: BaseException) -> None:
+            log.write_fault("split", error)
+
         with serve_copies(service.ledger, settings.ledger_file, log_copy_fault):
-            async with watch_models(service.deployment, log_model_fault, log_model):
+            async with (
+                watch_models(service.deployment, log_model_fault, log_model),
+                release_by_clock(service, log_release_fault),
+            ):
                 yield
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()

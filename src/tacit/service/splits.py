@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ FIGURES = tuple((lists, event) for lists in LISTS for event in EVENTS)
 MOST_OF_A_PERSON = len(EVENTS)
 """What one person adds to the figures of one day: once served and once clicked."""
 _HASH_BYTES = 16
-_RECORD_BYTES = _HASH_BYTES + 2
+_RECORD = re.compile(rb"([0-9a-f]{32}) ([01]) ([01])")
+"""A line of a day's file: a person's hash, the number of their kind of list, and of an event."""
 _SINCE = "since"
 _NORMAL_95 = 1.959964
 _LEAST_SERVED = 4.0
@@ -186,6 +188,7 @@ class Split(ServedThing):
             not_covered=(
                 "the service and the shop, which know who asked and who clicked",
                 "the file of a day, until its figures are released",
+                "figures of other comparisons: each has a budget of its own, and epsilons add up",
                 "counters of lists and requests, which name no one and are exact",
                 "a person under several customer ids",
             ),
@@ -196,19 +199,19 @@ class Split(ServedThing):
         )
         return (card,)
 
-    def note(self, customers: Sequence[bytes], lists: str, event: str) -> None:
-        """Write what happened to people today.
+    def note(self, day: date, customers: Sequence[bytes], lists: str, event: str) -> None:
+        """Write what happened to people on a day.
 
         Args:
+            day: The day for which the customers were hashed.
             customers: A keyed hash of each, of this split and day, at least 16 bytes.
             lists: Which lists their key gets.
             event: One of EVENTS.
         """
-        kind = bytes((LISTS.index(lists), EVENTS.index(event)))
-        records = b"".join(customer[:_HASH_BYTES] + kind for customer in customers)
-        path = self.folder / today().isoformat()
+        records = encode_records(customers, lists, event)
         # One write to a file opened for appending: several workers do not mix their records.
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        file = os.open(self.folder / day.isoformat(), flags, 0o600)
         try:
             os.write(file, records)
         finally:
@@ -229,10 +232,13 @@ class Split(ServedThing):
         """Say whether today's figures can still be paid for."""
         return len(set(released)) + len(self.due_days(released)) < self.most_days
 
-    def draw_figures(self, day: date) -> list[int]:
-        """Count a day's file and add noise: one release."""
+    def read_records(self, day: date) -> bytes:
+        """Read the file of a day; nothing where no one came: PRIVATE."""
         path = self.folder / day.isoformat()
-        records = path.read_bytes() if path.is_file() else b""
+        return path.read_bytes() if path.is_file() else b""
+
+    def draw_figures(self, records: bytes) -> list[int]:
+        """Count the records of a day and add noise: one release."""
         figures: list[int] = add_noise(count_day(records), self.settings.epsilon).tolist()
         return figures
 
@@ -251,6 +257,17 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
+def encode_records(customers: Sequence[bytes], lists: str, event: str) -> bytes:
+    """Write lines of a day's file; see `Split.note`.
+
+    A full disk may cut a write. It begins with an end of line, so that a cut line stands by itself
+    and is not counted, and all others stay whole.
+    """
+    kind = f" {LISTS.index(lists)} {EVENTS.index(event)}\n"
+    lines = [customer[:_HASH_BYTES].hex() + kind for customer in customers]
+    return ("\n" + "".join(lines)).encode("ascii")
+
+
 def count_day(records: bytes) -> Counts:
     """Count people in the records of a day: PRIVATE.
 
@@ -260,9 +277,11 @@ def count_day(records: bytes) -> Counts:
     """
     kinds: dict[bytes, int] = {}
     events: set[tuple[bytes, int]] = set()
-    for start in range(0, len(records) - _RECORD_BYTES + 1, _RECORD_BYTES):
-        person = records[start : start + _HASH_BYTES]
-        kind, event = records[start + _HASH_BYTES : start + _RECORD_BYTES]
+    for line in records.split(b"\n"):
+        record = _RECORD.fullmatch(line)
+        if record is None:
+            continue
+        person, kind, event = record[1], int(record[2]), int(record[3])
         if kinds.setdefault(person, kind) == kind:
             events.add((person, event))
             events.add((person, EVENTS.index("served")))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date
 from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from tacit.ledger import BudgetExhausted, Charge
-from tacit.randomness import Source
 from tacit.service.access import (
     CurrentCaller,
     CurrentService,
@@ -18,33 +15,15 @@ from tacit.service.access import (
     allow,
     find_served,
 )
-from tacit.service.idempotency import (
-    Reply,
-    answer_once,
-    read_salted_state,
-    reply,
-    salt_states,
-)
 from tacit.service.keys import LISTS, Caller, Role
 from tacit.service.list_requests import MOST_PEOPLE, CustomerId
 from tacit.service.operations import Operation
 from tacit.service.schemas import AnswerModel, RequestModel
 from tacit.service.service import Service
-from tacit.service.splits import (
-    FIGURES,
-    DayFigures,
-    Split,
-    compare,
-    decode_days,
-    encode_days,
-    noise_variance,
-    today,
-)
+from tacit.service.split_releases import release_due_days, released_days
+from tacit.service.splits import FIGURES, DayFigures, Split, compare, noise_variance, today
 
 router = APIRouter(route_class=Operation, tags=["recommendations"])
-
-RELEASE = "daily figures"
-"""Name of the release of a day in the log."""
 
 
 class Clicks(RequestModel):
@@ -101,7 +80,7 @@ class Splits(AnswerModel):
 @router.post(
     "/api/splits/{name}/clicks", response_model=ClickReceipt, **allow(Role.RECOMMEND, Role.OPERATOR)
 )
-async def report_clicks(
+def report_clicks(
     service: CurrentService, caller: CurrentCaller, name: PathName, clicks: Clicks
 ) -> ClickReceipt:
     """Report who clicked on an item of their list. A person counts once a day, however often.
@@ -110,7 +89,6 @@ async def report_clicks(
     takes no Idempotency-Key.
     """
     split = find_served(service, Split, name)
-    await release_due_days(service, split)
     note_people(service, split, caller, clicks.customers, "clicked")
     return ClickReceipt(received=True)
 
@@ -118,11 +96,10 @@ async def report_clicks(
 @router.get("/api/splits", **allow(Role.ANALYST, Role.AUDITOR, Role.OPERATOR))
 async def splits(service: CurrentService) -> Splits:
     """Show all comparisons; figures of days that ended are released first, and charged."""
-    views = []
-    for split in service.deployment.find_all(Split).values():
-        await release_due_days(service, split)
-        views.append(describe_split(split, released_days(service, split)))
-    return Splits(splits=views)
+    all_splits = service.deployment.find_all(Split).values()
+    return Splits(
+        splits=[describe_split(one, await release_due_days(service, one)) for one in all_splits]
+    )
 
 
 def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
@@ -151,11 +128,6 @@ def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
     )
 
 
-def released_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
-    """Read the released days, oldest first."""
-    return decode_days(read_salted_state(service, split.state))
-
-
 def note_served(service: Service, model: str, caller: Caller, customers: Iterable[str]) -> None:
     """Note for the comparisons of a model that lists were served to customers of a backend."""
     if caller.role is not Role.RECOMMEND:
@@ -169,47 +141,18 @@ def note_served(service: Service, model: str, caller: Caller, customers: Iterabl
 def note_people(
     service: Service, split: Split, caller: Caller, customers: Sequence[str], event: str
 ) -> None:
-    """Note what happened to customers today, as long as the day can be paid for."""
+    """Note what happened to customers today, as long as the day can be paid for.
+
+    An id and the pseudonym that the service makes of it are one person.
+    """
     released = [one.day for one in released_days(service, split)]
     if not split.is_counting(released):
         return
-    day = today().isoformat()
+    day = today()  # read once: at midnight one request has no two days
     hashes = []
     for customer in customers:
-        payload = f"{split.name}\x00{day}\x00{customer}".encode()
+        person = service.keys.person_name(customer)
+        payload = f"{split.name}\x00{day.isoformat()}\x00{person}".encode()
         hashes.append(service.keys.digest("splits", payload))
     lists = caller.lists if caller.role is Role.RECOMMEND else LISTS[0]
-    split.note(hashes, lists, event)
-
-
-async def release_due_days(service: Service, split: Split) -> None:
-    """Release the figures of days that ended, each once, and remove what they were made of."""
-    released = [one.day for one in released_days(service, split)]
-    for day in split.due_days(released):
-        try:
-            await _release_day(service, split, day)
-        except BudgetExhausted:  # the settings' lifetime was lowered below what is spent
-            break
-        released.append(day)
-    split.forget_days(released)
-
-
-async def _release_day(service: Service, split: Split, day: date) -> None:
-    """Charge, draw and store the figures of one day in one transaction."""
-
-    def draw(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
-        figures = tuple(split.draw_figures(day))
-        days = (*decode_days(stored), DayFigures(day, figures))
-        epsilon = split.settings.epsilon
-        return reply({"day": day.isoformat(), "figures": figures}), encode_days(days, epsilon)
-
-    await answer_once(
-        service,
-        Caller(split.tenant, Role.OPERATOR, split.state),
-        RELEASE,
-        f"{split.name} {day.isoformat()}",
-        b"",
-        state=split.state,
-        transition=salt_states(draw),
-        charges=[Charge(split.holder, split.cost)],
-    )
+    split.note(day, hashes, lists, event)
