@@ -1,6 +1,6 @@
 """Releases of the daily figures of comparisons: each day once, soon after it ended.
 
-Days are released by the clock, and when somebody looks at a comparison: never because somebody
+Days are released by the clock, and when staff look at a comparison: never because a person
 clicked, so that the time of a release says nothing of anyone. The files of released days go with
 it, also where nobody looks.
 """
