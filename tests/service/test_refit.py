@@ -21,6 +21,7 @@ from tacit.designs.private.folder_fits import (
     describe_loss,
     fit_next,
 )
+from tacit.designs.private.model import Private
 from tacit.designs.private.refits import Account
 from tacit.errors import ConfigError
 from tacit.ledger import open_ledger
@@ -177,6 +178,25 @@ def test_a_changed_file_is_taken_up_and_a_damaged_one_is_not(folder, data, capsy
     assert watch.take_up_changes(faults.append) == []
     assert deployment.served["models/lists"] is second
     assert len(faults) == 1
+
+
+def test_likes_of_people_who_withdrew_are_given_out_no_more(folder):
+    """The device file before is not kept where it holds likes of people who agreed to that."""
+    people = generate(users=600, items=60, ratings=18_000, labels=6, seed=3)
+    agreed = people.user_ids[:40].tolist()
+    path = folder / "lists.tacit"
+    Private(8.0, mode="taste", consented=agreed).fit(people).save(path)
+    deployment = Deployment.read(folder, installed_kinds())
+    watch = ModelWatch(deployment)
+    first = deployment.served["models/lists"]
+    assert first.device_file is not None
+    Private(8.0, mode="taste").fit(people).save(path)
+    faults = []
+    assert watch.take_up_changes(faults.append) == ["models/lists"]
+    second = deployment.served["models/lists"]
+    assert second.previous.digest == first.digest
+    assert second.previous_device is None
+    assert not faults
 
 
 def swap_after_read(monkeypatch, path, content):

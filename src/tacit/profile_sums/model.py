@@ -113,6 +113,11 @@ class PrivateLists(base.ItemRecommender):
         """Choices of items and metadata from the catalogue."""
         return CatalogueChoices(self.source, self.target, self.domain, self.features)
 
+    @property
+    def consenting_(self) -> int:
+        """Number of people who agreed not to be protected, whose likes are in the model file."""
+        return self.fitted_.consenting
+
     def fit(self, ratings: RatingsSource, y: None = None) -> Self:
         """Learn from everybody.
 
@@ -338,7 +343,7 @@ class PrivateLists(base.ItemRecommender):
     __getstate__ = base.without_people
 
     def save(self, path: str | Path) -> None:
-        """Write what was released. No person is in the file."""
+        """Write what was released. No person is in the file but those who agreed to it."""
         container.write(path, *self.parts())
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -207,8 +207,14 @@ class ServedModel(ServedThing):
 
     @cached_property
     def previous_device(self) -> bytes | None:
-        """The device file of the model before; None where there was none."""
-        return None if self.previous is None else self.previous.device_file
+        """The device file of the model before; None where there was none.
+
+        One with likes of people who agreed to that is given out no longer: some of them may have
+        withdrawn, and withdrawal takes effect with the next file.
+        """
+        if self.previous is None or getattr(self.previous.model, "consenting_", 0):
+            return None
+        return self.previous.device_file
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of the model."""
