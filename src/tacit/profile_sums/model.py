@@ -114,7 +114,7 @@ class PrivateLists(base.ItemRecommender):
         return CatalogueChoices(self.source, self.target, self.domain, self.features)
 
     @property
-    def consenting_(self) -> int:
+    def consenting_people_(self) -> int:
         """Number of people who agreed not to be protected, whose likes are in the model file."""
         return self.fitted_.consenting
 

@@ -212,9 +212,10 @@ class ServedModel(ServedThing):
         One with likes of people who agreed to that is given out no longer: some of them may have
         withdrawn, and withdrawal takes effect with the next file.
         """
-        if self.previous is None or getattr(self.previous.model, "consenting_", 0):
+        if self.previous is None:
             return None
-        return self.previous.device_file
+        consenting: int = getattr(self.previous.model, "consenting_people_", 0)
+        return self.previous.device_file if consenting == 0 else None
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of the model."""
