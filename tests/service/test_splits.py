@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, timedelta
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError
-from tacit.ledger import Holder
+from tacit.ledger import Cost, Holder
 from tacit.service import splits
 from tacit.service.keys import LISTS, Role, add_key
 from tacit.service.split_releases import release_all
@@ -80,6 +81,14 @@ def test_the_noise_is_that_of_its_scale() -> None:
     assert abs(noise.mean()) < 5 * math.sqrt(variance / draws)
     # Fourth moment of Laplace noise: 6 times the squared variance, so a square's sd is 5^.5 of it.
     assert abs((noise**2).mean() / variance - 1) < 5 * math.sqrt(5.5 / draws)
+
+
+@given(thousandths=st.integers(1, 5000))
+def test_what_is_charged_covers_the_noise(thousandths: int) -> None:
+    """Scale times the charge is at least 2, exactly: 0.017 as a float is above its decimals."""
+    epsilon = thousandths / 1000
+    charged = Fraction(Cost.pure(str(epsilon)).amount, 10**6)
+    assert Fraction(noise_scale(epsilon)) * charged >= splits.MOST_OF_A_PERSON
 
 
 def test_a_difference_has_the_interval_of_noise_and_chance() -> None:

@@ -101,7 +101,11 @@ class ListQuestion(RequestModel):
 
 
 class PersonQuestion(RequestModel):
-    """One person whose list is asked for. Nothing of it is stored."""
+    """One person whose list is asked for. The history is not stored.
+
+    Where lists are compared ([splits.NAME]), a keyed hash of the customer is, until the figures of
+    the day are released.
+    """
 
     customer: CustomerId | None = None
     """The shop's id of the person, which the answer repeats; it changes no list."""

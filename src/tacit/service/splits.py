@@ -187,7 +187,7 @@ class Split(ServedThing):
             ),
             not_covered=(
                 "the service and the shop, which know who asked and who clicked",
-                "the file of a day, until its figures are released",
+                "the file of a day, until its figures are released, and copies of it in backups",
                 "figures of other comparisons: each has a budget of its own, and epsilons add up",
                 "counters of lists and requests, which name no one and are exact",
                 "a person under several customer ids",
@@ -292,8 +292,11 @@ def count_day(records: bytes) -> Counts:
 
 
 def noise_scale(epsilon: float) -> float:
-    """Scale of the discrete Laplace noise of each figure, not below 2 / epsilon."""
-    return float_above(MOST_OF_A_PERSON / Fraction(epsilon))
+    """Scale of the discrete Laplace noise of each figure, not below 2 / epsilon.
+
+    Epsilon is its shortest decimals, as it is charged: a float may lie a little above them.
+    """
+    return float_above(MOST_OF_A_PERSON / Fraction(str(epsilon)))
 
 
 def noise_variance(epsilon: float) -> float:
