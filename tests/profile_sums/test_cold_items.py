@@ -94,6 +94,14 @@ def test_an_item_of_the_model_is_no_cold_item(model: Private) -> None:
         model.recommend(history=[1], cold={3: {"genre": "red"}})
 
 
+def test_an_item_is_known_by_the_text_of_its_number(model: Private) -> None:
+    """A table names items in texts: one that people rated must not be listed as rated by no one."""
+    known = model.history_ids_.tolist()[0]
+    assert not isinstance(known, str)
+    with pytest.raises(DataError, match="given as a cold one"):
+        model.recommend(history=[], cold={str(known): {"colour": "red"}})
+
+
 def test_exclude_and_history_hold_for_cold_items(model: Private) -> None:
     """What is left out or was seen is not listed."""
     rows = model.recommend(

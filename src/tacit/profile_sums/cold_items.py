@@ -106,9 +106,9 @@ def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItem
     reason = refuse_cold_items(fitted)
     if reason is not None:
         raise ConfigError(reason)
-    known = set(fitted.history_ids.tolist())
+    known = {str(item) for item in fitted.history_ids.tolist()}
     for item in items:
-        if item in known:
+        if str(item) in known:  # a table has the texts of ids that are numbers in the model
             raise DataError(
                 "the model has ratings of an item that is given as a cold one",
                 found=item,
