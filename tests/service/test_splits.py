@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from tacit.errors import ConfigError
 from tacit.ledger import Cost, Holder
 from tacit.service import splits
+from tacit.service.deployment import Deployment
 from tacit.service.keys import LISTS, Role, add_key
+from tacit.service.kinds import installed_kinds
 from tacit.service.split_releases import release_all
 from tacit.service.splits import (
     DayFigures,
@@ -284,6 +286,16 @@ def test_the_card_says_the_day_and_the_lifetime(arms: Any) -> None:
     assert (card.epsilon, card.lifetime_epsilon) == (0.2, pytest.approx(5.0))
     assert card.adjacency.unit == "user"
     assert arms.service.ledger.balance(HOLDER).cap.amount == 5_000_000
+
+
+def test_a_model_that_is_not_served_is_refused(arms: Any) -> None:
+    """A misspelt name would charge every day, and count nobody."""
+    path = arms.folder / "tacit.toml"
+    before, section, after = path.read_text().partition("[splits.home]\n")
+    assert 'model = "lists"' in after
+    path.write_text(before + section + after.replace('model = "lists"', 'model = "list"', 1))
+    with pytest.raises(ConfigError, match=r"no \[models\.list\]"):
+        Deployment.read(arms.folder, installed_kinds())
 
 
 def test_another_epsilon_is_refused_after_the_first_day(arms: Any, clock: Clock) -> None:

@@ -48,6 +48,8 @@ class Deployment:
         for address, kind, section in _read_sections(folder, tenant, kinds):
             served[address] = kind.from_section(section)
             sections[address] = section
+        for thing in served.values():
+            thing.check_neighbours(served.keys())
         deployment = cls(tenant, served, sections)
         _ = deployment.cards  # made now, not on the loop while others wait
         return deployment

@@ -6,7 +6,7 @@ is short and plain; a file is named relative to the folder and lies in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -132,6 +132,16 @@ class ServedThing:
     def describe_releases(self) -> str | None:
         """Say in a person's receipt what was released and stays so; None for nothing."""
         return None
+
+    def check_neighbours(self, addresses: Collection[str]) -> None:
+        """Check that what it names in its section is served, too.
+
+        Args:
+            addresses: Everything that is served, such as "models/films".
+
+        Raises:
+            ConfigError: It names something else.
+        """
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
         """Check that the budgets of people are those that its cards say.

@@ -17,7 +17,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -33,7 +33,7 @@ from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost, Holder
 from tacit.mechanisms.laplace import discrete_laplace
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
-from tacit.service.idempotency import SALT_BYTES
+from tacit.service.idempotency import SALT_BYTES, thing_state_name
 from tacit.service.keys import LISTS
 from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import TOML, setting
@@ -60,7 +60,10 @@ Counts = NDArray[np.int64]
 class SplitSettings:
     """The lines of [splits.NAME]."""
 
-    model: str = setting("name of the model whose lists are compared with those of popular items")
+    model: str = setting(
+        "name of the model whose lists are compared with those of popular items",
+        refused="a model that is not served",
+    )
     epsilon: float = setting(
         "the epsilon of one person in the figures of one day",
         0.2,
@@ -110,12 +113,12 @@ class Split(ServedThing):
     @property
     def state(self) -> str:
         """Name of the ledger's state that lists the released days."""
-        return f"{FOLDER}/{self.name}"
+        return thing_state_name(FOLDER, self.tenant, self.name)
 
     @property
     def holder(self) -> Holder:
         """Whose budget pays for a day."""
-        return Holder.dataset(self.tenant, self.state)
+        return Holder.dataset(self.tenant, f"{FOLDER}/{self.name}")
 
     @property
     def cost(self) -> Cost:
@@ -143,6 +146,18 @@ class Split(ServedThing):
             f"clicked, each day at epsilon {self.settings.epsilon:g}; what is not yet counted of a "
             "day goes when the day's counts are made"
         )
+
+    def check_neighbours(self, addresses: Collection[str]) -> None:
+        """Refuse a model that is not served: days would be charged, and nobody counted.
+
+        Raises:
+            ConfigError: There is none of this name.
+        """
+        if f"models/{self.settings.model}" not in addresses:
+            raise ConfigError(
+                f"{TOML}: splits.{self.name}.model is {self.settings.model!r}, and there is no "
+                f"[models.{self.settings.model}]: nobody would be counted. Name one that is served."
+            )
 
     def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
         """Refuse another epsilon than that of the days that were released.
