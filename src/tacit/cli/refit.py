@@ -101,6 +101,8 @@ def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict
 
 
 def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
+    from tacit.designs.private.folder_fits import NEWEST
+
     status = done.model.budget_status_
     served = "It is served from now on." if done.replaced else f"It is NOT served: {done.reason}."
     spent = f"epsilon {status.total:.4g} spent in total at delta {settings.delta:g}"
@@ -112,6 +114,10 @@ def _show_fit(settings: RefitSettings, done: FolderFit) -> list[str]:
             1,
             "It was made and charged before, and stopped before its file was written: this is that "
             "file, of the ratings of then. The next  tacit refit  reads today's.",
+        )
+    if not done.replaced:
+        lines.append(
+            f"The card of {settings.model} does not count this fit. That of {NEWEST} counts all."
         )
     return lines
 
