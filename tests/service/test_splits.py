@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
@@ -224,6 +225,23 @@ def test_the_clock_releases_days_and_removes_their_files(arms: Any, clock: Clock
     assert not faults
     assert [path.name for path in only_split(arms).folder.iterdir()] == ["since"]
     assert arms.service.ledger.balance(HOLDER).spent == 200_000
+
+
+def test_a_service_releases_past_days_when_it_starts(demo: Any, folder: Any, shops: Any) -> None:
+    """Two days ended while it stood still: they are released though nobody asks."""
+    place = folder / "splits" / "home"
+    place.mkdir(parents=True)
+    start = splits.today() - timedelta(days=2)
+    (place / "since").write_text(start.isoformat())
+    (place / start.isoformat()).write_bytes(written([(1, 0, 0)]))
+    with shops(demo, folder) as shop:
+        until = time.monotonic() + 20
+        while shop.service.ledger.balance(HOLDER).spent < 400_000 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert shop.service.ledger.balance(HOLDER).spent == 400_000
+        while (place / start.isoformat()).exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not (place / start.isoformat()).exists()
 
 
 def test_a_click_releases_nothing(arms: Any, clock: Clock) -> None:
