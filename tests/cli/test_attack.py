@@ -105,7 +105,10 @@ def test_what_cannot_be_attacked_is_refused_in_a_sentence(capsys, files, words, 
     [
         ("Silent", "Silent cannot answer (LookupError: nothing here)"),
         ("Short", "Short cannot answer (ValueError: 40 scores were asked for, not 3)"),
-        ("Long", "Long cannot answer (IndexError"),
+        (
+            "Long",
+            "Long cannot answer (ValueError: it listed an item that is none of the 40 columns",
+        ),
         ("Unmade", "Unmade cannot be made (OSError: no weights)"),
     ],
 )

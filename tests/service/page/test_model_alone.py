@@ -235,9 +235,10 @@ def test_a_visit_to_a_model_needs_no_mouse(visit):
     before = shown_list(person)
     tab_to(person, "Leave out")
     keyboard.press("Enter")
-    assert focused(person) == "Undo"
+    person.page.locator("button:focus", has_text="Undo").wait_for()
     assert shown_list(person) != before
     keyboard.press("Enter")
+    person.page.get_by_role("button", name="Undo").wait_for(state="detached")
     assert shown_list(person) == before
 
 
