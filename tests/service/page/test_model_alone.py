@@ -16,7 +16,7 @@ from tacit.cli.app import app
 from tacit.designs.private.device import DeviceLists
 from tacit.recommenders import load_model
 from tests.service.page.conftest import Served, run_service
-from tests.service.page.test_ease import JUDGED, LOUD, axe, focused, headed, tab_to
+from tests.service.page.test_ease import JUDGED, LOUD, axe, headed, tab_to
 
 __all__ = ["axe"]  # a fixture
 
@@ -136,7 +136,7 @@ def test_what_does_not_interest_leaves_the_list_and_can_come_back(visit, lists, 
     first = [item for item, _ in lists.rank(history)]
     before = shown_list(person)
     person.page.get_by_role("button", name=f"Not interested in {titles[first[1]]}").click()
-    assert focused(person) == "Undo"
+    person.page.locator("button:focus", has_text="Undo").wait_for()
     disliked = history | {first[1]: 1.0}
     assert shown_list(person) == ranked(lists, titles, disliked)
     left_out = lists.rank(disliked)[0][0]
