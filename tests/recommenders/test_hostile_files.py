@@ -289,3 +289,31 @@ def test_a_plan_with_negative_weights_is_refused_on_load(tmp_path):
     container.write(tmp_path / "m.tacit", header, arrays)
     with pytest.raises(ModelFileError, match="plan_counts"):
         load_model(tmp_path / "m.tacit")
+
+
+@pytest.mark.parametrize("levels", [0, 10_001, 2**31, 2**63, 1.5, True])
+def test_a_scale_of_countless_levels_is_refused_on_load(tmp_path, levels):
+    """A weight is made for each level of a standard scheme's model: so many would fill the
+    memory."""
+    path = tmp_path / "m.tacit"
+    MODELS["standard-scheme"]().save(path)
+    header, arrays = container.unpack(path.read_bytes())
+    container.write(path, {**header, "levels": levels}, arrays)
+    with pytest.raises(ModelFileError, match="whole number"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("item-item", "similar offsets"), ("standard-scheme", "columns")]
+)
+def test_rows_that_do_not_end_where_their_entries_do_are_refused_on_load(tmp_path, kind, name):
+    """A last offset of 0 passes SciPy's check, and products then read beyond the memory."""
+    path = tmp_path / "m.tacit"
+    MODELS[kind]().save(path)
+    header, arrays = container.unpack(path.read_bytes())
+    offsets = arrays[name].copy()
+    assert offsets[-1] > 0
+    offsets[-1] = 0
+    container.write(path, header, {**arrays, name: offsets})
+    with pytest.raises(ModelFileError, match="does not fit"):
+        load_model(path)

@@ -89,9 +89,9 @@ def number_from_header(value: Any) -> float:
     return float(value)
 
 
-def count_from_header(value: Any, *, least: int = 0) -> int:
-    """Read a whole number of `least` or more; ValueError for anything else."""
-    if type(value) is not int or value < least:
+def count_from_header(value: Any, *, least: int = 0, most: int = 2**63 - 1) -> int:
+    """Read a whole number from `least` to `most`; ValueError for anything else."""
+    if type(value) is not int or not least <= value <= most:
         raise ValueError("it has something else where a whole number belongs")
     return value
 
@@ -122,6 +122,27 @@ def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
     if places.dtype.kind not in "iu" or not is_inside:
         raise ValueError(f"'{name}' does not fit the list of items")
     return places.astype(np.int64, copy=False)
+
+
+def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
+    """Read where each row of a sparse matrix begins and the last ends; ValueError for others.
+
+    SciPy's own check passes offsets that fall where the last one is 0, and reads beyond the rows.
+
+    Args:
+        arrays: All arrays of the file.
+        name: Name of the array.
+        entries: Number of entries of the matrix.
+    """
+    offsets = read_places(arrays, name, entries + 1)
+    if (
+        not offsets.size
+        or offsets[0] != 0
+        or offsets[-1] != entries
+        or (np.diff(offsets) < 0).any()
+    ):
+        raise ValueError(f"'{name}' does not fit its entries")
+    return offsets
 
 
 def read_floats(

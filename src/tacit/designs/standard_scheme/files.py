@@ -14,7 +14,7 @@ from scipy import sparse
 
 from tacit import container
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
-from tacit.designs.standard_scheme.settings import Settings
+from tacit.designs.standard_scheme.settings import MOST_WHOLE_LEVELS, Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
 from tacit.designs.standard_scheme.training.people import PeopleHashes
 from tacit.designs.standard_scheme.training.tables import Tables
@@ -137,7 +137,11 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
             headers.read_floats(arrays, "factors", len(items), None, most=LARGEST_LEVEL),
             headers.number_from_header(header["ridge"]),
         ),
-        ease=read_ease(arrays, len(items), headers.count_from_header(header["levels"], least=1)),
+        ease=read_ease(
+            arrays,
+            len(items),
+            headers.count_from_header(header["levels"], least=1, most=MOST_WHOLE_LEVELS),
+        ),
         n_rated_enough=header["rated_enough"],
         assumed_public=read_conditions(header),
         measurements=read_measurements(header),
@@ -186,16 +190,18 @@ def _read_integers(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.
     return array.astype(np.int64, copy=False)
 
 
-def read_ease(arrays: Arrays, n_items: int, n_levels: int) -> Ease:
+def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
     """Item-item weights, checked to be a matrix of the items."""
+    rows = headers.read_places(arrays, "rows", n_items)
     weights = sparse.csc_array(
         (
-            _read_integers(arrays, "weights", None),
-            headers.read_places(arrays, "rows", n_items),
-            _read_integers(arrays, "columns", n_items + 1),
+            _read_integers(arrays, "weights", len(rows)),
+            rows,
+            headers.read_offsets(arrays, "columns", len(rows)),
         ),
         shape=(n_items, n_items),
         copy=True,
     )
     weights.check_format(full_check=True)
+    n_levels = headers.count_from_header(levels, least=1, most=MOST_WHOLE_LEVELS)
     return Ease(weights, _read_integers(arrays, "popularity", n_items), n_levels)

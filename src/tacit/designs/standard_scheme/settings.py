@@ -16,6 +16,9 @@ from tacit.errors import ConfigError, PrivacyError
 
 Variant = Literal["sound", "published"]
 
+MOST_WHOLE_LEVELS = 10_000
+"""Of a scale of whole stars: a model keeps a weight for each, and numbers up to this size."""
+
 LEAST_EPSILON = 16
 """Smallest epsilon of a disclosure: below it, releases tell more than true stars do."""
 WHO_MAY_USE_IT = (
@@ -128,10 +131,15 @@ class Settings:
         """Rule that devices are asked to follow with stars on this scale.
 
         Raises:
-            ConfigError: The release needs whole stars.
+            ConfigError: The release needs whole stars, or the scale is too fine.
             PrivacyError: The release would tell the attribute.
         """
         rule = RELEASES[self.release]
+        if scale.levels > MOST_WHOLE_LEVELS:
+            raise ConfigError(
+                f"The scale {scale} has {scale.levels} levels; a model has at most "
+                f"{MOST_WHOLE_LEVELS:,}. Declare a continuous scale or a larger step."
+            )
         if not scale.discrete and rule.transform == "coupling":
             raise ConfigError(
                 f"'{self.release}' needs a scale of whole stars; this one is {scale}. "

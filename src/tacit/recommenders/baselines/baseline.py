@@ -21,6 +21,7 @@ from tacit.recommenders.headers import (
     items_to_header,
     number_from_header,
     read_floats,
+    read_offsets,
     read_places,
     titles_from_header,
     titles_of,
@@ -165,7 +166,7 @@ def matrix_from_arrays(
         width: Number of its columns.
     """
     columns = read_places(arrays, f"{name} columns", width)
-    offsets = read_places(arrays, f"{name} offsets", len(columns) + 1)
+    offsets = read_offsets(arrays, f"{name} offsets", len(columns))
     values = read_floats(arrays, f"{name} values", len(columns))
     matrix = sparse.csr_array((values, columns, offsets), shape=(len(offsets) - 1, width))
     matrix.check_format(full_check=True)
