@@ -366,6 +366,8 @@ object.__setattr__(HUGE, "items", 2**31 - 1)
         {"shard_count": 1 << 64},
         {"shard_count": 2.0},
         {"keep_tickets": 1},
+        {"rejected": ""},
+        {"rejected": []},
         {"rejected": {"duplicate": "x"}},
         {"rejected": dict.fromkeys(REASONS[1:], "x")},
         {"rejected": dict.fromkeys(REASONS[1:], -1)},

@@ -119,8 +119,10 @@ def check_counts(
         "shards are numbers below how many there are, each once",
     )
     require(type(keeps) is bool, "tickets are kept or not")
-    refused = dict(header["rejected"]).values()
-    require(all(is_integer(each, 0, MOST_COUNTED) for each in refused), "refusals are counted")
+    refused = header["rejected"]
+    require(isinstance(refused, dict), "refusals are counted by their reasons")
+    counted = all(is_integer(each, 0, MOST_COUNTED) for each in refused.values())
+    require(counted, "refusals are counted")
     require(set(arrays) == {"totals", "ones", "tickets"}, "counts are totals, ones and tickets")
     totals = arrays["totals"]
     ones = arrays["ones"]
