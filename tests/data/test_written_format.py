@@ -113,6 +113,10 @@ ODD_CELLS = (
 )
 
 
+NOTHING_KEPT = ("no row can be kept", "there is no event")
+"""Of a file of one row that does not count."""
+
+
 def lines_of(name: str) -> list[bytes]:
     """Write the rows of a form, each a line without its end."""
     rows, delimiter, _, encoding, _ = FORMS[name]
@@ -160,7 +164,7 @@ def read_bytes(data: bytes, written: Path, folder: Path) -> dict[Any, list[Any]]
     try:
         return contributions(read_ratings(path, written=written))
     except DataError as error:
-        if "no row can be kept" not in str(error):
+        if not any(words in str(error) for words in NOTHING_KEPT):
             raise
         return {}
 
