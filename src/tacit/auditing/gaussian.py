@@ -74,7 +74,8 @@ def audit_gaussian(
         )
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
-    pilot, count = samples // 2, samples - samples // 2
+    pilot = samples // 2
+    count = samples - samples // 2
     a, b = np.sort(release_a(pilot)), np.sort(release_b(pilot))
     tried = np.quantile(np.concatenate([a, b]), np.linspace(0, 1, _THRESHOLDS + 2)[1:-1])
     above_a = pilot - np.searchsorted(a, tried)
@@ -198,12 +199,14 @@ def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Float
         if abs(float(near) - ratio) > 1e-9 * ratio:
             raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no one sum.")
         weights.append(d * near)
-    parts = math.lcm(*(weight.denominator for weight in weights))
+    denominators = [weight.denominator for weight in weights]
+    parts = math.lcm(*denominators)
     whole = [int(weight * parts) for weight in weights]
     common = math.gcd(*whole)
     total = np.ones(1)
     for weight, (_, sigma) in zip(whole, moving, strict=True):
-        chances, times = gaussian_masses(sigma)[1], abs(weight) // common
+        chances = gaussian_masses(sigma)[1]
+        times = abs(weight) // common
         length = (len(chances) - 1) * times + 1
         if length + len(total) > _MOST_SUMMED:
             raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")

@@ -61,7 +61,8 @@ class ReplayComparison:
 
 def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
     """Record one fit, with `noise` as the samplers' answers; None takes the shipped samplers."""
-    drawn, answers = noise or BulkNoise(1).answer, []
+    drawn = noise or BulkNoise(1).answer
+    answers = []
 
     def answer(asked: SamplerCall) -> NDArray[np.int64]:
         answers.append(drawn(asked))

@@ -109,7 +109,8 @@ class BulkNoise:
         noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):
             nothing = np.zeros(max(self._size, count), dtype=np.int64)
-            noise, used = _SHIPPED[asked.sampler](nothing, asked.scale), 0
+            noise = _SHIPPED[asked.sampler](nothing, asked.scale)
+            used = 0
         self._kept[key] = (noise, used + count)
         return asked.values + noise[used : used + count].reshape(asked.values.shape)
 
@@ -166,7 +167,8 @@ def differences(
 
 
 def _observe(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
-    tape, said = Tape(seed), "none"
+    tape = Tape(seed)
+    said = "none"
     with intercept_samplers(tape.answer):
         try:
             release(data, tape)

@@ -207,7 +207,8 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
         release = SumRelease(noise_multiplier, **(usual | settings))
         return gaussian_pair(name, lambda table: release(_blocks(table)), a, b, share=share)
 
-    someone, nobody = [[0.5], [-0.5]], [[0], [0]]
+    someone = [[0.5], [-0.5]]
+    nobody = [[0], [0]]
     pairs = (
         pair("one place", [[[1.0]]], [[[0]]], share=100, resolution=2.0**-6),
         pair("one place, coarse", [[[1.0]]], [[[0]]]),

@@ -180,6 +180,7 @@ def import_(
         if before > len(ratings):
             done.dropped["a person has more rows than --most-per-person"] = before - len(ratings)
     write_folder(ratings, out, done.written)
+    has_stars = ratings.scale != EVENTS or "rating" in done.columns
     result = {
         "read": done.read,
         "kept": len(ratings),
@@ -187,9 +188,7 @@ def import_(
         "people": int(np.count_nonzero(np.bincount(ratings.users))),
         "items": int(np.count_nonzero(np.bincount(ratings.items))),
         "likes": int(ratings.likes.sum()),
-        "scale": str(ratings.scale)
-        if ratings.scale != EVENTS or "rating" in done.columns
-        else None,
+        "scale": str(ratings.scale) if has_stars else None,
         "columns": done.columns,
         "guesses": list(ratings.guesses),
         "warnings": warnings + warnings_about(ratings, done.read, done.dropped),

@@ -134,7 +134,9 @@ def list_members(item: str) -> set[str]:
         for member in re.split(", | and | to ", numbers):
             members.add(f"{kind} {member}")
         for ends in re.finditer(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)", numbers):
-            chapter, first, last = ends[1] or "", int(ends[2]), int(ends[3])
+            chapter = ends[1] or ""
+            first = int(ends[2])
+            last = int(ends[3])
             members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
     return members
 

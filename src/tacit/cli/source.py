@@ -239,11 +239,13 @@ def open_ratings(
         domain=source.domain,
         domains=domains,
     )
-    columns, events = source.columns, bool(source.events)
+    columns = source.columns
+    events = bool(source.events)
     if execution.remote is not None:
         from tacit.engine.spark import open_spark
 
-        path, tasks = str(source.path), execution.tasks
+        path = str(source.path)
+        tasks = execution.tasks
         with open_spark(
             path, execution.remote, columns, public, events=events, tasks=tasks
         ) as remote:

@@ -249,7 +249,8 @@ def _all_strings(entries: list[Any], kind: str) -> bool:
         row = next(row for row, entry in enumerate(entries, 1) if type(entry) in odd)
         raise DataError(f"a {kind} id is an integer or a string", row=row, found=entries[row - 1])
     if strings and integers:
-        what, fix = f"the {kind} ids mix integers and strings", "Turn all of them into strings."
+        what = f"the {kind} ids mix integers and strings"
+        fix = "Turn all of them into strings."
         expected = "one of the two, because 7 and '7' are different ids"
         raise DataError(what, expected=expected, fix=fix)
     return bool(strings)

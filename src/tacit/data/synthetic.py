@@ -205,8 +205,7 @@ def label_items(kinds: Floats, labels: int, seed: np.random.SeedSequence) -> Col
     noise = generator.standard_normal(along.shape)
     order = np.argsort(-(TELLING * along + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable")
     counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
-    texts = [
-        SEPARATOR.join(f"label {label + 1}" for label in row[:count])
-        for row, count in zip(order.tolist(), counts.tolist(), strict=True)
-    ]
+    texts = []
+    for row, count in zip(order.tolist(), counts.tolist(), strict=True):
+        texts.append(SEPARATOR.join(f"label {label + 1}" for label in row[:count]))
     return np.array(texts, dtype=object)

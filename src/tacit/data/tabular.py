@@ -23,7 +23,7 @@ from tacit.data.columns import MOST_ON_SCALE
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Table, choose, find, missing
+from tacit.data.tables import Table, choose, find, missing_column_error
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
@@ -348,7 +348,10 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
             expected="tuples (person, item, rating, time), all of one length, the last "
             "one or two left out",
         )
-    return {name: [row[at] for row in rows] for at, name in enumerate(names[: widths.pop()])}
+    columns: dict[str, list[Any]] = {}
+    for at, name in enumerate(names[: widths.pop()]):
+        columns[name] = [row[at] for row in rows]
+    return columns
 
 
 def _values(column: Any) -> Any:
@@ -404,7 +407,7 @@ def read_catalogue(
     if position is None:
         position = find("domain", headers, DOMAIN)
     if position is None and domains:
-        raise missing("domain", headers, DOMAIN, path)
+        raise missing_column_error("domain", headers, DOMAIN, path)
     named = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
     columns.pop(DOMAIN, None)  # another column than the one asked for
     return {DOMAIN: named} | columns
@@ -520,17 +523,15 @@ def load(path: str | Path, **options: Any) -> Ratings:
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):
-        kind, options_of = (
-            "an imported folder",
-            {
-                "events",
-                "scale",
-                "users",
-                "items",
-                "domain",
-                "items_from_ratings",
-            },
-        )
+        kind = "an imported folder"
+        options_of = {
+            "events",
+            "scale",
+            "users",
+            "items",
+            "domain",
+            "items_from_ratings",
+        }
     elif is_movielens(path):
         kind = "a MovieLens folder"
     elif path.is_dir():
@@ -550,7 +551,8 @@ def load(path: str | Path, **options: Any) -> Ratings:
     if kind == "an installed data set":
         ratings = datasets[str(path)].load()()
         if not isinstance(ratings, Ratings):
-            what, found = "this data set gives no ratings", type(ratings).__name__
+            what = "this data set gives no ratings"
+            found = type(ratings).__name__
             expected, fix = "tacit.Ratings", "Ask its author."
             raise DataError(what, path=path, found=found, expected=expected, fix=fix)
     elif kind == "a MovieLens folder":

@@ -69,7 +69,8 @@ def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic
 
 def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
     """Mean of several AUCs, and its 95 % interval by Student's t; of one AUC no width."""
-    middle, half = float(np.mean(areas)), 0.0
+    middle = float(np.mean(areas))
+    half = 0.0
     if len(areas) > 1:
         error = float(np.std(areas, ddof=1)) / math.sqrt(len(areas))
         half = float(stdtrit(len(areas) - 1, 0.975)) * error

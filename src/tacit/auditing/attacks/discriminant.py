@@ -185,7 +185,8 @@ def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Varianc
         N ln sigma^2 + sum ln(1 + l / kappa) + [sum e^2 - sum b^2 / (l + kappa)] / sigma^2,
     whose best sigma^2 is the bracket over N: a search over kappa alone is left.
     """
-    total, count = float(residuals.data @ residuals.data), int(residuals.nnz)
+    total = float(residuals.data @ residuals.data)
+    count = int(residuals.nnz)
     if total == 0.0:
         return Variances(1.0, 1.0)
     scales, projections = _by_direction(residuals, profiles)

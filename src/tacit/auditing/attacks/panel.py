@@ -14,6 +14,7 @@ without arguments and gives a new `Attacker`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -221,8 +222,8 @@ class Panel:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = check_attackers(names)
         known = attackers()
-        wanted = dict.fromkeys(member for name in self.names for member in _members(name))
-        self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
+        members = dict.fromkeys(itertools.chain.from_iterable(map(_members, self.names)))
+        self._attackers: dict[str, Attacker] = {name: known[name]() for name in members}
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
         """Each attacker learns from the same people. labels: (people,) of 0 and 1."""

@@ -46,11 +46,13 @@ def choose(role: Role, headers: Sequence[str], asked: str | None, path: object) 
     """Find a role's column, which must be there."""
     position = find(role, headers, asked)
     if position is None:
-        raise missing(role, headers, asked, path)
+        raise missing_column_error(role, headers, asked, path)
     return position
 
 
-def missing(role: Role, headers: Sequence[str], asked: str | None, path: object) -> DataError:
+def missing_column_error(
+    role: Role, headers: Sequence[str], asked: str | None, path: object
+) -> DataError:
     """Make the error of a role without a column."""
     option = "domain-column" if role == "domain" else role
     fix = f"Name it with --{option} (from Python: {role}=...)."

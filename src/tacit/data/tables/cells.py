@@ -180,7 +180,8 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
             bad[rows] = True
 
     for role, at in places.items():
-        name, expected = table.headers[at], _EXPECTED[role]
+        name = table.headers[at]
+        expected = _EXPECTED[role]
         try:
             values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
@@ -197,10 +198,8 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
             stars = values[role].to_numpy()
             scale = _scale(table, stars, name, rules)
             off = ~np.isnan(stars) & ~scale.holds(stars)
-            what, expected = (
-                f"the rating is off the scale {scale}",
-                f"a rating on the scale {scale}",
-            )
+            what = f"the rating is off the scale {scale}"
+            expected = f"a rating on the scale {scale}"
             refuse(off, what, name, expected)
     if rules.on_bad == "refuse":
         errors = list(table.torn[:1])

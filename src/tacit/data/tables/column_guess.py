@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import WIDE, Table, choose, find, missing
+from tacit.data.tables import WIDE, Table, choose, find, missing_column_error
 from tacit.data.tables.cells import ANSWERS, OPINIONS, Rules, to_numbers
 from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
@@ -81,7 +81,7 @@ class Guess:
             needed = (*needed, "rating")
         for role in needed:
             if role not in self.places:
-                raise missing(role, self.table.headers, None, self.table.path)
+                raise missing_column_error(role, self.table.headers, None, self.table.path)
         return self
 
 

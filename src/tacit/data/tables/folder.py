@@ -217,7 +217,8 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
     parts = open_table(path / f"{note['table']}.parquet").frame
-    users, public = path / "users.parquet", note["public"]
+    users = path / "users.parquet"
+    public = note["public"]
     ids, metadata = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),

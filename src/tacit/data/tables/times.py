@@ -98,27 +98,25 @@ LIKE_TIME = re.compile(
     r"(\w{2,4},? +)?[^\W\d]{3,} +\d{1,2} +\d{1,2}:\d{2}"
 )
 """How a cell begins that is a number or a date, as no header does."""
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan ene gen sty",
-            "feb fév fev lut",
-            "mar mär mrt mrz",
-            "apr avr abr kwi",
-            "may mai mag maj",
-            "jun giu cze",
-            "jul lug lip",
-            "aug aoû ago sie",
-            "sep set wrz",
-            "oct okt out ott paź",
-            "nov lis",
-            "dec dez déc dic gru",
-        ),
-        1,
-    )
-    for name in names.split()
-}
+_NAMES_OF_MONTHS = (
+    "jan ene gen sty",
+    "feb fév fev lut",
+    "mar mär mrt mrz",
+    "apr avr abr kwi",
+    "may mai mag maj",
+    "jun giu cze",
+    "jul lug lip",
+    "aug aoû ago sie",
+    "sep set wrz",
+    "oct okt out ott paź",
+    "nov lis",
+    "dec dez déc dic gru",
+)
+"""How the names of each month begin, in several languages."""
+_MONTHS: dict[str, int] = {}
+"""Number of the month, from 1, by the beginning of its name."""
+for _number, _names in enumerate(_NAMES_OF_MONTHS, 1):
+    _MONTHS |= dict.fromkeys(_names.split(), _number)
 
 
 def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:

@@ -191,7 +191,8 @@ def _unfitted_model(settings: FitSettings) -> Private:
 
 def _describe_budget(model: Private, delta: float | None) -> list[str]:
     """Say what was spent on these people, and what is left."""
-    status, sentences = model.budget_status_, []
+    status = model.budget_status_
+    sentences = []
     if status.repeated:
         sentences.append(
             "The ledger had this fit already: its stored model was written, nothing was charged. "
@@ -474,7 +475,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         "missing": planned.missing,
     }
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
-    summary, options = _describe_plan(planned), ""
+    summary = _describe_plan(planned)
+    options = ""
     shown = [summary]
     if planned.releases > 1:
         fits = f"One fit a {settings.every}, {planned.releases} of them"

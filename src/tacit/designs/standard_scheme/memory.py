@@ -168,7 +168,8 @@ class State(Message):
             given: Ids of all ratings that count, as they were given.
             aliases: The names that are followed from now on.
         """
-        before, after = dict(self.aliases), dict(aliases)
+        before = dict(self.aliases)
+        after = dict(aliases)
         shown = self.shown_levels()
         names = {item: before.get(item, item) for item in given}
         taken = {after.get(name, name) for name in names.values() if name in shown}

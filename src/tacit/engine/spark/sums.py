@@ -148,7 +148,8 @@ def gather_total(
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
     cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
-    for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+    numbers, pieces = (column.to_pylist() for column in rows.columns)
+    for number, raw in zip(numbers, pieces, strict=True):
         if number == workers.SEEN:
             seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
         else:

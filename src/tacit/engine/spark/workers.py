@@ -162,7 +162,9 @@ def read_streams(cells: Iterable[Any]) -> Any:
 
 def _unpack_rows(batches: Iterable[Any]) -> Any:
     """Unpack a task's rows; None if it has none."""
-    cells = [raw for batch in batches for raw in batch.column("rows").to_pylist()]
+    cells: list[Any] = []
+    for batch in batches:
+        cells += batch.column("rows").to_pylist()
     return read_streams(cells) if cells else None
 
 
@@ -302,7 +304,8 @@ def merge_pieces(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
     """Add up the pieces of the same number."""
     found: dict[int, NDArray[Any]] = {}
     for batch in batches:
-        for number, raw in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        numbers, pieces = (column.to_pylist() for column in batch.columns)
+        for number, raw in zip(numbers, pieces, strict=True):
             cells = np.frombuffer(raw, np.int64 if number == SEEN else kind)
             found[number] = found[number] + cells if number in found else cells
     for number, cells in found.items():

@@ -251,7 +251,7 @@ def threshold_bugs(world: World) -> tuple[ThresholdBug, ...]:
         def fault(threshold: int) -> dict[Any, dict[str, Any]]:
             return {module: {name: weaken_beyond(shipped, threshold, add)}}
 
-        shipped = vars(module)[name]
+        shipped = getattr(module, name)
         return ThresholdBug(words, world, fault, 2 * _ENTRIES_EACH, ENTRIES - 1)
 
     return (

@@ -204,7 +204,8 @@ def make_item_tastes(
     g undoes that counts among the items of a head are larger than those among all items. Outside
     the head mu stays. B is C, shrunk by `shrink_to_features`; without noise it is C.
     """
-    query, head = table.query, table.query.items
+    query = table.query
+    head = table.query.items
     mean_taste = table.values[-1, : query.k] / (settings.mean_row * counts.people)
     tastes = table.values[:-1, : query.k] / counts.people
     if not query.count_weight:

@@ -162,7 +162,8 @@ def release_top_items(
     edge = noise * math.sqrt(2 * len(context))
     ridge = max(edge, _LEAST_RIDGE)
     above = values > edge
-    values, vectors = values[above], vectors[:, above]
+    values = values[above]
+    vectors = vectors[:, above]
     if people.one_domain:
         weights = vectors * (values / (values + ridge)) @ vectors.T
         weights = weights / (1 - weights.diagonal())  # an item does not speak for itself
