@@ -26,12 +26,12 @@ def test_people_who_are_missing():
     assert {users: one.worthwhile for users, one in at.items()} == {-3: False, 0: True, 5: True}
 
 
-@pytest.mark.parametrize("across", [False, True])
-def test_lists_across_domains_need_people_of_their_own(across):
+@pytest.mark.parametrize("cross_domain", [False, True])
+def test_lists_across_domains_need_people_of_their_own(cross_domain):
     """A plan asks for as many people as the figure for its kind of lists, not for the other's."""
-    plan = plan_releases(1000, 100, 1.0, across=across)
-    assert plan.needed == people_needed(100, plan.sigma, one_domain=not across)
-    assert plan.needed != people_needed(100, plan.sigma, one_domain=across)
+    plan = plan_releases(1000, 100, 1.0, cross_domain=cross_domain)
+    assert plan.needed == people_needed(100, plan.sigma, one_domain=not cross_domain)
+    assert plan.needed != people_needed(100, plan.sigma, one_domain=cross_domain)
 
 
 @pytest.mark.parametrize(("lifetime", "fits"), [(1.0, 12), (4.0, 4), (0.5, 52), (8.0, 2)])

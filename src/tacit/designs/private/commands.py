@@ -467,7 +467,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         settings.epsilon,
         delta=settings.delta,
         releases=settings.times or 1,
-        across=settings.across,
+        cross_domain=settings.across,
     )
     data: dict[str, Any] = asdict(planned) | {
         "every": settings.every,

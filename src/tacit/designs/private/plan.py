@@ -62,7 +62,7 @@ def plan_releases(
     *,
     delta: float = DEFAULT_DELTA,
     releases: int = 1,
-    across: bool = False,
+    cross_domain: bool = False,
 ) -> Plan:
     """Plan releases that share epsilon equally.
 
@@ -74,7 +74,7 @@ def plan_releases(
         epsilon: Epsilon of all releases together.
         delta: Probability that the bound of epsilon fails.
         releases: Number of releases.
-        across: Whether lists are made in another domain than people have rated in.
+        cross_domain: Whether lists are made in another domain than people have rated in.
 
     Raises:
         ConfigError: There are fewer than 2 people or items, or no release, or epsilon is infinite.
@@ -94,7 +94,7 @@ def plan_releases(
         lifetime_epsilon=epsilon,
         sigma=sigma,
         effective=users / sigma,
-        needed=people_needed(items, sigma, one_domain=not across),
+        needed=people_needed(items, sigma, one_domain=not cross_domain),
     )
 
 
