@@ -107,7 +107,7 @@ class PreparedFit:
         """Put the lists of consenting people beside a release of tastes."""
         if self.consented_likes is None or released.mode != "taste":
             return released
-        weights = consented_lists(self.consented_likes, released.usefulness.effective)
+        weights = consented_lists(self.consented_likes, released.usefulness.effective_population)
         return replace(released, consented=weights)
 
 

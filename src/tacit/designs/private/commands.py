@@ -502,7 +502,7 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
     planned = plan_weeks(people, items, settings.epsilon, fits, weeks, delta=settings.delta)
     columns: dict[str, Callable[[PlannedWeek], object]] = {
         "fit": lambda week: str(week.week),
-        "effective population": lambda week: f"{week.effective:,.0f}",
+        "effective population": lambda week: f"{week.effective_population:,.0f}",
         "beats popularity": lambda week: "yes" if week.worthwhile else "no",
         "one release": lambda week: f"{week.single_release:,.0f}",
         "a fresh fit each": lambda week: f"{week.fresh_fit:,.0f}",
@@ -539,8 +539,8 @@ def _describe_plan(planned: Plan) -> str:
     verdict = "are" if planned.worthwhile else "are NOT"
     missing = f": {planned.missing:,} more are needed" if planned.missing else ""
     return (
-        f"Effective population {planned.effective:,.0f}. Lists {verdict} expected to beat "
-        f"popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
+        f"Effective population {planned.effective_population:,.0f}. Lists {verdict} expected to "
+        f"beat popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
         "choose by taste."
     )
 

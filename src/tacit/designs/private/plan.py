@@ -39,7 +39,7 @@ class Plan:
     """Epsilon of all releases together, at the same delta."""
     sigma: float
     """Noise multiplier of one release."""
-    effective: float
+    effective_population: float
     """users / sigma."""
     needed: int
     """Number of people from which lists are expected to beat popularity."""
@@ -93,7 +93,7 @@ def plan_releases(
         releases=releases,
         lifetime_epsilon=epsilon,
         sigma=sigma,
-        effective=users / sigma,
+        effective_population=users / sigma,
         needed=people_needed(items, sigma, one_domain=not cross_domain),
     )
 
@@ -104,7 +104,7 @@ class PlannedWeek:
 
     week: int
     """Number of the fit, from 1."""
-    effective: float
+    effective_population: float
     """Effective population of the plan's lists: as of one release with so little noise."""
     worthwhile: bool
     """Whether these lists are expected to beat popularity."""
@@ -159,7 +159,7 @@ def plan_weeks(
         planned.append(
             PlannedWeek(
                 week=week,
-                effective=users / noise,
+                effective_population=users / noise,
                 worthwhile=users >= people_needed(items, noise),
                 single_release=users / sigma,
                 fresh_fit=users / fresh_noise,
