@@ -26,7 +26,7 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import TextForm
 from tacit.data.tables.cells import OnBad
 from tacit.data.tables.names import Role, normalize_header
-from tacit.data.tables.ratings_tables import TableReading, read_written, table_of
+from tacit.data.tables.ratings_tables import TableReading, read_columns_by_id, read_written
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError, MissingExtra
@@ -186,7 +186,7 @@ def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | 
     table = open_table(path, delimiter=delimiter, headers=headers)
     if headers is None and len(table.headers) != 3:
         raise DataError("not a MovieLens file", path=path, expected="movieId,title,genres")
-    ids, columns = table_of(table, "item", table.headers[0])
+    ids, columns = read_columns_by_id(table, "item", table.headers[0])
     if any(isinstance(key, str) for key in ids):
         raise DataError("an id is not a whole number", path=path)
     return columns

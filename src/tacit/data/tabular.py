@@ -33,8 +33,8 @@ from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import (
     match_columns,
     ratings_of,
+    read_columns_by_id,
     read_written,
-    table_of,
     with_row_texts,
 )
 from tacit.data.tables.sources import columns_of_people, frame_of, open_table
@@ -401,7 +401,7 @@ def read_catalogue(
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
     path = refuse_private_list(Path(path))
-    ids, columns = table_of(path, "item", item, fewest=1)
+    ids, columns = read_columns_by_id(path, "item", item, fewest=1)
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:

@@ -280,17 +280,24 @@ def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def table_of(
-    source: str | Path | Table, role: Role, asked: str | None, *, fewest: int = 2
+def read_columns_by_id(
+    source: str | Path | Table, role: Role, id_header: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
-    """Read the ids of a users or items file, and each of its other columns, as id to text.
+    """Read the ids of a file about users or items, and each of its other columns by id.
 
-    The id column is the one asked for, if it is there, else one of a known name, else the first.
-    `fewest` is the least number of columns, the id's too.
+    Args:
+        source: The file, or its table.
+        role: Whether its ids are of users or of items.
+        id_header: Header of the id column; None, or one that the file does not have: a well-known
+            header, else the first column.
+        fewest: Least number of columns, the id's too.
+
+    Returns:
+        Ids in their order; for each other column, by its header, id to text.
     """
-    table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
+    table = source if isinstance(source, Table) else open_table(source, asked=(id_header,))
     headers = table.require_whole().headers
-    number = None if asked is None else find(role, headers, asked)
+    number = None if id_header is None else find(role, headers, id_header)
     if number is None:
         squeezes = [normalize_header(header) for header in headers]
         known = (squeezes.index(name) for name in known_names(role) if name in squeezes)
@@ -316,7 +323,7 @@ def table_of(
 
 
 def match_columns(
-    source: str | Path | Table, role: Role, asked: str | None, ratings: Ratings
+    source: str | Path | Table, role: Role, id_header: str | None, ratings: Ratings
 ) -> dict[str, Column]:
     """Read the columns of a users or items file, in the order of the ratings' ids.
 
@@ -325,7 +332,7 @@ def match_columns(
     Args:
         source: The file, or its table.
         role: Whether its ids are of users or of items.
-        asked: Header of the id column; None: a well-known header, else the first column.
+        id_header: Header of the id column; None: a well-known header, else the first column.
         ratings: Ratings whose ids decide the order.
 
     Returns:
@@ -334,7 +341,7 @@ def match_columns(
     Raises:
         DataError: No id of the file is an id of the ratings.
     """
-    ids, columns = table_of(source, role, asked)
+    ids, columns = read_columns_by_id(source, role, id_header)
     written = {str(key): key for key in ids}
     rated = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
     keys = [written.get(str(key)) for key in rated]
