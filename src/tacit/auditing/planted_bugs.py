@@ -289,8 +289,8 @@ def sampler_of_90_percent(bug: bool) -> Pair:
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
 
-    def draw_narrowly(asked: SamplerCall) -> NDArray[np.int64]:
-        return draw_as_shipped(replace(asked, scale=0.9 * asked.scale))
+    def draw_narrowly(call: SamplerCall) -> NDArray[np.int64]:
+        return draw_as_shipped(replace(call, scale=0.9 * call.scale))
 
     def call_with_narrow_noise(data: NDArray[Any], source: Any) -> ArrayLike:
         with intercept_samplers(draw_narrowly):

@@ -320,13 +320,13 @@ def gate_scales(
     with intercept_samplers() as calls:
         passed = call(short)
     scales: list[float] = []
-    for asked in calls:
-        scales += [asked.scale] * asked.values.size
+    for drawn in calls:
+        scales += [drawn.scale] * drawn.values.size
     one_each = (
         passed == length
         and len(scales) == 1 + length
         and len(set(scales[1:])) == 1
-        and all(asked.sampler == "discrete_laplace" for asked in calls)
+        and all(drawn.sampler == "discrete_laplace" for drawn in calls)
         and release_with_one(call, short, 0, -1)[0] == 0
         and all(
             release_with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length)
