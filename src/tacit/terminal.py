@@ -295,7 +295,7 @@ def ids_in(texts: Sequence[str]) -> list[str]:
 
 
 def numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
-    """Read `"0.5,1"` as (0.5, 1.0), in the order typed; inf is a number, nan is none.
+    """Read `"0.5,1"` as (0.5, 1.0), in the order typed; inf counts as a number, nan does not.
 
     Raises:
         ConfigError: A part is no number.

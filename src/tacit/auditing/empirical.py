@@ -240,8 +240,8 @@ def best_known(
         if not at_least:
             p, q = (np.minimum(side[order].cumsum(), 1.0) for side in (p, q))
         places = np.flatnonzero(p - delta > q)
-        some = np.unique(np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64))
-        for place in places[some].tolist() if len(places) else []:
+        tried_places = np.unique(np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64))
+        for place in places[tried_places].tolist() if len(places) else []:
             times = (int(samples * p[place]), int(samples * q[place]))
             expected = bound(*times, samples, alpha * alpha, delta)
             if expected > most:

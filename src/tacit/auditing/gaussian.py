@@ -86,8 +86,8 @@ def audit_gaussian(
     second = [release(count).astype(np.float64) for release in (release_a, release_b)]
     mu = float(_mu([(part >= threshold).sum() for part in second], count, level))
     if known is not None:
-        both = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
-        mu = max(mu, float(_mu([(part >= known).sum() for part in both], samples, level)))
+        pooled = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
+        mu = max(mu, float(_mu([(part >= known).sum() for part in pooled], samples, level)))
     return GaussianEvidence(mu, epsilon_of_mu(mu, delta))
 
 
@@ -195,10 +195,10 @@ def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Float
     weights = []  # d / sigma^2 in units of 1 / largest^2
     for d, sigma in moving:
         ratio = (largest / sigma) ** 2
-        near = Fraction(ratio).limit_denominator(_MOST_PARTS)
-        if abs(float(near) - ratio) > 1e-9 * ratio:
+        simple_ratio = Fraction(ratio).limit_denominator(_MOST_PARTS)
+        if abs(float(simple_ratio) - ratio) > 1e-9 * ratio:
             raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no one sum.")
-        weights.append(d * near)
+        weights.append(d * simple_ratio)
     denominators = [weight.denominator for weight in weights]
     parts = math.lcm(*denominators)
     whole = [int(weight * parts) for weight in weights]

@@ -222,8 +222,8 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     shift = at_a - at_b
     found = unmask @ shift
     steps = np.rint(found)
-    rest = np.abs(matrix @ steps - shift).max(initial=0.0)
-    bare = bool(rest > _ROUNDING * np.abs(matrix).max())
+    residual = np.abs(matrix @ steps - shift).max(initial=0.0)
+    bare = bool(residual > _ROUNDING * np.abs(matrix).max())
     return Moves(steps.astype(np.int64), scales, sampler, unmask, at_b, bare)
 
 
@@ -256,9 +256,9 @@ def release_with_one(
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         nonlocal drawn
-        here = np.arange(drawn, drawn + call.values.size) == place
+        is_the_place = np.arange(drawn, drawn + call.values.size) == place
         drawn += call.values.size
-        return np.asarray(call.values + noise * here.reshape(call.values.shape))
+        return np.asarray(call.values + noise * is_the_place.reshape(call.values.shape))
 
     with intercept_samplers(answer):
         return _flat(run(data))

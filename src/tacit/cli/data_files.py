@@ -152,10 +152,10 @@ def import_(
         _show_guess(guess)
     if guess.ratings and may_ask:
         first = guess.ratings[0]
-        usual = {role: first.table.headers[at] for role, at in first.places.items()}
+        guessed_headers = {role: first.table.headers[at] for role, at in first.places.items()}
         complete = all({"user", "item"} <= set(table.places) for table in guess.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
-            events = _ask_for_columns(asked, usual) or events
+            events = _ask_for_columns(asked, guessed_headers) or events
             guess = plan_import()
     done = carry_out(
         guess,

@@ -49,10 +49,10 @@ def reproduce(
     beside the paper's figures; with --json it prints the command's own JSON, in which `shows` names
     them.
     """
-    every = paper_results()
-    chosen = [each for each in every if paper in (None, each[0])]
+    results = paper_results()
+    chosen = [each for each in results if paper in (None, each[0])]
     if not chosen:
-        known = ", ".join(dict.fromkeys(name for name, _ in every))
+        known = ", ".join(dict.fromkeys(name for name, _ in results))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
     if item is not None:
         chosen = _find_item(paper, item, chosen)

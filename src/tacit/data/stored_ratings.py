@@ -238,8 +238,8 @@ class PublicInputs:
         if len(stars) > MOST_VALUES:
             what = "there are too many different stars to find their scale"
             raise DataError(what, fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.")
-        scale, odd = RatingScale.nearest(stars)
-        if odd:
+        scale, off_scale = RatingScale.nearest(stars)
+        if off_scale:
             raise scale.no_common_scale_error(None)
         return scale
 

@@ -242,8 +242,8 @@ def ratings_from(
 def _refuse_numbers_that_are_no_stars(table: Table) -> None:
     """Raise DataError for a matrix whose numbers lie on no usual scale of stars."""
     numbers = np.asarray(table.frame["rating"], dtype=np.float64)
-    scale, odd = RatingScale.nearest(numbers)
-    if scale.maximum < _TOO_MANY_STARS and odd <= (1 - MOST_ON_SCALE) * len(numbers):
+    scale, off_scale = RatingScale.nearest(numbers)
+    if scale.maximum < _TOO_MANY_STARS and off_scale <= (1 - MOST_ON_SCALE) * len(numbers):
         return  # stars, of which a few are off the scale
     raise DataError(
         "the numbers of the matrix are on no usual scale of stars",
@@ -516,10 +516,10 @@ def load(path: str | Path, **options: Any) -> Ratings:
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
-        beside = items_beside(path)
-        if "items" in given or beside is None:
+        items_file = items_beside(path)
+        if "items" in given or items_file is None:
             return read_ratings(path, **given)
-        return read_ratings(path, **{"items": beside} | given).with_guess("items")
+        return read_ratings(path, **{"items": items_file} | given).with_guess("items")
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):
@@ -544,9 +544,9 @@ def load(path: str | Path, **options: Any) -> Ratings:
     else:
         fix = "Check the path, or see  tacit data --help"
         raise DataError("no such file or folder", path=path, fix=fix)
-    if odd := given.keys() - options_of:
+    if unused_options := given.keys() - options_of:
         fix = "Leave these options out, or name the file of ratings itself."
-        found = ", ".join(sorted(odd))
+        found = ", ".join(sorted(unused_options))
         raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
     if kind == "an installed data set":
         ratings = datasets[str(path)].load()()
@@ -575,5 +575,5 @@ def _is_model(path: Path) -> bool:
 
 def items_beside(path: Path) -> Path | None:
     """The file of item metadata next to a file of ratings: r.csv has r-items.csv."""
-    beside = path.with_name(f"{path.stem}-items{path.suffix}")
-    return beside if beside.is_file() else None
+    items_file = path.with_name(f"{path.stem}-items{path.suffix}")
+    return items_file if items_file.is_file() else None

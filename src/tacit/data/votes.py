@@ -90,12 +90,12 @@ def read_votes(path: str | Path) -> VoteRounds:
             what = "the candidates of this round are not listed"
             expected = "a row without a voter for each candidate, as in other rounds"
             raise table.cell_error(votes[0], what, found=name, expected=expected)
-        odd = votes[~np.isin(candidates[votes], allowed)]
-        if len(odd):
+        unlisted = votes[~np.isin(candidates[votes], allowed)]
+        if len(unlisted):
             what = "a vote for what is no candidate of this round"
-            found = table.texts["candidate"][odd[0]]
+            found = table.texts["candidate"][unlisted[0]]
             expected = "one of those listed in rows without a voter"
-            raise table.cell_error(odd[0], what, found=found, expected=expected)
+            raise table.cell_error(unlisted[0], what, found=found, expected=expected)
         made.append(VoteRound(name, tuple(allowed.tolist()), voters[votes], candidates[votes]))
     return VoteRounds(tuple(made), listed=not cast.all())
 

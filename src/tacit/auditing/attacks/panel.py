@@ -157,8 +157,8 @@ def fifths_aside(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
         rows = np.flatnonzero(labels == label)
         fifth[generator.permutation(rows)] = np.arange(len(rows)) % 5
     scarce = min(int(np.sum(labels == 0)), int(np.sum(labels == 1)))
-    wanted = -(-5 * ENOUGH_PEOPLE // len(labels))
-    return [fifth == part for part in range(min(5, scarce, wanted))]
+    parts_needed = -(-5 * ENOUGH_PEOPLE // len(labels))
+    return [fifth == part for part in range(min(5, scarce, parts_needed))]
 
 
 def _with_short_indices(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:

@@ -64,8 +64,8 @@ def missing_column_error(
     if role == "user" and asked is None:
         fix += " An order, a session or a basket is no person unless you say so."
     found = ", ".join(headers)
-    usual = ", ".join(usual_names(role))
-    expected = f"a column '{asked}'" if asked else f"a column of a usual name, such as {usual}"
+    examples = ", ".join(usual_names(role))
+    expected = f"a column '{asked}'" if asked else f"a column of a usual name, such as {examples}"
     return DataError(f"no {role} column", path=path, found=found, expected=expected, fix=fix)
 
 

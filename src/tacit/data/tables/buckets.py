@@ -75,7 +75,7 @@ class Buckets(StoredRatings):
         return len(block.items)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """The sum over buckets, in turn."""
+        """Sum what `add` makes of each bucket's ratings, one bucket at a time."""
         total: Any = 0
         for file in self._blocks:
             with np.load(file) as arrays:

@@ -341,8 +341,8 @@ class _Search:
             )
         if doubtful:
             name = doubtful[0]
-            lacking = [f"--{role}" for role in ("user", "item") if self.lacks(role)]
-            also = f" Name {' and '.join(lacking)} as well." if lacking else ""
+            missing_options = [f"--{role}" for role in ("user", "item") if self.lacks(role)]
+            also = f" Name {' and '.join(missing_options)} as well." if missing_options else ""
             raise DataError(
                 "it is not clear whether a column holds stars, numbers of plays, or neither",
                 path=self.table.path,

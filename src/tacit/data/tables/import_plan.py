@@ -215,22 +215,27 @@ def _sort_tables(
             _take_beside(each, _roles_in(each, asked), made)
         return made
     named = [_roles_in(each, asked) for each in opened]
-    both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
-    joined = None if both else join_people_to_items(opened, named)
+    with_people_and_items = [
+        each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles
+    ]
+    joined = None if with_people_and_items else join_people_to_items(opened, named)
     if joined is not None:
         return _sort_tables(
             joined.tables, asked, events=events, layout=None, unnamed=unnamed, said=joined.said
         )
-    if not both:
-        both = [max(opened, key=lambda each: len(each.frame))]
-    guesses = [guess_rows(each, _asked_columns(each, asked), events=events) for each in both]
+    if not with_people_and_items:
+        with_people_and_items = [max(opened, key=lambda each: len(each.frame))]
+    guesses = [
+        guess_rows(each, _asked_columns(each, asked), events=events)
+        for each in with_people_and_items
+    ]
     rated = [columns for columns in guesses if {"rating", "plays"} & set(columns.places)]
     made = Plan(ratings=guesses if events or not rated else rated, said=said)
     for columns in guesses:
         if columns not in made.ratings:
             made.left_out[columns.table.path] = _NEITHER_STARS_NOR_PLAYS
     for each, roles in zip(opened, named, strict=True):
-        if each in both:
+        if each in with_people_and_items:
             continue
         try:
             _take_beside(each, roles, made, is_named=each not in unnamed)

@@ -316,8 +316,8 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
     lists_and_rows = f"{len(table.frame):,} lists of items became {len(frame):,} rows"
     warnings.append(f"{lists_and_rows} (--layout baskets).")
     if is_objects:
-        rest: dict[Role, str | None] = {**asked, "item": None}
-        found = guess(unfolded, rest, events=events)
+        without_item: dict[Role, str | None] = {**asked, "item": None}
+        found = guess(unfolded, without_item, events=events)
         return replace(found, warnings=(*warnings, *found.warnings), settled=False)
     found_places: dict[Role, int] = {
         "user": frame.columns.index(table.headers[places["user"]]),

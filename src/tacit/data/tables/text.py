@@ -299,20 +299,20 @@ def _dialect(
         delimiter = delimiter or sample[0][1].rstrip("\r\n")[4:]
         above = sample.pop(0)[0]
     texts = [text for _, text in sample]
-    wanted = {normalize_header(name) for name in asked if name and not name.isdecimal()}
-    wanted |= names_that_make_a_header()
+    known_headers = {normalize_header(name) for name in asked if name and not name.isdecimal()}
+    known_headers |= names_that_make_a_header()
     if delimiter is not None:
         chosen = _check_delimiter(delimiter, path)
     else:
-        chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, wanted))
-        if not _merit(texts, chosen, wanted)[1] and _merit(texts, " ", wanted)[1]:
+        chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, known_headers))
+        if not _merit(texts, chosen, known_headers)[1] and _merit(texts, " ", known_headers)[1]:
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
-    usual = max(set(widths), key=widths.count)
-    named = [len(_known_names_in(text, chosen, wanted)) for text in texts]
+    usual_width = max(set(widths), key=widths.count)
+    named = [len(_known_names_in(text, chosen, known_headers)) for text in texts]
     while len(texts) > 1 and headers is None:  # comments and titles above the table
         is_title = max(named[1:]) > 1 > named[0] and _is_title(texts[0], chosen)
-        if not is_comment(texts[0]) and not widths[0] == 1 < usual and not is_title:
+        if not is_comment(texts[0]) and not widths[0] == 1 < usual_width and not is_title:
             break
         above = sample.pop(0)[0]
         del texts[0], widths[0], named[0]
@@ -324,7 +324,7 @@ def _dialect(
         return Dialect(chosen, tuple(str(at) for at in range(1, len(first) + 1)), sample[0][0])
     if header is None:
         below = [_split(text, chosen, quote) for text in texts[1:]]
-        header = _is_header(first, below, wanted)
+        header = _is_header(first, below, known_headers)
     if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
@@ -409,8 +409,8 @@ def _widths(data: bytes, dialect: Dialect) -> list[int]:
 def _has_one_width(data: bytes, dialect: Dialect) -> bool:
     """Tell whether most rows have as many cells as the header, or as one another."""
     widths = Counter(_widths(data, dialect))
-    usual = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
-    return widths[usual] >= _FEWEST_ALIKE * widths.total()
+    usual_width = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
+    return widths[usual_width] >= _FEWEST_ALIKE * widths.total()
 
 
 def _refuse_lines_of_lists(path: Path, data: bytes, dialect: Dialect, torn: int, rows: int) -> None:
@@ -601,8 +601,8 @@ def _merit(lines: list[str], delimiter: str, known_headers: set[str]) -> tuple[i
         cells = _split(line, delimiter)
         widths[len(cells)] += 1
         most_known = max(most_known, len(known_headers.intersection(map(normalize_header, cells))))
-    usual, times = widths.most_common(1)[0]
-    return most_known, times / len(lines) if usual > 1 else 0, usual
+    usual_width, times = widths.most_common(1)[0]
+    return most_known, times / len(lines) if usual_width > 1 else 0, usual_width
 
 
 def _has_quoted_cells(lines: list[str], delimiter: str) -> bool:

@@ -108,8 +108,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
     In one domain or across two.
 
-    What was released, and whether lists are useful, is printed and stated on the card. Of people
-    who were fitted before, give --previous: the card states the total of all fits.
+    What was released, and whether lists are useful, is printed and stated on the card. If these
+    people were fitted before, name that model with --previous: the card states the total.
     """
     from tacit.data.domains import describe_features
     from tacit.data.ratings import Ratings

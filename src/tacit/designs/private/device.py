@@ -152,8 +152,8 @@ class DeviceLists:
         scores = self.scores(history)
         falls: list[list[tuple[ItemId, float]]] = [[] for _ in items]
         for own_item in own:
-            rest = {item: stars for item, stars in history.items() if item != own_item}
-            without = self.scores(rest)
+            other_history = {item: stars for item, stars in history.items() if item != own_item}
+            without = self.scores(other_history)
             for number, item in enumerate(items):
                 place = places.get(item)
                 if place is not None and scores[place] > without[place]:

@@ -107,7 +107,7 @@ class RefitSettings:
         """Read the folder's refit.toml.
 
         Raises:
-            ConfigError: There is none, or it has something else than these settings.
+            ConfigError: There is no refit.toml, or it holds something else than these settings.
         """
         path = folder / REFIT_FILE
         try:

@@ -90,9 +90,9 @@ class RoundsState:
 
     def other_settings(self, settings: PRecSettings) -> tuple[str, ...]:
         """Name the settings whose values differ from those that the run began with."""
-        wanted = settings.to_header()
+        present = settings.to_header()
         began = container.unpack(self.run)[0]["settings"]
-        return tuple(name for name in wanted if wanted[name] != began.get(name))
+        return tuple(name for name in present if present[name] != began.get(name))
 
     def numbers(self, names: Iterable[str]) -> dict[str, str]:
         """Number voters by their names.
