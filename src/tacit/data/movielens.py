@@ -78,7 +78,7 @@ Columns = dict[str, Column]
 
 
 def is_movielens(folder: str | Path) -> bool:
-    """Whether a folder holds ratings in one of the three layouts, under the official names."""
+    """Tell whether a folder holds ratings in one of the three layouts, by the official names."""
     return _layout(Path(folder)) is not None
 
 
@@ -180,7 +180,7 @@ def _join_flags(flags: Columns, films: Iterable[Any]) -> Column:
 
 
 def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
-    """The columns of a table beside the ratings; none where there is no such file."""
+    """Read a table beside the ratings by column; return no columns where there is no such file."""
     if not path.exists():
         return {}
     table = open_table(path, delimiter=delimiter, headers=headers)

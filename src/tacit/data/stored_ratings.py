@@ -222,7 +222,7 @@ class PublicInputs:
         return catalogue
 
     def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """The scale that is given, or the one of these stars.
+        """Return the scale that is given, or the one of these stars.
 
         Args:
             stars: (k,) different ones; None for events.

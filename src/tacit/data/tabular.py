@@ -211,7 +211,7 @@ def ratings_from(
     where: Sequence[str] = (),
     layout: Layout | None = None,
 ) -> Ratings:
-    """Ratings, or events where no column holds ratings.
+    """Make ratings of a frame or array; events where no column holds ratings.
 
     frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
                relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
@@ -574,6 +574,6 @@ def _is_model(path: Path) -> bool:
 
 
 def items_beside(path: Path) -> Path | None:
-    """The file of item metadata next to a file of ratings: r.csv has r-items.csv."""
+    """Find the file of item metadata next to a file of ratings: r.csv has r-items.csv."""
     items_file = path.with_name(f"{path.stem}-items{path.suffix}")
     return items_file if items_file.is_file() else None

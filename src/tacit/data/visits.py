@@ -127,7 +127,7 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
 
 
 def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> str:
-    """The header of a column; DataError if there is none."""
+    """Find the header of a column; DataError if there is none."""
     found = _find_optional(table, asked, usual)
     if found is None:
         raise DataError(
@@ -141,7 +141,7 @@ def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> s
 
 
 def _find_optional(table: Table, asked: str | None, usual: Sequence[str]) -> str | None:
-    """The header that is asked for, or the first with a usual name; None if there is none."""
+    """Find the header that is asked for, or the first usual one; None if there is none."""
     if asked is not None:
         return asked if asked in table.headers else None
     for header in table.headers:

@@ -179,7 +179,7 @@ class _Quadratic:
 
 
 def boosted_trees(labels: Labels) -> list[Any]:
-    """One unfitted classifier of boosted trees, with leaves that suit so many people."""
+    """Make an unfitted classifier of boosted trees, with leaves that suit so many people."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return [

@@ -199,7 +199,7 @@ class _Search:
         """Tell whether a role that is looked for has no column."""
         return role in self.asked and role not in self.places
 
-    def take_what_was_asked(self) -> None:
+    def take_named_columns(self) -> None:
         for role, name in self.asked.items():
             if name is None:
                 continue
@@ -475,7 +475,7 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
         DataError: A column that was asked for is not there, or the columns leave a doubt.
     """
     search = _Search(table, asked, events=events)
-    search.take_what_was_asked()
+    search.take_named_columns()
     search.take_by_name()
     if contents:
         search.take_by_content()

@@ -141,7 +141,7 @@ def _note(path: Path) -> dict[str, Any] | None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether `write_folder` wrote this folder."""
+    """Tell whether `write_folder` wrote this folder."""
     return _note(path) is not None
 
 
@@ -201,7 +201,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
 
 
 def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
-    """The ratings of a folder. scale: a public one, in place of the folder's."""
+    """Read the ratings of a folder. scale: a public one, in place of the folder's."""
     note = _note(path)
     if note is None:
         raise DataError("this is no folder of tacit data import", path=path)

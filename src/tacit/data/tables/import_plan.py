@@ -390,7 +390,7 @@ def _open_plain_folder(
 
 
 def _folder(path: Path) -> list[Table]:
-    """The tables of a RecBole or LensKit folder."""
+    """Open the tables of a RecBole or LensKit folder."""
     if (path / "schema.json").is_file():
         return _lenskit(path)
     if is_folder(path):

@@ -58,7 +58,7 @@ def ratings_of(
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> TableReading:
-    """Ratings of one or several tables of the same kind."""
+    """Make ratings of one or several tables of the same kind."""
     parts = [clean_rows(each.table, each.places, rules) for each in tables]
     first = tables[0].table
     places = tables[0].places
@@ -260,7 +260,7 @@ def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
 
 
 def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The columns below each other; times only where all have them."""
+    """Put the columns of the parts below each other; times only where all parts have them."""
     if len(parts) == 1:
         return dict(parts[0])
     if len({"rating" in part or "plays" in part for part in parts}) == 2:
