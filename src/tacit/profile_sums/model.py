@@ -137,7 +137,7 @@ class PrivateLists(base.ItemRecommender):
         return self.fit_part(ratings, ratings, own)
 
     def fit_part(self, part: RatingsSource, ratings: RatingsSource, earlier: Sequence[Fit]) -> Self:
-        """Learn from a part of some ratings; the fit counts as one of all of them.
+        """Learn from a part of some ratings; the card counts it as a fit of all of them.
 
         Args:
             part: What is learned from.
