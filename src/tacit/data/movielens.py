@@ -23,11 +23,11 @@ from typing import Any
 
 from tacit.data.columns import align
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.tables import TextForm
 from tacit.data.tables.cells import OnBad
 from tacit.data.tables.names import Role, normalize_header
 from tacit.data.tables.ratings_tables import TableReading, read_columns_by_id, read_written
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError, MissingExtra
 

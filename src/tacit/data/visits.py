@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.tables import Table
 from tacit.data.tables.cells import to_numbers
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Table
 from tacit.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]

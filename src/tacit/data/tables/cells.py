@@ -20,8 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
-from tacit.data.tables import Table
 from tacit.data.tables.names import Role, normalize_header
+from tacit.data.tables.table import Table
 from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, seconds, time_form
 from tacit.errors import ConfigError, DataError
 

@@ -27,11 +27,11 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import TextForm
 from tacit.data.tables.cells import IdKind
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import match_columns, read_columns_by_id
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Table
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.names import is_compound_of, is_named
+from tacit.data.tables.table import Table
 from tacit.data.tables.text import read_unpacked, text_table
 from tacit.errors import DataError, MissingExtra
 

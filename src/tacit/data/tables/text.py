@@ -24,7 +24,6 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Table, TextForm
 from tacit.data.tables.encodings import MIXED, to_utf8
 from tacit.data.tables.forms import (
     ROW_PERSON,
@@ -37,6 +36,7 @@ from tacit.data.tables.forms import (
 )
 from tacit.data.tables.names import known_names, names_that_make_a_header, normalize_header
 from tacit.data.tables.quotes import quoted_cell, tidy_quotes
+from tacit.data.tables.table import Table, TextForm
 from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
