@@ -13,7 +13,12 @@ tour          a design's screen of `tacit demo`
 registry      names, designs by name, the design of a model
 """
 
-from tacit.design.answers import card_summary, fit_summary, private_fit_summary
+from tacit.design.answers import (
+    card_summary,
+    fit_summary,
+    guarantee_command,
+    private_fit_summary,
+)
 from tacit.design.commands import Command, Run
 from tacit.design.comparison import Comparison, ComparisonEntry
 from tacit.design.declaration import Design, ServedSection
@@ -52,6 +57,7 @@ __all__ = [
     "design_of",
     "fit_count",
     "fit_summary",
+    "guarantee_command",
     "model_class",
     "names",
     "option",

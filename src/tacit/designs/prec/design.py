@@ -55,7 +55,7 @@ DESIGN = Design(
     {},
     CardSettings,
     cards,
-    "tacit plan prec --help  says how many voters it takes.",
+    "tacit audit prec  looks for violations of it.",
     {
         "audit": "audit.audits:audit",
         "plan": "commands:PLAN",

@@ -52,7 +52,7 @@ DESIGN = Design(
     {"private": "Private"},
     CardSettings,
     make_cards,
-    "tacit plan private --help  says how many people it takes.",
+    "tacit audit private  looks for violations of it.",
     {
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",

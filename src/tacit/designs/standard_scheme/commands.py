@@ -17,6 +17,7 @@ from tacit.design import (
     Run,
     Tour,
     fit_summary,
+    guarantee_command,
     option,
     usefulness,
 )
@@ -144,7 +145,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if table is not None:
         panel = experiment.plain_table(experiment.attackers_table(table))
         shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
-    return Result(data, shown, f"tacit guarantee {settings.out}  says what it promises.")
+    return Result(data, shown, guarantee_command(settings.out))
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:

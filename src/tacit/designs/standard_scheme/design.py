@@ -216,7 +216,7 @@ DESIGN = Design(
     {"standard-scheme": "StandardScheme"},
     CardSettings,
     cards,
-    "tacit attack standard-scheme RATINGS  measures the attacks.",
+    "tacit audit standard-scheme  looks for violations of it.",
     {
         "audit": "audit:audit",
         "fit": "commands:FIT",

@@ -15,6 +15,7 @@ from tacit.design import (
     Run,
     Tour,
     card_summary,
+    guarantee_command,
     option,
     options_of,
     private_fit_summary,
@@ -117,7 +118,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"Fitted X-Map ({variant}) from {', '.join(data['source'] or ['every other domain'])} to "
         f"{', '.join(data['target'])}. {card.first_line} {card.sentence}{more}"
     )
-    after = f"tacit guarantee {settings.out}  says what it promises."
+    after = guarantee_command(settings.out)
     shown = [sentence]
     if variant == "sound":
         shown.append(describe_features(catalogue_of(ratings), settings.features))
@@ -148,7 +149,10 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     joins = settings.variant == "published"
     size = (settings.ratings, settings.people, settings.items)
     price = cost(*size, stars=settings.stars, joins=joins)
-    after = "tacit plan private --across  says whether sound lists would be useful."
+    after = (
+        f"tacit plan private --people {settings.people:.0f} --items {settings.items:.0f} --across  "
+        "says whether sound lists would be useful."
+    )
     return Result({"cost": asdict(price)}, price.sentences, after)
 
 

@@ -236,7 +236,7 @@ DESIGN = Design(
     {"xmap": "XMap", "x-map": "XMap"},
     CardSettings,
     cards,
-    "tacit evaluate xmap RATINGS --domain-column D --source S --target T  measures what it costs.",
+    "tacit audit xmap  looks for violations of it.",
     {
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
