@@ -9,6 +9,7 @@ commands      `Command` and `Run`: a command of a design and one run of it
 answers       what commands that fit a model answer
 comparison    what `tacit compare` asks and is answered
 papers        results of a design's paper
+people_needed  how many people each design needs, from a data file
 tour          a design's screen of `tacit demo`
 registry      names, designs by name, the design of a model
 """

@@ -21,6 +21,7 @@ from tacit.design import (
     private_fit_summary,
     usefulness,
 )
+from tacit.design.people_needed import people_needed
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, SEED, Result, Table
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
@@ -272,7 +273,7 @@ def tour() -> Tour:
         f"{ndcg['popularity']:.3f}.",
         bars=(Bar("attacker, no noise", without), Bar("attacker, with noise", private)),
         trusted="the platform, with both domains",
-        real_data="better from 1,400 people",
+        real_data=people_needed("xmap").real_data,
         asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "
         f"and no film gets {', '.join(f'film {row.item_id}' for row in best)}.",
         left="From the platform: a few noisy sums over people, released once, and the lists that "
