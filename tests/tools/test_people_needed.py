@@ -51,8 +51,9 @@ def test_cards_say_the_number(name):
     assert design(name).works_from == people_needed(name).works_from
 
 
-def test_the_demo_says_the_numbers(capsys):
+def test_the_demo_says_the_numbers(capsys, tmp_path, monkeypatch):
     """Last column and sentence of a tour are the file's."""
+    monkeypatch.chdir(tmp_path)  # the demo leaves a shop
     assert main(["demo", "prec", "--json"]) == 0
     (tour,) = json.loads(capsys.readouterr().out)["tours"]
     assert tour["real_data"] == people_needed("prec").real_data
