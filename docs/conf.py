@@ -33,6 +33,8 @@ nitpicky = False  # docstrings are plain text: a name in them is no link
 
 html_theme = "furo"
 html_title = f"tacit {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).parent / "search_scores.js")
 html_math_renderer = "mathml"  # the others fetch a script, or need TeX
 
