@@ -42,8 +42,7 @@ tacit evaluate private films.csv --items films-items.csv --features genres --see
   --lifetime 1 --fits 3 --weeks 1,3 --workers 1
 tacit evaluate sketches ratings.csv --seeds 1 --epsilon 4 --users-curve 300 --rated 20
 tacit compare ratings.csv --epsilon 1 --seeds 1 --design private --no-attacks --workers 1
-tacit attack --model popularity ratings.csv --attack membership --shadows 4 --victims 1 \
-  --targets 8
+tacit attack --model popularity ratings.csv --attack membership --shadows 4 --victims 1
 tacit fit popularity ratings.csv
 tacit fit private-popularity ratings.csv --epsilon 1 -o counts.tacit
 tacit plan private --people 5000 --items 200 --epsilon 1
