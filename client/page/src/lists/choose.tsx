@@ -173,11 +173,15 @@ export function Facts({ item }: { item: CatalogueItem }) {
   return facts.length === 0 ? null : <p class="facts">{facts.map(capitalize).join(" · ")}</p>;
 }
 
-/** Items that lists are made of come first, by popularity; then the others, as the catalogue is. */
+/**
+ * Items that lists are made of come first, by popularity; then the others, as the catalogue is.
+ * Those that no one rated are left out: a list cannot be made of them.
+ */
 function orderItems(catalogue: Catalogue, popular: readonly string[]): CatalogueItem[] {
   const first = popular.map((id) => catalogue.find(id)).filter((item) => item !== undefined);
   const ordered = new Set(first);
-  return [...first, ...catalogue.items.filter((item) => !ordered.has(item))];
+  const all = [...first, ...catalogue.items.filter((item) => !ordered.has(item))];
+  return all.filter((item) => !item.cold);
 }
 
 function findItems(

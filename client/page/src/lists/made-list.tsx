@@ -224,7 +224,10 @@ function Row(given: {
       </span>
       <Picture item={item} isShown={visit.wantsPictures} />
       <div class="said">
-        <h2>{title}</h2>
+        <h2>
+          {title}
+          {item.cold && <span class="new">New</span>}
+        </h2>
         <Facts item={item} />
         {maker !== undefined && (
           <Why item={item} visit={visit} maker={maker} wish={wish} title={title} />
@@ -280,6 +283,14 @@ function Reasons(given: {
   const shared = item.categories.filter((category) =>
     liked.some((own) => catalogue.find(own)?.categories.includes(category)),
   );
+  if (item.cold && reasons.length === 0) {
+    return (
+      <p class="why">
+        Nobody rated it yet. It stands here by its {describeFacts(item)}, as if it were as popular as
+        most {catalogue.words.many}.
+      </p>
+    );
+  }
   if (reasons.length === 0) {
     return (
       <p class="why">
@@ -289,11 +300,17 @@ function Reasons(given: {
   }
   return (
     <p class="why">
+      {item.cold && `Nobody rated it yet: it stands here by its ${describeFacts(item)}. `}
       You chose {joined(reasons.map((own) => catalogue.title(own)))}; without{" "}
       {reasons.length === 1 ? "it" : "them"} this {catalogue.words.one} would stand lower.
       {shared.length > 0 && ` In common with your choices: ${joined(shared)}.`}
     </p>
   );
+}
+
+/** What is known of an item that no one rated. */
+function describeFacts(item: CatalogueItem): string {
+  return item.categories.length === 0 ? "description" : `category, ${joined(item.categories)}`;
 }
 
 /** What the person said, to take it back. */
