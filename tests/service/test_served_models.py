@@ -89,6 +89,7 @@ def test_pages_are_the_catalogue(shared_shop, limit):
             "categories": [],
             "price": None,
             "image": None,
+            "cold": False,
         }
         for item, domain in zip(model.item_ids_.tolist(), domains, strict=True)
     ]

@@ -52,7 +52,7 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
       {maker === undefined ? (
         <ListByService visit={visit} wish={wish} />
       ) : (
-        <Items visit={visit} maker={maker} items={maker.rank(wish)} wish={wish} />
+        <ListOnDevice visit={visit} maker={maker} wish={wish} />
       )}
       <OwnChoices visit={visit} />
       <section class="promise-of-model" aria-labelledby="promise">
@@ -93,6 +93,13 @@ function itemsIn(visit: ModelVisit, category: string): ReadonlySet<string> | und
   if (category === "") return undefined;
   const items = visit.model.catalogue.items.filter((item) => item.categories.includes(category));
   return new Set(items.map(({ item_id }) => item_id));
+}
+
+/** A list that is made here, once for each wish. */
+function ListOnDevice(given: { visit: ModelVisit; maker: DeviceMaker; wish: ListWish }) {
+  const { visit, maker, wish } = given;
+  const items = useMemo(() => maker.rank(wish), [maker, wish]);
+  return <Items visit={visit} maker={maker} items={items} wish={wish} />;
 }
 
 /** A list by the service, with the key of a visitor, or one that the person has. */
