@@ -107,3 +107,10 @@ def test_a_changed_rating_counts_in_the_next_list(shop):
     after = shop.get("subject", f"/api/recommend/ann?model={model}").json()
     assert after["personal"]
     assert items[0] not in [row["item_id"] for row in after["items"]]
+
+
+def test_the_page_may_be_linked_to_with_any_query(shop):
+    """A newsletter's link names its campaign; the operations of the document still refuse that."""
+    plain, linked = (shop.get(None, path) for path in ("/", "/?utm_source=letter&utm_source=2"))
+    assert (linked.status_code, linked.text) == (plain.status_code, plain.text)
+    assert shop.get(None, "/api/models?utm_source=letter").status_code == 422

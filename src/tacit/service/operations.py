@@ -137,6 +137,10 @@ class Operation(APIRoute):
             raise TypeError("an answer is not as the document says")
         return Response(field.serialize_json(value, by_alias=True), media_type=JSON)
 
+    def _read_query(self, text: bytes) -> dict[str, str]:
+        """Read the query. What is in no document, such as the page, may be linked to with any."""
+        return _read_query(text, self._query_names) if self.include_in_schema else {}
+
     def _list_parameters(self) -> list[_Parameter]:
         fields: list[tuple[str, Any]] = []
         fields += [("path", field) for field in self.dependant.path_params]
@@ -161,7 +165,7 @@ class Operation(APIRoute):
         scope = request.scope
         sent: dict[str, Any] = {
             "path": scope["path_params"],
-            "query": _read_query(scope["query_string"], self._query_names),
+            "query": self._read_query(scope["query_string"]),
             "header": request.headers,
         }
         arguments: dict[str, Any] = {}

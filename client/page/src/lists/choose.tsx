@@ -33,7 +33,12 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
         <h1 id="choose" tabIndex={-1}>
           What do you like?
         </h1>
-        <p>Choose {words.many} that you like. Your list is made of them.</p>
+        <p>
+          {maker?.isForAll
+            ? `This model has popular ${words.many} alone, the same for everybody. Choose those that ` +
+              "you know: they are left out."
+            : `Choose ${words.many} that you like. Your list is made of them.`}
+        </p>
         <p class="stays">
           <Lock />
           {maker !== undefined

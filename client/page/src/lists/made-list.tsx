@@ -24,11 +24,12 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
     [keeping.choices, category],
   );
   const liked = itemsOf(keeping.choices, "liked").length;
+  const isForAll = maker?.isForAll ?? false;
   return (
     <section aria-labelledby="made">
       <div class="lead">
         <h1 id="made" tabIndex={-1}>
-          For you
+          {isForAll ? `Popular ${words.many}` : "For you"}
         </h1>
         {maker === undefined ? (
           <p class="stays">
@@ -41,7 +42,13 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
             device fetched all of it and ranks with what you chose.
           </p>
         )}
-        {liked === 0 && (
+        {isForAll && (
+          <p>
+            Everybody gets this list: the model was learned from too few people for lists of one's
+            own. {capitalize(words.many)} that you chose or left out are not in it.
+          </p>
+        )}
+        {liked === 0 && !isForAll && (
           <p>
             These are popular {words.many}. For a list of your own,{" "}
             <a href="#rate">choose {words.many}</a>.
