@@ -14,6 +14,7 @@ without arguments and gives a new `Attacker`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -156,8 +157,8 @@ def fifths_aside(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
         rows = np.flatnonzero(labels == label)
         fifth[generator.permutation(rows)] = np.arange(len(rows)) % 5
     scarce = min(int(np.sum(labels == 0)), int(np.sum(labels == 1)))
-    wanted = -(-5 * ENOUGH_PEOPLE // len(labels))
-    return [fifth == part for part in range(min(5, scarce, wanted))]
+    parts_needed = -(-5 * ENOUGH_PEOPLE // len(labels))
+    return [fifth == part for part in range(min(5, scarce, parts_needed))]
 
 
 def _with_short_indices(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:
@@ -221,8 +222,8 @@ class Panel:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = check_attackers(names)
         known = attackers()
-        wanted = dict.fromkeys(member for name in self.names for member in _members(name))
-        self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
+        members = dict.fromkeys(itertools.chain.from_iterable(map(_members, self.names)))
+        self._attackers: dict[str, Attacker] = {name: known[name]() for name in members}
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
         """Each attacker learns from the same people. labels: (people,) of 0 and 1."""
