@@ -108,10 +108,8 @@ def open_budget(
         for holder in holders:
             ledger.open_budget(holder, cap)
         budgets = [_row(ledger.balance(holder)) for holder in holders]
-    shown, after = (
-        [_table("Open", budgets)],
-        f"tacit ledger show {_ledger_arguments(where, second)}  shows what is spent and left.",
-    )
+    shown = [_table("Open", budgets)]
+    after = f"tacit ledger show {_ledger_arguments(where, second)}  shows what is spent and left."
     return _answer({"budgets": budgets}, shown, where, second, after)
 
 
@@ -137,8 +135,8 @@ def advance(
     return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
 
 
-@command(app)
-def token(
+@command(app, "token")
+def print_token(
     epoch: int = option("The epoch that the token begins, 1 or more.", argument="epoch"),
     operator_key: Path = option("The operator's key."),
 ) -> Result:
@@ -331,17 +329,16 @@ def _address(place: str, name: str) -> str:
 
 
 def _row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: epsilons at a delta, then what is stored.
+    """Make a row of a balance: epsilons at a delta as they are stated, then what is stored.
 
     Stored amounts are in millionths, deltas in steps of 1e-18.
     """
-    from tacit.ledger import epsilon_of_cap, epsilon_spent
+    from tacit.ledger import epsilon_of_cap, state_cap, state_spent
 
-    most = epsilon_of_cap(balance.cap)
     return {
-        "epsilon": epsilon_spent(balance).epsilon,
-        "epsilon_cap": most.epsilon,
-        "epsilon_delta": most.delta,
+        "epsilon": float(state_spent(balance)),
+        "epsilon_cap": float(state_cap(balance.cap)),
+        "epsilon_delta": epsilon_of_cap(balance.cap).delta,
         "number": balance.number,
         "tenant": balance.holder.tenant,
         "kind": balance.holder.kind,
