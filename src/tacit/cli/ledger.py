@@ -319,17 +319,16 @@ def _ledger_arguments(where: str, second: str | None) -> str:
 
 
 def _row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: epsilons at a delta, then what is stored.
+    """Make a row of a balance: epsilons at a delta as they are stated, then what is stored.
 
     Stored amounts are in millionths, deltas in steps of 1e-18.
     """
-    from tacit.ledger import epsilon_of_cap, epsilon_spent
+    from tacit.ledger import epsilon_of_cap, state_cap, state_spent
 
-    most = epsilon_of_cap(balance.cap)
     return {
-        "epsilon": epsilon_spent(balance).epsilon,
-        "epsilon_cap": most.epsilon,
-        "epsilon_delta": most.delta,
+        "epsilon": float(state_spent(balance)),
+        "epsilon_cap": float(state_cap(balance.cap)),
+        "epsilon_delta": epsilon_of_cap(balance.cap).delta,
         "number": balance.number,
         "tenant": balance.holder.tenant,
         "kind": balance.holder.kind,

@@ -13,6 +13,7 @@ import typer
 from tacit import terminal
 from tacit.cli.commands import FORCE, command, name_beside
 from tacit.cli.source import DELIMITER, ITEM, STARS, USER
+from tacit.data.cold_items import read_cold_items
 from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
@@ -125,7 +126,7 @@ def recommend(
         "exclude": ids(exclude or []),
         "candidates": ids(candidates) if candidates else None,
         **({} if target is None else {"target": target}),
-        **({} if cold is None else {"cold": _read_cold_items(cold, delimiter)}),
+        **({} if cold is None else {"cold": read_cold_items(cold, delimiter)}),
     }
     sent: dict[str, Any] = {"computed": "here"}
     times: dict[str, Any] = {}
@@ -254,32 +255,6 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
     return own, unknown
-
-
-def _read_cold_items(path: Path, delimiter: str | None) -> dict[str, dict[str, str]]:
-    """Read a table of items that no one rated: ids in the first column, then public facts."""
-    import csv
-
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, delimiter=delimiter or ","))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError("the table cannot be read", path=path, found=str(error)) from None
-    if len(rows) < 2 or len(rows[0]) < 2:
-        raise DataError(
-            "no items without ratings",
-            path=path,
-            expected="a heading and a line for each item: the id, then columns of the catalogue",
-        )
-    heading, *lines = rows
-    items = {}
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(heading):
-            raise DataError(
-                f"line {number} has {len(line)} columns", path=path, expected=f"{len(heading)}"
-            )
-        items[line[0]] = dict(zip(heading[1:], line[1:], strict=True))
-    return items
 
 
 def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:

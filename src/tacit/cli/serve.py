@@ -278,6 +278,9 @@ def serve(
         "Whether visitors get a person's key [only --demo].", flag="--visitors/--no-visitors"
     ),
     behind_tls: bool | None = option("A proxy in front speaks TLS.", flag="--behind-tls"),
+    item_word: str | None = option(
+        "Of a model file: what one item is called on the page, such as product [item]."
+    ),
     as_json: JSON = False,
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
@@ -299,7 +302,7 @@ def serve(
         "visitors": visitors if visitors is not None or not demo else True,
         "behind_tls": behind_tls,
     }
-    with _folder(folder, demo=demo) as (home, made):
+    with _folder(folder, item_word, demo=demo) as (home, made):
         settings = Settings.gather(home.absolute(), given, os.environ)
         warnings = list(_warnings(settings))
         for warning in () if as_json else warnings:  # with --json they stand in the object
@@ -326,11 +329,17 @@ def serve(
 
 
 @contextmanager
-def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
+def _folder(
+    folder: Path | None, item_word: str | None, *, demo: bool
+) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yield the folder that is served, and the keys that were made for it."""
     from tacit.service.demo import make_demo
     from tacit.service.model_folder import make_model_folder
 
+    if item_word is not None and (demo or folder is None or not folder.is_file()):
+        raise ConfigError(
+            "--item-word is for a model file. A folder's tacit.toml has item_word for each model."
+        )
     if demo:
         with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
             folder = folder or Path(made)
@@ -340,7 +349,8 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
             "Say which model file or folder is served, or  tacit serve --demo  for generated data."
         )
     else:
-        yield make_model_folder(folder) if folder.is_file() else (folder, {})
+        is_model = folder.is_file()
+        yield make_model_folder(folder, item_word) if is_model else (folder, {})
 
 
 def _warnings(settings: Settings) -> Iterator[str]:

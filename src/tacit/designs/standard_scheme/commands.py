@@ -118,7 +118,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
         # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
         releases = ("none", model.release)
         table = experiment.run_attacks(settings, run, ratings, model.attributes[0], releases)
-        people = f"{table.people:,} training people in {settings.folds} folds"
+        people = (
+            f"{table.people:,} training people in {settings.folds} folds, {settings.panel} panel"
+        )
         model.add_measurements(table.measurements(model.release, people))
     model.save(settings.out)
     fitted = model.fitted_
