@@ -23,10 +23,12 @@ from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.cold_items import (
     ColdItems,
     Facts,
+    cold_item_tastes,
+    fit_cold_model,
     read_cold_items,
     score_cold_items,
 )
-from tacit.profile_sums.device_files import pack_device_file
+from tacit.profile_sums.device_files import ColdRows, pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
 from tacit.profile_sums.fits import Fit, count_fit
 from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, fit_lists, prepare_fit
@@ -43,6 +45,7 @@ from tacit.profile_sums.scoring import (
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode, Settings
 from tacit.recommenders import base, inputs
 from tacit.recommenders.base import Floats, History, Recommendations
+from tacit.recommenders.item_details import title_of_facts
 from tacit.recommenders.public_facts import UNKNOWN_SPENDING
 
 Likes = History | Iterable[Any]
@@ -319,13 +322,33 @@ class PrivateLists(base.ItemRecommender):
         of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
         return Reasons((*of_items, *of_features))
 
-    def device_file(self) -> bytes:
+    def device_file(self, cold: Mapping[Any, Facts] | None = None) -> bytes:
         """Pack what devices need to make lists: all of it is released or public.
 
         Numbers have 16 bits, so scores differ a little from `recommend`'s.
+
+        Args:
+            cold: Items that no one rated, which lists may hold too, as for `recommend`.
+
+        Raises:
+            ConfigError: There are cold items, and the model scores none.
+            DataError: A cold item is one of the model's.
         """
         (card,) = self.guarantees()
-        return pack_device_file(self.fitted_, card)
+        return pack_device_file(self.fitted_, card, self._cold_rows(cold or {}))
+
+    def _cold_rows(self, cold: Mapping[Any, Facts]) -> ColdRows:
+        """The cold items with a feature that the model knows, as devices score them."""
+        if not cold:
+            return ColdRows()
+        items = self.read_cold_items(cold)
+        titles = {item: title_of_facts(cold[item]) for item in items.ids}
+        return ColdRows(
+            items.ids,
+            {item: title for item, title in titles.items() if title is not None},
+            cold_item_tastes(self.fitted_, items),
+            fit_cold_model(self.fitted_).popularity,
+        )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
@@ -337,6 +360,7 @@ class PrivateLists(base.ItemRecommender):
             usefulness=usefulness,
             planned=fitted.planned_fits,
             consenting=fitted.consenting,
+            lifetime=fitted.lifetime,
         )
         return (card,)
 
