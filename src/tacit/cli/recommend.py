@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -172,7 +173,9 @@ def recommend(
             for row in made
         ],
     }
-    return Result(result, [*_describe_list(result, show_release)], _next_step(result, show_release))
+    return Result(
+        result, [*_describe_list(result, show_release)], _next_step(result, fitted, show_release)
+    )
 
 
 def _from_letter(
@@ -286,20 +289,24 @@ def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table
             yield f"The letter, byte for byte:\n{result['release']}"
 
 
-def _next_step(result: dict[str, Any], show_release: bool) -> str:
-    card = f"tacit guarantee {result['model']}"
+def _next_step(result: dict[str, Any], model: Any, show_release: bool) -> str:
+    """Choose the command that a person who got this list types next."""
+    typed = terminal.command_line()
+    card = f"tacit guarantee {shlex.quote(result['model'])}"
     if result["computed"] == "before the first letter":
-        return f"--as-of {result['due'][:19]} --show-release  shows it now."
+        return f"{typed} --as-of {result['due'][:19]} --show-release  shows it now."
     if result["shown"] is not None and show_release:
         return f"{card}  shows what they hide."
     if result["shown"] is not None:
-        return "--show-release prints the bytes that would leave the device."
-    if any("because" in row for row in result["items"]):
+        return f"{typed} --show-release  prints the bytes that would leave the device."
+    if result["computed"] == "at the device" or any("because" in row for row in result["items"]):
         return f"{card}  shows who is protected."
     if result["item_table"] and result["computed"] == "here":
-        return "--at-device makes the list as a device does: nothing leaves."
+        return f"{typed} --at-device  makes the list as a device does: nothing leaves."
     if result["hides"]:
-        return "--about NAME=VALUE makes the list from an obfuscated release."
+        attribute = model.disclosure_.attributes[0]
+        about = shlex.quote(f"{attribute.name}={attribute.values[0]}")
+        return f"{typed} --about {about}  makes the list from a letter; put your own value."
     return ""
 
 

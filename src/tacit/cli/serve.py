@@ -162,7 +162,7 @@ def init(
         f"  tacit refit {shlex.quote(str(folder))} {shlex.quote(str(source.path))}",
         f"  tacit guarantee {shlex.quote(str(folder / MODEL_FILE))} --for-officer",
     ]
-    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}  serves it.")
 
 
 def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatings) -> Result:
@@ -190,7 +190,7 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
         "Each in a terminal of its own:",
         *[f"  tacit serve {shlex.quote(str(one))}" for one in folders],
     ]
-    return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}")
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}  serves the first.")
 
 
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
@@ -385,12 +385,17 @@ def _show(result: dict[str, Any]) -> None:
     for name, value in lines:
         terminal.say(f"  {name + ':':<21} {value}")
     if result["keys"]:
-        terminal.next_step(
+        terminal.say(
             "Open the page. Or as the operator:  "
             f'curl -H "Authorization: Bearer KEY" {result["address"]}/api/privacy/budgets'
         )
     else:
-        terminal.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
+        terminal.show_next(_add_operator(result["folder"]))
+
+
+def _add_operator(folder: Path) -> str:
+    """Write the command that makes an operator's key of a folder."""
+    return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
 
 
 @keys.callback()
@@ -432,7 +437,7 @@ def list_keys(folder: Folder) -> Result:
         rows.append(row)
     data = {"folder": folder, "keys": rows}
     if not rows:
-        after = f"tacit keys add {folder} NAME --role operator"
+        after = _add_operator(folder)
         return Result(data, ("There is no key yet.",), after)
     cells = []
     for row in rows:

@@ -176,7 +176,7 @@ def _card_with_noise(
         adjacency=_UNIT,
         against=(
             "all other people together, with their lists, explanations and the model file, which "
-            "may be given to everybody: they may know everything but that person's rows"
+            "may be given to everyone: they may know everything but that person's rows"
         ),
         trust=Trust.PLATFORM,
         basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
@@ -202,7 +202,7 @@ def _card_with_noise(
         ),
         not_covered=(
             "a person's own list, seen by another person: it is made from their own rows",
-            "the platform, which holds everybody's rows",
+            "the platform, which holds everyone's rows",
             "reactions of people to their lists that become rows of a later fit",
             "a profile that is changed rather than removed: at most twice the mu of a removal",
             "what other people's rows reveal about a person even without that person's rows",
