@@ -57,7 +57,8 @@ def write_all_lists(
     else:
         from tacit.engine.spark import write_lists
 
-        path, tasks = str(ratings), execution.tasks
+        path = str(ratings)
+        tasks = execution.tasks
         write_lists(path, execution.remote, columns, private, make_lists, place, tasks=tasks)
     subject = "Lists" if people is None else f"Lists of {people:,} people"
     sentence = (
@@ -68,7 +69,7 @@ def write_all_lists(
 
 
 def _without_password(place: str) -> str:
-    """The place as it may be shown."""
+    """Write the place as it may be shown."""
     scheme, separator, rest = place.partition("://")
     if not separator:
         return place

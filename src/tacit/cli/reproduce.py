@@ -49,10 +49,10 @@ def reproduce(
     beside the paper's figures; with --json it prints the command's own JSON, in which `shows` names
     them.
     """
-    every = paper_results()
-    chosen = [each for each in every if paper in (None, each[0])]
+    results = paper_results()
+    chosen = [each for each in results if paper in (None, each[0])]
     if not chosen:
-        known = ", ".join(dict.fromkeys(name for name, _ in every))
+        known = ", ".join(dict.fromkeys(name for name, _ in results))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
     if item is not None:
         chosen = _find_item(paper, item, chosen)
@@ -64,7 +64,7 @@ def reproduce(
         return _run_item(chosen[0][1], folder, as_json)
     commands = dict.fromkeys(result.command for _, result in chosen if result.command)
     for line in commands:
-        if not quick or shlex.split(line)[1] in QUICK_COMMANDS:
+        if not quick or is_quick(line):
             _run(line, folder)
     return None
 
@@ -112,7 +112,7 @@ def _find_item(
 
 
 def is_named_in(part: str, item: str) -> bool:
-    """Whether a part, such as 'Theorem 15', is whole words of an item's name or one of its list.
+    """Tell whether a part, such as 'Theorem 15', is whole words of an item's name or list.
 
     'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
     """
@@ -134,7 +134,9 @@ def list_members(item: str) -> set[str]:
         for member in re.split(", | and | to ", numbers):
             members.add(f"{kind} {member}")
         for ends in re.finditer(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)", numbers):
-            chapter, first, last = ends[1] or "", int(ends[2]), int(ends[3])
+            chapter = ends[1] or ""
+            first = int(ends[2])
+            last = int(ends[3])
             members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
     return members
 
@@ -143,8 +145,15 @@ def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
     rows = [index_row(name, result) for name, result in chosen]
     cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
     table = Table("", ("paper", "item", "status", "reason"), cells)
-    after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
+    quick = (row for row in chosen if is_quick(row[1].command))
+    paper, result = next(quick, chosen[0])
+    after = f"tacit reproduce {paper} {shlex.quote(result.item)}  runs one of these."
     return Result({"rows": rows}, (table,), after)
+
+
+def is_quick(line: str) -> bool:
+    """Whether a command that makes a figure again takes seconds or a few minutes."""
+    return bool(line) and shlex.split(line)[1] in QUICK_COMMANDS
 
 
 def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result | None:

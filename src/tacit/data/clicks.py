@@ -45,7 +45,7 @@ class Clicks:
         return math.pi * self.heights / (2 * self.lipschitz)
 
     def videos_of(self, vendor: int) -> range:
-        """Numbers of this vendor's videos."""
+        """List the numbers of this vendor's videos."""
         return range(vendor * self.videos, (vendor + 1) * self.videos)
 
     def means(self, contexts: Floats) -> Floats:
@@ -60,11 +60,13 @@ class Clicks:
 
     def best(self, contexts: Floats) -> tuple[NDArray[np.int64], Floats]:
         """(n,) the best video of all vendors, the first of equals, and its mean."""
-        arms, best = np.zeros(len(contexts), dtype=np.int64), np.full(len(contexts), -np.inf)
+        arms = np.zeros(len(contexts), dtype=np.int64)
+        best = np.full(len(contexts), -np.inf)
         for arm in range(len(self.centres)):
             mean = self.mean(arm, contexts)
             better = mean > best
-            arms[better], best[better] = arm, mean[better]
+            arms[better] = arm
+            best[better] = mean[better]
         return arms, best
 
     def draw(self, arms: int | NDArray[np.int64], contexts: Floats, *, seed: int) -> Floats:

@@ -13,6 +13,7 @@ Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (P
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -68,14 +69,18 @@ def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> s
 
 
 def split_list(ratings: Ratings, column: str) -> Values:
-    """The distinct values of each item in one column, as they are listed."""
+    """List the distinct values of each item in one column, in their order."""
     values = ratings.public_metadata.get(column)
     if values is None:
         found = ", ".join(ratings.public_metadata) or "no item metadata at all"
         fix = "Name a file of items with --items, or read a MovieLens folder."
         raise DataError(f"no item metadata '{column}'", found=found, fix=fix)
-    cells = [("" if value is None else str(value)).split(SEPARATOR) for value in values.tolist()]
-    return [list(dict.fromkeys(part.strip() for part in cell if part.strip())) for cell in cells]
+    lists = []
+    for value in values.tolist():
+        text = "" if value is None else str(value)
+        parts = [part.strip() for part in text.split(SEPARATOR)]
+        lists.append([part for part in dict.fromkeys(parts) if part])
+    return lists
 
 
 DOMAIN = "domain"
@@ -100,7 +105,7 @@ def on_catalogue(
     *,
     metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
-    """The ratings of a public list of items, in which every item stays, rated or not.
+    """Put ratings on a public list of items, in which every item stays, rated or not.
 
     catalogue: item id to domain, from anywhere but the ratings: the list of rated items may reveal
     a person. None for every item: a catalogue without domains. Ratings of other items are dropped
@@ -132,7 +137,7 @@ def on_catalogue(
 
 
 def item_without_ratings() -> DataError:
-    """The error of a catalogue without a rated item."""
+    """Make the error of a catalogue without a rated item."""
     expected = "item ids written as in the ratings"
     fix = "Check which column holds the id: a well-known header, else the first column."
     return DataError("no item of the catalogue has a rating", expected=expected, fix=fix)
@@ -151,7 +156,7 @@ def domain_of(ratings: Ratings) -> Column:
 
 
 def domain_names(ratings: Ratings) -> tuple[str, ...]:
-    """Every domain that has an item, sorted."""
+    """List every domain that has an item, sorted."""
     return tuple(sorted(set(domain_of(ratings).tolist())))
 
 
@@ -170,12 +175,12 @@ def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
-    """The ratings of one domain's items; people and items keep their numbers."""
+    """Keep the ratings of one domain's items; people and items keep their numbers."""
     return ratings.where(_members(ratings, domain)[ratings.items])
 
 
 def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
-    """Only the items of one domain, renumbered; people keep their numbers."""
+    """Keep only the items of one domain, renumbered; people keep their numbers."""
     return ratings.of_items(_members(ratings, domain))
 
 
@@ -242,7 +247,7 @@ def split_by_genre(
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
     genres = split_list(ratings, column)
-    counts = Counter(genre for each in genres for genre in each)
+    counts = Counter(itertools.chain.from_iterable(genres))
     by_size = sorted(counts, key=lambda genre: (-counts[genre], genre))
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)

@@ -122,7 +122,7 @@ def generate(
 
 
 def _activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence) -> Ints:
-    """How many items each person rates: log-normal above the fewest, `ratings` in total."""
+    """Draw how many items each person rates: log-normal above the fewest, `ratings` in total."""
     fewest = min(FEWEST, ratings // users)
     most = items if ratings > users * items * _SHARE_OF_ITEMS / 2 else items * _SHARE_OF_ITEMS
     weights = np.random.default_rng(seed).lognormal(sigma=1.25, size=users)
@@ -187,7 +187,7 @@ def _cover(columns: Ints, items: int, seed: np.random.SeedSequence) -> Ints:
 
 
 def _times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Each person comes at some time and rates for some weeks."""
+    """Draw times: each person comes at some time and rates for some weeks."""
     generator = np.random.default_rng(seed)
     start = generator.uniform(0, _SPAN, users)
     stay = generator.exponential(60 * 86_400, users)
@@ -200,13 +200,14 @@ def label_items(kinds: Floats, labels: int, seed: np.random.SeedSequence) -> Col
     generator = np.random.default_rng(seed)
     directions = generator.standard_normal((labels, kinds.shape[1]))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    along = kinds @ directions.T
-    along /= np.maximum(along.std(axis=0), 1e-12)
-    noise = generator.standard_normal(along.shape)
-    order = np.argsort(-(TELLING * along + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable")
+    closeness = kinds @ directions.T
+    closeness /= np.maximum(closeness.std(axis=0), 1e-12)
+    noise = generator.standard_normal(closeness.shape)
+    order = np.argsort(
+        -(TELLING * closeness + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable"
+    )
     counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
-    texts = [
-        SEPARATOR.join(f"label {label + 1}" for label in row[:count])
-        for row, count in zip(order.tolist(), counts.tolist(), strict=True)
-    ]
+    texts = []
+    for row, count in zip(order.tolist(), counts.tolist(), strict=True):
+        texts.append(SEPARATOR.join(f"label {label + 1}" for label in row[:count]))
     return np.array(texts, dtype=object)

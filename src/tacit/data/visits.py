@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.tables import Table
 from tacit.data.tables.cells import to_numbers
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Table
 from tacit.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
@@ -90,13 +90,13 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     Raises:
         DataError: A column is missing, or a cell is no number in its range.
     """
-    wanted = columns or VisitColumns()
-    usual = (*SHOWN_HEADERS, *CLICK_HEADERS)
-    table = open_table(Path(path), header=True, asked=usual).require_whole()
-    shown = _find(table, wanted.shown, SHOWN_HEADERS, "what was shown")
-    click = _find(table, wanted.click, CLICK_HEADERS, "clicks")
-    propensity = _find_optional(table, wanted.propensity, PROPENSITY_HEADERS)
-    features = wanted.contexts or _other_headers(table, {shown, click, propensity})
+    named_columns = columns or VisitColumns()
+    known_headers = (*SHOWN_HEADERS, *CLICK_HEADERS)
+    table = open_table(Path(path), header=True, asked=known_headers).require_whole()
+    shown = _find(table, named_columns.shown, SHOWN_HEADERS, "what was shown")
+    click = _find(table, named_columns.click, CLICK_HEADERS, "clicks")
+    propensity = _find_optional(table, named_columns.propensity, PROPENSITY_HEADERS)
+    features = named_columns.contexts or _other_headers(table, {shown, click, propensity})
     if not features:
         raise DataError("the log has no context column", path=path, expected="one or more")
     clicks = _numbers(table, click, least=0.0, most=1.0)
@@ -104,7 +104,11 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     for name in features:
         _find(table, name, (), "a context")
         numbers = _numbers(table, name)
-        scaled.append(np.clip((numbers - wanted.low) / (wanted.high - wanted.low), 0.0, 1.0))
+        scaled.append(
+            np.clip(
+                (numbers - named_columns.low) / (named_columns.high - named_columns.low), 0.0, 1.0
+            )
+        )
     chances = None
     if propensity is not None:
         chances = _numbers(table, propensity, least=0.0, most=1.0)
@@ -123,7 +127,7 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
 
 
 def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> str:
-    """The header of a column; DataError if there is none."""
+    """Find the header of a column; DataError if there is none."""
     found = _find_optional(table, asked, usual)
     if found is None:
         raise DataError(
@@ -137,7 +141,7 @@ def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> s
 
 
 def _find_optional(table: Table, asked: str | None, usual: Sequence[str]) -> str | None:
-    """The header that is asked for, or the first with a usual name; None if there is none."""
+    """Find the header that is asked for, or the first usual one; None if there is none."""
     if asked is not None:
         return asked if asked in table.headers else None
     for header in table.headers:

@@ -66,7 +66,8 @@ class PeopleBootstrap:
             bounds: Least and largest figure that there can be.
         """
         estimate = self._estimate(splits)
-        mean, half = estimate.mean, estimate.half_width(0.05)
+        mean = estimate.mean
+        half = estimate.half_width(0.05)
         return Interval(mean, max(bounds[0], mean - half), min(bounds[1], mean + half))
 
     def difference(self, own: Sequence[Floats], reference: Sequence[Floats]) -> PairedDifference:
@@ -78,7 +79,8 @@ class PeopleBootstrap:
         """
         paired = [mine - theirs for mine, theirs in zip(own, reference, strict=True)]
         estimate = self._estimate(paired)
-        mean, half = estimate.mean, estimate.half_width(0.05)
+        mean = estimate.mean
+        half = estimate.half_width(0.05)
         return PairedDifference(Interval(mean, mean - half, mean + half), estimate.p_value())
 
     def _estimate(self, splits: Sequence[Floats]) -> _Estimate:
@@ -122,7 +124,7 @@ class _Estimate:
         return math.sqrt(of_people + of_splits)
 
     def p_value(self) -> float:
-        """Level at which the interval touches 0."""
+        """Find the level at which the interval touches 0."""
         from scipy.optimize import brentq
 
         least = 1e-12

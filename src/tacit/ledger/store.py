@@ -103,8 +103,8 @@ class Ledger:
         Raises:
             BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent or changed.
             DrawFailed: `draw` raised; the charge stands.
-            ConfigError: A budget is charged twice, or is another tenant's, or the state's name is
-                none.
+            ConfigError: A budget is charged twice, or is another tenant's, or the state has no such
+                name.
         """
         if state is None:
             draw = _without_state(cast("Draw", draw))
@@ -138,6 +138,10 @@ class Ledger:
             state = states.read_state(connection, name)
             self._state_cache.note({name: state})
             return state
+
+    def is_in_memory(self, name: str) -> bool:
+        """Whether a state is in memory now: then reading it waits for no commit and no disk."""
+        return self._state_cache.look_up(name) is not None
 
     def balance(self, holder: Holder) -> Balance:
         """Return one budget. Show it to its holder and the operator only.

@@ -218,7 +218,7 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
 
 
 def _features_to_arrays(rows: sparse.csr_array, dense_columns: int) -> dict[str, NDArray[Any]]:
-    """Write which columns each item has; values only beside dense columns, else they follow."""
+    """Write the columns that each item has, and beside dense columns their values."""
     arrays: dict[str, NDArray[Any]] = {
         "feature_lengths": np.diff(rows.indptr).astype(np.uint8),
         "feature_columns": rows.indices.astype(np.uint8),
@@ -249,7 +249,8 @@ def _released_from_parts(
     """Read the release of so many context and target items."""
     means = read_floats(arrays, "means", targets)
     usefulness = make_from_header(Usefulness, header["usefulness"])
-    deviation, mode = number_from_header(header["deviation"]), header["mode"]
+    deviation = number_from_header(header["deviation"])
+    mode = header["mode"]
     if usefulness.worthwhile != (mode != "popularity"):
         raise ValueError("its mode is not what it says of its lists")
     if mode == "popularity":

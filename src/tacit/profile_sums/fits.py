@@ -7,6 +7,7 @@ Guarantee  For one person's whole profile through all fits: rows of earlier fits
 
 from __future__ import annotations
 
+import itertools
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -41,14 +42,14 @@ class Fit:
 
     @classmethod
     def with_random_name(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
-        """Name a fit that is about to be made."""
+        """Give a fit that is about to be made a random name."""
         return cls.of_noises(noise_multipliers(settings), assumed_public)
 
     @classmethod
     def of_noises(
         cls, noises: Sequence[float], assumed_public: Sequence[str] = (), plan: str = ""
     ) -> Fit:
-        """Name a fit with these noise multipliers that is about to be made."""
+        """Make a fit with these noise multipliers, which is about to be made."""
         return cls(secrets.token_hex(8), tuple(noises), tuple(assumed_public), plan=plan)
 
     @classmethod
@@ -108,7 +109,7 @@ def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
 
 def list_assumed_public(fits: Sequence[Fit]) -> tuple[str, ...]:
     """List what any of the fits took for public, each once."""
-    names = [name for fit in fits for name in fit.assumed_public]
+    names = itertools.chain.from_iterable(fit.assumed_public for fit in fits)
     return tuple(dict.fromkeys(names))
 
 

@@ -92,7 +92,7 @@ class Factors:
 
 
 def people_factors(people: Profiles, released: ReleasedLists, settings: Settings) -> Factors | None:
-    """Write what `score_items` computes as inner products, or None where it is none."""
+    """Write what `score_items` computes as inner products; None if it is no inner product."""
     model = released.personal
     count = len(people.offsets) - 1
     if not released.serves_lists:
@@ -148,7 +148,7 @@ _NO_PARTS = ScoreParts(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 def split_score(
     person: Profiles, item: int, released: ReleasedLists, settings: Settings
 ) -> ScoreParts:
-    """Split the score of one target item into parts; without any where all get the same list.
+    """Split the score of one target item into parts; no parts where everybody gets the same list.
 
     Args:
         person: Profile of one person.

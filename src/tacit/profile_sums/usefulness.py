@@ -31,7 +31,7 @@ class Usefulness:
 
     people: float
     """Noisy number of people."""
-    effective: float | None
+    effective_population: float | None
     """people / sigma, the noise multiplier of the whole release; None without noise."""
     needed: int
     """Number of people from which lists are expected to beat popularity."""
@@ -47,7 +47,7 @@ class Usefulness:
 
 
 def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:
-    """Number of people from which lists beat exact, non-private popularity.
+    """Estimate the number of people from which lists beat exact, non-private popularity.
 
     Args:
         items: Number of target items.

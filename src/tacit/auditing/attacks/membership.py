@@ -52,7 +52,8 @@ class FromLists:
 
     def score(self, model: Recommender, known: Known) -> float:
         """Mean places gained against an account without ratings, as a share of the list."""
-        before, below = self._places(model, {}), self.length + 1
+        before = self._places(model, {})
+        below = self.length + 1
         gains = []
         for item in known:
             after = self._places(model, {item: self.best})
@@ -185,7 +186,7 @@ class GameResult:
 def play(
     game: Game, *, fits: int = FITS, seed: int = 0, progress: Advance = lambda _: None
 ) -> list[GameResult]:
-    """One row per attack."""
+    """Play a game, and return one row for each attack."""
     rounds = []
     for fit in range(fits):
         rounds.append(game.once(np.random.default_rng((seed, fit))))
@@ -229,12 +230,12 @@ def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
 
 
 def control_works(rows: Sequence[GameResult]) -> bool:
-    """Whether some attack beats a coin on what claims nothing. If not, a pass is worth nothing."""
+    """Tell whether some attack beats a coin where nothing is claimed; else a pass says nothing."""
     return any(row.epsilon is None and row.low > 0.5 for row in rows)
 
 
 def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Study:
-    """The games as a part of an audit. method, attack: the headings of these two columns."""
+    """Make the games a part of an audit. method, attack: the headings of these two columns."""
     columns: dict[str, Callable[[Any], object]] = {
         method: lambda row: row.method,
         attack: lambda row: row.attack,
@@ -247,15 +248,14 @@ def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Stud
 
     def run(_: str | None, short: bool, advance: Advance) -> tuple[list[GameResult], list[str]]:
         fits = FEW_FITS if short else FITS
-        rows = [row for game in games() for row in play(game, fits=fits, progress=advance)]
-        said = {"violation": "membership guessed beyond the claim"}
+        rows: list[GameResult] = []
+        for game in games():
+            rows += play(game, fits=fits, progress=advance)
+        reasons = {"violation": "membership guessed beyond the claim"}
         if not short:
-            said["weak audit"] = "no guesses about so few people could refute the claim"
-        wrong = [
-            f"{row.method}, {row.attack}: {said[row.verdict]}"
-            for row in rows
-            if row.verdict in said
-        ]
+            reasons["weak audit"] = "no guesses about so few people could refute the claim"
+        refused = [row for row in rows if row.verdict in reasons]
+        wrong = [f"{row.method}, {row.attack}: {reasons[row.verdict]}" for row in refused]
         if not (short or control_works(rows)):
             wrong.append("the membership attack fails without noise: its silence says nothing")
         return rows, wrong

@@ -27,11 +27,11 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import TextForm
 from tacit.data.tables.cells import IdKind
 from tacit.data.tables.names import Role
-from tacit.data.tables.ratings_tables import match_columns, table_of
+from tacit.data.tables.ratings_tables import match_columns, read_columns_by_id
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
 
@@ -141,7 +141,7 @@ def _note(path: Path) -> dict[str, Any] | None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether `write_folder` wrote this folder."""
+    """Tell whether `write_folder` wrote this folder."""
     return _note(path) is not None
 
 
@@ -201,7 +201,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
 
 
 def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
-    """The ratings of a folder. scale: a public one, in place of the folder's."""
+    """Read the ratings of a folder. scale: a public one, in place of the folder's."""
     note = _note(path)
     if note is None:
         raise DataError("this is no folder of tacit data import", path=path)
@@ -217,15 +217,16 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
     parts = open_table(path / f"{note['table']}.parquet").frame
-    users, public = path / "users.parquet", note["public"]
-    ids, metadata = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
+    users = path / "users.parquet"
+    public = note["public"]
+    ids, metadata = read_columns_by_id(path / _CATALOGUE, "item", "item_id", fewest=1)
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),
         _ids(parts["item_id"]),
         None if note["table"] == "events" else parts["rating"].to_numpy(),
         parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
         scale=scale or RatingScale.parse(note["scale"]),
-        user_attributes=table_of(users, "user", "user_id")[1] if users.exists() else None,
+        user_attributes=read_columns_by_id(users, "user", "user_id")[1] if users.exists() else None,
         item_metadata=metadata,
     )
     made = replace(

@@ -10,7 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
+from tacit.design import (
+    Command,
+    ExecutionOptions,
+    Run,
+    card_summary,
+    guarantee_command,
+    option,
+    private_fit_summary,
+)
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 from tacit.evaluation.any_design import table_of_lists
@@ -24,6 +32,7 @@ from tacit.profile_sums.settings import (
 )
 
 if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
     from tacit.designs.private.model import Private
     from tacit.designs.private.plan import Plan, PlannedWeek
     from tacit.evaluation.lists import Contender
@@ -108,8 +117,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
     In one domain or across two.
 
-    What was released, and whether lists are useful, is printed and stated on the card. Of people
-    who were fitted before, give --previous: the card states the total of all fits.
+    What was released, and whether lists are useful, is printed and stated on the card. If these
+    people were fitted before, name that model with --previous: the card states the total.
     """
     from tacit.data.domains import describe_features
     from tacit.data.ratings import Ratings
@@ -159,7 +168,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
             f"Of the {len(model.consented)} people of {settings.consented} who agreed not to be "
             f"protected, {with_rows} have ratings and {without} have none."
         )
-    after = f"tacit guarantee {settings.out}  says what it promises."
+    after = guarantee_command(settings.out)
     return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 
@@ -191,7 +200,8 @@ def _unfitted_model(settings: FitSettings) -> Private:
 
 def _describe_budget(model: Private, delta: float | None) -> list[str]:
     """Say what was spent on these people, and what is left."""
-    status, sentences = model.budget_status_, []
+    status = model.budget_status_
+    sentences = []
     if status.repeated:
         sentences.append(
             "The ledger had this fit already: its stored model was written, nothing was charged. "
@@ -324,10 +334,13 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     table = table_of_lists(rows)
     if settings.report is not None:
         make_lists_page("Private", rows, table, made_with).write(settings.report)
+    after = (
+        f"{_plan_line(ratings)} --epsilon {settings.epsilon[0]:g}  says how many people it takes."
+    )
     return Result(
         {"rows": shown, "manifest": made_with},
         (table, describe_features(ratings, settings.features)),
-        "tacit plan private --help  says how many people it takes.",
+        after,
     )
 
 
@@ -374,8 +387,13 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
     return Result(
         {"rows": [asdict(row) for row in rows], "manifest": made_with},
         (Table.from_rows("Lists of ten while people arrive", columns, rows),),
-        f"tacit plan private --people N --items N --epsilon {lifetime:g} --fits {fits}",
+        f"{_plan_line(ratings)} --epsilon {lifetime:g} --fits {fits}  says what theory expects.",
     )
+
+
+def _plan_line(ratings: Ratings) -> str:
+    """Write the command that plans fits to as many people and items."""
+    return f"tacit plan private --people {ratings.n_users} --items {ratings.n_items}"
 
 
 def _contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
@@ -466,7 +484,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         settings.epsilon,
         delta=settings.delta,
         releases=settings.times or 1,
-        across=settings.across,
+        cross_domain=settings.across,
     )
     data: dict[str, Any] = asdict(planned) | {
         "every": settings.every,
@@ -474,7 +492,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         "missing": planned.missing,
     }
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
-    summary, options = _describe_plan(planned), ""
+    summary = _describe_plan(planned)
+    options = ""
     shown = [summary]
     if planned.releases > 1:
         fits = f"One fit a {settings.every}, {planned.releases} of them"
@@ -488,7 +507,11 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         priced = cost(settings.ratings, people, items, stars=settings.stars)
         data["cost"] = asdict(priced)
         shown += priced.sentences
-    after = f"tacit fit private RATINGS --epsilon {epsilon}{options} -o m.tacit"
+    shown.append(
+        f"Fit, with your file for RATINGS:  tacit fit private RATINGS --epsilon {epsilon}{options} "
+        "-o m.tacit"
+    )
+    after = f"tacit guarantee private --epsilon {epsilon}  reads what one fit promises."
     return Result(data, shown, after)
 
 
@@ -500,7 +523,7 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
     planned = plan_weeks(people, items, settings.epsilon, fits, weeks, delta=settings.delta)
     columns: dict[str, Callable[[PlannedWeek], object]] = {
         "fit": lambda week: str(week.week),
-        "effective population": lambda week: f"{week.effective:,.0f}",
+        "effective population": lambda week: f"{week.effective_population:,.0f}",
         "beats popularity": lambda week: "yes" if week.worthwhile else "no",
         "one release": lambda week: f"{week.single_release:,.0f}",
         "a fresh fit each": lambda week: f"{week.fresh_fit:,.0f}",
@@ -525,11 +548,13 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
         "of tastes is the first fit's, made with half of the budget."
     )
     data = {"fits": fits, "epsilon": settings.epsilon, "weeks": [asdict(week) for week in planned]}
-    after = (
-        f"tacit fit private RATINGS --lifetime {epsilon} --fits {fits} --ledger budgets.db "
-        "-o m.tacit"
+    fit = (
+        f"Fit, with your file for RATINGS:  tacit fit private RATINGS --lifetime {epsilon} "
+        f"--fits {fits} --ledger budgets.db -o m.tacit"
     )
-    return Result(data, (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED), after)
+    shown = (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED, fit)
+    after = f"tacit guarantee private --epsilon {epsilon}  reads what all fits together promise."
+    return Result(data, shown, after)
 
 
 def _describe_plan(planned: Plan) -> str:
@@ -537,8 +562,8 @@ def _describe_plan(planned: Plan) -> str:
     verdict = "are" if planned.worthwhile else "are NOT"
     missing = f": {planned.missing:,} more are needed" if planned.missing else ""
     return (
-        f"Effective population {planned.effective:,.0f}. Lists {verdict} expected to beat "
-        f"popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
+        f"Effective population {planned.effective_population:,.0f}. Lists {verdict} expected to "
+        f"beat popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
         "choose by taste."
     )
 

@@ -79,14 +79,16 @@ class TopItems:
 class DeviceLists:
     """Everything that a device needs to make lists.
 
-    items: ids that lists hold. context: ids that a history is read for. scale: least and most
-    stars. liked_from: the fewest stars of a like; low: what another rating counts for. means: of
-    the items. beside: what they count for beside personal lists. clip: how long tastes may be.
+    items: ids that lists hold. cold: those of them that no one rated, the last ones; they have
+    features alone. context: ids that a history is read for. scale: least and most stars.
+    liked_from: the fewest stars of a like; low: what another rating counts for. means: of the
+    items. beside: what they count for beside personal lists. clip: how long tastes may be.
     header: all that the file says, with `titles` and the `card` of the model.
     digest: SHA-256 of the file, in hex.
     """
 
     items: Sequence[ItemId]
+    cold: Sequence[ItemId]
     context: Sequence[ItemId]
     scale: tuple[float, float]
     liked_from: float
@@ -120,7 +122,7 @@ class DeviceLists:
         exclude: Collection[ItemId] = (),
         candidates: Collection[ItemId] | None = None,
     ) -> list[tuple[ItemId, float]]:
-        """The n best items that are not in the history or `exclude`, with their scores.
+        """Rank the n best items that are not in the history or `exclude`, with their scores.
 
         Ties in the order of the items. ConfigError for stars off the scale.
         """
@@ -152,8 +154,8 @@ class DeviceLists:
         scores = self.scores(history)
         falls: list[list[tuple[ItemId, float]]] = [[] for _ in items]
         for own_item in own:
-            rest = {item: stars for item, stars in history.items() if item != own_item}
-            without = self.scores(rest)
+            other_history = {item: stars for item, stars in history.items() if item != own_item}
+            without = self.scores(other_history)
             for number, item in enumerate(items):
                 place = places.get(item)
                 if place is not None and scores[place] > without[place]:
@@ -217,7 +219,8 @@ def _add_own_likes(
 
 def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
     """(k,) the mean features of the own items less the average ones, in k directions."""
-    total, shares = 0.0, [0.0] * len(found.mean)
+    total = 0.0
+    shares = [0.0] * len(found.mean)
     for place, liked in own:
         weight = (1.0 if liked else low) * found.damping[place]
         total += weight
@@ -241,7 +244,8 @@ def _by_top_items(
     found: TopItems, own: list[tuple[int, bool]], low: float, joint: bool, means: Floats
 ) -> Floats:
     """joint: then likes alone count."""
-    weight = {place: 1.0 if liked else 0.0 if joint else low for place, liked in own}
+    weight_of_dislike = 0.0 if joint else low
+    weight = {place: 1.0 if liked else weight_of_dislike for place, liked in own}
     row = [weight.get(place, 0.0) for place in found.context]
     length = math.sqrt(_dot(row, row))
     scores = list(means)
@@ -265,7 +269,7 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], array[int]]]]:
-    """The header, and shape and numbers of each array, of a file that is whole."""
+    """Read the header, and shape and numbers of each array, of a file that is whole."""
     start = len(MAGIC) + 8
     if not data.startswith(MAGIC) or len(data) < start + _HASH or len(data) > _MOST:
         raise ModelFileError("These bytes are no lists of tacit. Fetch them again.")
@@ -275,7 +279,8 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], arr
     at = start + int.from_bytes(body[len(MAGIC) : start], "little")
     try:
         content = json.loads(body[start:at])
-        header, arrays = content["header"], {}
+        header = content["header"]
+        arrays = {}
         if (header["message"], header["version"]) != (MESSAGE, VERSION):
             raise ValueError("another message")
         for entry in content["arrays"]:
@@ -298,8 +303,11 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], arr
 def _lists(
     header: dict[str, Any], arrays: dict[str, tuple[list[int], array[int]]], digest: str
 ) -> DeviceLists:
-    items, context = header["items"], header["context"]
-    known = items if context is None else context
+    items, context, cold = header["items"], header["context"], header["cold"]
+    if type(cold) is not int or not 0 <= cold <= len(items) or (cold and header["mode"] != "taste"):
+        raise ValueError("cold")
+    rated = items[: len(items) - cold]
+    known = rated if context is None else context
     for ids in (items, known):
         if not all(type(each) in (int, str) for each in ids) or len(set(ids)) < len(ids):
             raise ValueError("ids")
@@ -314,6 +322,7 @@ def _lists(
     low, high = map(_finite, header["scale"])
     return DeviceLists(
         items=items,
+        cold=items[len(rated) :],
         context=known,
         scale=(low, high),
         liked_from=_finite(header["liked_from"]),
@@ -351,7 +360,7 @@ def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
     if header["context"] is not None:
         return tastes
     k = len(directions[0])
-    consented = _read_consented(header, arrays, items) if "consented" in arrays else None
+    consented = _read_consented(header, arrays, known) if "consented" in arrays else None
     return replace(
         tastes,
         own_likes=_table(header, arrays, "own_likes", k, k),
@@ -401,10 +410,11 @@ def _table(header: Any, arrays: Any, name: str, rows: int, width: int | None) ->
     units = [_finite(unit) for unit in header["units"][name]]
     if height != rows or len(units) != wide or width not in (None, wide) or not wide or not height:
         raise ValueError(name)
-    return [
-        [unit * number for unit, number in zip(units, numbers[at : at + wide], strict=True)]
-        for at in range(0, rows * wide, wide)
-    ]
+    table = []
+    for at in range(0, rows * wide, wide):
+        row = numbers[at : at + wide]
+        table.append([unit * number for unit, number in zip(units, row, strict=True)])
+    return table
 
 
 def _finite(value: Any) -> float:

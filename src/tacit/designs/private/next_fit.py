@@ -52,12 +52,14 @@ class NextFit:
     def parameters(self) -> Mapping[str, Any]:
         """JSON values of all that it depends on, without the ratings."""
         prepared = self.prepared
-        own = settings_to_header(prepared.settings) | choices_to_header(prepared.choices)
+        values = settings_to_header(prepared.settings) | choices_to_header(prepared.choices)
         if prepared.consented:
-            own["consented"] = list(prepared.consented)
-        if self.continued is not None and self.plan is not None:
-            return own | {"continues": self.plan.name}
-        return own if self.plan is None else own | {"fits": self.plan.fits}
+            values["consented"] = list(prepared.consented)
+        if self.plan is None:
+            return values
+        if self.continued is not None:
+            return values | {"continues": self.plan.name}
+        return values | {"fits": self.plan.fits}
 
 
 def single_fit(prepared: PreparedFit) -> NextFit:
@@ -67,14 +69,14 @@ def single_fit(prepared: PreparedFit) -> NextFit:
 
 
 def first_fit(prepared: PreparedFit, fits: int, lifetime: float, earlier: Sequence[Fit]) -> NextFit:
-    """The first fit of a plan, which spends all that earlier fits left of the lifetime."""
+    """Prepare the first fit of a plan; it spends all that earlier fits left of the lifetime."""
     plan = make_plan(fits, lifetime, prepared.settings, earlier)
     new_fit = Fit.of_noises(plan.noises(1), prepared.assumed_public, plan.name)
     return NextFit(prepared, new_fit, plan)
 
 
 def later_fit(prepared: PreparedFit, continued: FittedLists) -> NextFit:
-    """The fit of a plan after `continued`.
+    """Prepare the fit that goes on with the plan of an earlier one.
 
     Raises:
         ConfigError: the catalogue does not fit the plan.

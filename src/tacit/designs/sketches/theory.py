@@ -244,7 +244,7 @@ def theorem_5_1(
 def clt_users(
     N: int, w: int, eps: float, theta: float, D: float, s: float, eta: float, questions: int = 1
 ) -> float:
-    """* People that MaxSense needs, by the normal approximation, normalised scores.
+    """* People that MaxSense with normalised scores needs, by the normal approximation.
 
     8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps is the loss
     of ONE bit, s the chance of a 1.
@@ -263,6 +263,6 @@ def best_questions(eps: float, most: int) -> int:
 
     One question up to eps 3.05; the reading ceil(eps) of Theorem 5.3 gets .74 of it at eps 2.
     """
-    near = int(eps / 2.177)
-    allowed = (q for q in {near, near + 1, most} if 1 <= q <= most)
+    optimum = int(eps / 2.177)
+    allowed = (q for q in {optimum, optimum + 1, most} if 1 <= q <= most)
     return max(allowed, key=lambda q: signal(q, eps))

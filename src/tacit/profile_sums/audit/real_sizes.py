@@ -125,9 +125,9 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
         faults.append("a sum moves by more than its own event allows")
     if not faults and exceeds(EPSILON, epsilon_of_mu(moved.mu, DELTA)):
         faults.append("all sums together move by more than the claim")
-    if len(transcript.asked) != sum(draws_per_sum(world)):
+    if len(transcript.calls) != sum(draws_per_sum(world)):
         faults.append("noise is drawn another number of times than there are sums")
-    for beside, diagonal in pairwise(transcript.asked):
+    for beside, diagonal in pairwise(transcript.calls):
         n = diagonal.values.size
         is_gram = diagonal.values.ndim == 1 and beside.values.shape == (n * (n - 1) // 2,)
         if is_gram and not math.isclose(diagonal.scale, beside.scale * math.sqrt(2)):
@@ -228,7 +228,7 @@ class ThresholdBug:
     rule_of: RuleOf | None = None
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Whether a whole fit at real sizes loses more than it claims."""
+        """Tell whether a whole fit at real sizes loses more than it claims."""
         threshold = self.draw_threshold(np.random.default_rng())
         return self.is_caught(threshold if bug else None, secrets.randbits(32)), None
 
@@ -237,7 +237,7 @@ class ThresholdBug:
         return round(math.exp(draws.uniform(math.log(self.least), math.log(self.most))))
 
     def is_caught(self, threshold: int | None, seed: int) -> bool:
-        """Whether the fault at this threshold, or correct code for None, raises an alarm."""
+        """Tell whether the fault at this threshold, or correct code for None, raises an alarm."""
         tables = large_tables(np.random.default_rng(seed))
         with plant({} if threshold is None else self.fault(threshold)):
             replayed = replay_once(self.world, tables, seed)
@@ -251,7 +251,7 @@ def threshold_bugs(world: World) -> tuple[ThresholdBug, ...]:
         def fault(threshold: int) -> dict[Any, dict[str, Any]]:
             return {module: {name: weaken_beyond(shipped, threshold, add)}}
 
-        shipped = vars(module)[name]
+        shipped = getattr(module, name)
         return ThresholdBug(words, world, fault, 2 * _ENTRIES_EACH, ENTRIES - 1)
 
     return (
