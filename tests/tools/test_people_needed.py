@@ -63,7 +63,7 @@ def test_the_demo_says_the_numbers(capsys, tmp_path, monkeypatch):
 def test_private_and_xmap_are_what_plan_prints():
     """The rule's number for 1,700 items at epsilon 1, rounded to 50 and to 100."""
     alone = plan_releases(943, 1700, 1.0).needed
-    across = plan_releases(943, 1700, 1.0, across=True).needed
+    across = plan_releases(943, 1700, 1.0, cross_domain=True).needed
     assert people_needed("private").people == 50 * math.ceil(alone / 50)
     assert people_needed("xmap").people == 100 * round(across / 100)
 
