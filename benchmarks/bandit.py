@@ -19,15 +19,13 @@ loading. All programs take turns in processes of their own.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import statistics
-import subprocess
 import sys
 import time
 from typing import Any
 
-from turns import PEERS, peer_python, turn
+from turns import peer_python, turn
 
 VIDEOS = 10
 EPSILON = 1.0
@@ -71,7 +69,7 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """All tasks, with the versions of both sides."""
-    peer = wabbit_python()
+    peer = peer_python("vowpalwabbit", "vowpalwabbit>=9.11")
     names = [arguments.only] if arguments.only else list(TASKS)
     tasks = {name: run_task(name, peer, arguments) for name in names}
     return {
@@ -231,19 +229,6 @@ def wabbit_version(_: argparse.Namespace) -> dict[str, str]:
     from importlib.metadata import version
 
     return {"vowpalwabbit": version("vowpalwabbit")}
-
-
-def wabbit_python() -> str:
-    """The interpreter that has `vowpalwabbit`: this one with the extra `bench`, or the peers'."""
-    if importlib.util.find_spec("vowpalwabbit") is not None:
-        return sys.executable
-    python = peer_python()
-    found = subprocess.run([python, "-c", "import vowpalwabbit"], capture_output=True, check=False)
-    if found.returncode:
-        print(f"putting vowpalwabbit into {PEERS.name} ...", file=sys.stderr)
-        install = [python, "-m", "pip", "install", "-q", "vowpalwabbit>=9.11"]
-        subprocess.run(install, check=True, stdout=sys.stderr)
-    return python
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
