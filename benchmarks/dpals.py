@@ -1,6 +1,6 @@
 """Private alternating least squares as a rival of private lists: same data, unit and accounting.
 
-    python benchmarks/dpals.py ml-100k --epsilon 0.5,1,3 --seeds 5
+    python benchmarks/dpals.py FOLDER/ml-100k --epsilon 0.5,1,3 --seeds 5 [--json]
 
 Source      Chien, Jain, Krichene, Rendle, Song, Thakurta, Zhang: Private alternating least squares
             (ICML 2021). Implicit feedback: Hu, Koren, Volinsky (2008).
@@ -8,16 +8,19 @@ Guarantee   (epsilon, delta) for one person's whole profile, added or removed, b
             the project: counts take a share of mu^2, each sweep an equal part of the rest. In a
             sweep one person adds, for each like in the head, u u' and u over the root of their
             number, with u of length 1: all together of norm sqrt(2) at most.
-Not in the package: it is a rival, tuned generously: its settings are chosen on two splits for each
-epsilon, the number of people is taken as known, and noise is continuous, from NumPy.
+Not in the package: it is a rival, tuned generously: its settings are chosen for each epsilon on two
+splits that are not reported, the number of people is taken as known, and noise is continuous, from
+NumPy.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
-import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +33,8 @@ from tacit.evaluation import mean_interval
 from tacit.evaluation.lists import ListTrial, judge_lists, list_trial
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.profile_sums.events import event_of_sum
-from tacit.recommenders.baselines import Popularity
+from tacit.recommenders.base import Recommender
+from tacit.recommenders.baselines import Popularity, PrivatePopularity
 
 Floats = NDArray[np.float64]
 
@@ -38,14 +42,36 @@ COUNTS_SHARE = 0.3
 PERSONAL_RIDGE = 1.0
 UNSEEN = 0.1
 """Weight of an item that a person does not like, beside 1 of a liked one."""
-GRID = {
-    "factors": (4, 8),
-    "sweeps": (1, 2),
+GRID: Mapping[str, tuple[float, ...]] = {
+    "factors": (4, 8, 16),
+    "sweeps": (1, 2, 3),
     "head": (150, 400),
-    "ridge": (1.0, 3.0, 10.0),
+    "ridge": (0.3, 1.0, 3.0, 10.0),
 }
-BLENDS = (0.3, 1.0, 3.0)
-"""Settings tried; the best on seeds of their own is reported on others."""
+BLENDS = (0.1, 0.3, 1.0, 3.0)
+"""Weights of factors beside popularity. With `GRID` the settings tried; the best on seeds of their
+own is reported on others."""
+CHOSEN_ON = (0, 1)
+"""Seeds of the splits that settings are chosen on."""
+
+Settings = Mapping[str, float]
+"""One point of `GRID`."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Lists of one recommender at one epsilon."""
+
+    model: str
+    epsilon: float
+    ndcg: float
+    """NDCG@10, mean of the reported seeds."""
+    low: float
+    """Lower end of the 95 % interval over seeds."""
+    high: float
+    """Upper end of it."""
+    settings: str
+    """Settings that were chosen; empty where there are none to choose."""
 
 
 def unit_likes(ratings: Ratings) -> Floats:
@@ -54,24 +80,32 @@ def unit_likes(ratings: Ratings) -> Floats:
     liked = ratings.likes
     matrix[ratings.users[liked], ratings.items[liked]] = 1
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return matrix / np.maximum(lengths, 1)
+    units: Floats = matrix / np.maximum(lengths, 1)
+    return units
 
 
 def person_factors(likes: Floats, items: Floats) -> Floats:
-    """Solve each person's ridge regression of likes on item factors: unseen items weigh less."""
+    """Solve each person's ridge regression of likes on item factors: unseen items weigh less.
+
+    Args:
+        likes: (people, items) 0/1 likes.
+        items: (items, k) factors.
+
+    Returns:
+        (people, k) factors of length 1.
+    """
     k = items.shape[1]
-    gram = UNSEEN * items.T @ items
-    factors = np.zeros((len(likes), k))
-    for person, row in enumerate(likes):
-        own = items[row > 0]
-        left = gram + own.T @ own + PERSONAL_RIDGE * np.eye(k)
-        factors[person] = np.linalg.solve(left, own.sum(axis=0))
+    shared = UNSEEN * items.T @ items + PERSONAL_RIDGE * np.eye(k)
+    products = (items[:, :, None] * items[:, None, :]).reshape(len(items), k * k)
+    grams = shared + (likes @ products).reshape(len(likes), k, k)
+    factors = np.linalg.solve(grams, (likes @ items)[:, :, None])[:, :, 0]
     lengths = np.linalg.norm(factors, axis=1, keepdims=True)
-    return factors / np.maximum(lengths, 1e-12)
+    units: Floats = factors / np.maximum(lengths, 1e-12)
+    return units
 
 
 def fit_items(
-    likes: Floats, noise: float, settings: dict[str, float], draws: np.random.Generator
+    likes: Floats, noise: float, settings: Settings, draws: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Fit factors of items by noisy sweeps.
 
@@ -105,74 +139,116 @@ def fit_items(
         second = weighted.T @ products
         first = first + draws.normal(size=first.shape) * sweep_noise * norm
         second = second + draws.normal(size=second.shape) * sweep_noise * norm
-        for place in range(len(head)):
-            gram = np.zeros((k, k))
-            gram[upper] = second[place]
-            gram = gram + np.triu(gram, 1).T
-            values, vectors = np.linalg.eigh(gram)
-            ridge = ridge_factor * (1 + sweep_noise * norm * math.sqrt(k))
-            positive = np.maximum(values, 0) + ridge
-            factors[place] = vectors / positive @ (vectors.T @ first[place])
+        grams = np.zeros((len(head), k, k))
+        grams[:, upper[0], upper[1]] = second
+        grams[:, upper[1], upper[0]] = second
+        values, vectors = np.linalg.eigh(grams)
+        ridge = ridge_factor * (1 + sweep_noise * norm * math.sqrt(k))
+        positive = np.maximum(values, 0) + ridge
+        along = np.einsum("ijk,ij->ik", vectors, first) / positive
+        factors = np.einsum("ijk,ik->ij", vectors, along)
     whole = np.zeros((items, k))
     whole[head] = factors
     return whole, counts
 
 
-def judge(
-    trial: ListTrial, epsilon: float, settings: dict[str, float], blend: float, seed: int
-) -> float:
-    """NDCG@10 of one fit: `blend` weighs factors beside popularity, each over its deviation."""
-    noise = 0.0
-    if math.isfinite(epsilon):
-        noise = smallest_noise(event_of_sum, epsilon=epsilon, delta=1e-6, accountant=GDPAccountant)
+def noise_for(epsilon: float) -> float:
+    """Return the noise multiplier of everything together; 0 without noise."""
+    if math.isinf(epsilon):
+        return 0.0
+    return smallest_noise(event_of_sum, epsilon=epsilon, delta=1e-6, accountant=GDPAccountant)
+
+
+def judge_blends(
+    trial: ListTrial, noise: float, settings: Settings, blends: Sequence[float], seed: int
+) -> list[float]:
+    """Return NDCG@10 of one fit for each weight of factors beside popularity.
+
+    Both are divided by their standard deviation before they are added.
+    """
     draws = np.random.default_rng((seed, 11))
     likes = (unit_likes(trial.train) > 0).astype(float)
     items, counts = fit_items(likes, noise, settings, draws)
-    own = likes[trial.people]
-    scores = person_factors(own, items) @ items.T
-    scores = counts / counts.std() + blend * scores / max(float(scores.std()), 1e-12)
-    users, seen = trial.train.users, trial.train.items
-    place_of = np.full(trial.train.n_users, -1)
-    place_of[trial.people] = np.arange(len(trial.people))
-    judged = place_of[users] >= 0
-    scores[place_of[users[judged]], seen[judged]] = -np.inf
-    lists = np.argsort(-scores, axis=1, kind="stable")[:, :10]
-    return float(ranking_metrics(lists, trial.relevant).ndcg)
+    personal = person_factors(likes[trial.people], items) @ items.T
+    personal /= max(float(personal.std()), 1e-12)
+    popularity = counts / counts.std()
+    rated = trial.train.matrix[trial.people].tocoo()
+    figures = []
+    for blend in blends:
+        scores = popularity + blend * personal
+        scores[rated.row, rated.col] = -np.inf
+        lists = np.argsort(-scores, axis=1, kind="stable")[:, :10]
+        figures.append(float(ranking_metrics(lists, trial.relevant).ndcg))
+    return figures
+
+
+def choose_settings(trials: Sequence[ListTrial], noise: float) -> tuple[Settings, float]:
+    """Return the point of `GRID` and the blend with the best mean over these splits."""
+    tried = []
+    for point in itertools.product(*GRID.values()):
+        settings = dict(zip(GRID, point, strict=True))
+        figures = [
+            judge_blends(trial, noise, settings, BLENDS, seed)
+            for seed, trial in zip(CHOSEN_ON, trials, strict=True)
+        ]
+        for blend, mean in zip(BLENDS, np.mean(figures, axis=0).tolist(), strict=True):
+            tried.append((mean, settings, blend))
+    _, settings, blend = max(tried, key=lambda entry: entry[0])
+    return settings, blend
+
+
+def measure(ratings: Ratings, epsilon: float, seeds: Sequence[int]) -> list[Row]:
+    """Measure private ALS, `private` and both popularities at one epsilon on these splits."""
+    noise = noise_for(epsilon)
+    trials = [list_trial(ratings, seed=seed) for seed in CHOSEN_ON]
+    settings, blend = choose_settings(trials, noise)
+    others: dict[str, Recommender] = {
+        "private": tacit.Private(epsilon),
+        "private-popularity": PrivatePopularity(epsilon=epsilon),
+        "popularity": Popularity(likes=True),
+    }
+    figures: dict[str, list[float]] = {"private-als": [], **{name: [] for name in others}}
+    for seed in seeds:
+        trial = list_trial(ratings, seed=seed)
+        figures["private-als"] += judge_blends(trial, noise, settings, [blend], seed)
+        for name, model in others.items():
+            figures[name].append(judge_lists(model, trial).ndcg)
+    chosen = ", ".join(f"{name} {value:g}" for name, value in settings.items())
+    rows = []
+    for name, values in figures.items():
+        interval = mean_interval(values, bounds=(0.0, 1.0))
+        words = f"{chosen}, blend {blend:g}" if name == "private-als" else ""
+        rows.append(Row(name, epsilon, interval.mean, interval.low, interval.high, words))
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", help="a folder of TACIT_DATA, or a file of ratings")
-    parser.add_argument("--epsilon", default="0.5,1,3")
+    parser.add_argument("data", type=Path, nargs="?", help="a folder or a file of ratings")
+    parser.add_argument("--epsilon", default="0.5,1,3", help="numbers with commas")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=100, help="first seed that is reported")
+    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    folder = Path(os.environ.get("TACIT_DATA", "")) / options.data
-    ratings = tacit.load(folder if folder.exists() else options.data)
-    chosen_on = [list_trial(ratings, seed=seed) for seed in range(2)]
-    reported_on = range(options.first, options.first + options.seeds)
-    grid = [dict(zip(GRID, point, strict=True)) for point in itertools.product(*GRID.values())]
-    print("epsilon  private ALS (95 %)       private          popularity  settings")
+    if options.data is None:
+        print("Give a folder of ratings:  python benchmarks/dpals.py FOLDER/ml-100k")
+        return
+    ratings = tacit.load(options.data)
+    seeds = range(options.first, options.first + options.seeds)
+    rows = []
     for epsilon in map(float, options.epsilon.split(",")):
-        tried = []
-        for settings, blend in itertools.product(grid, BLENDS):
-            figures = [
-                judge(trial, epsilon, settings, blend, n) for n, trial in enumerate(chosen_on)
-            ]
-            tried.append((float(np.mean(figures)), settings, blend))
-        _, settings, blend = max(tried, key=lambda entry: entry[0])
-        als, ours, popular = [], [], []
-        for seed in reported_on:
-            trial = list_trial(ratings, seed=seed)
-            als.append(judge(trial, epsilon, settings, blend, seed))
-            ours.append(judge_lists(tacit.Private(epsilon), trial).ndcg)
-            popular.append(judge_lists(Popularity(likes=True), trial).ndcg)
-        interval = mean_interval(als, bounds=(0.0, 1.0))
-        print(
-            f"{epsilon:7g}  {interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})  "
-            f"{np.mean(ours):.3f}  {np.mean(popular):.3f}  {settings} blend {blend}",
-            flush=True,
-        )
+        measured = measure(ratings, epsilon, seeds)
+        rows += measured
+        if options.json:
+            continue
+        for row in measured:
+            print(
+                f"{row.model:20} epsilon {row.epsilon:g}: {row.ndcg:.3f} "
+                f"({row.low:.3f} to {row.high:.3f}) {row.settings}",
+                flush=True,
+            )
+    if options.json:
+        print(json.dumps({"rows": [asdict(row) for row in rows]}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 """Lists of private sums beside the figures that they have to reach, and beside private popularity.
 
     python benchmarks/private_acceptance.py table FOLDER/ml-100k [--draws 6] [--only WORD] [--json]
-    python benchmarks/private_acceptance.py cells FOLDER/ml-100k [--draws 5] [--json]
+    python benchmarks/private_acceptance.py cells FOLDER/ml-100k [--draws 5] [--first 0] [--json]
 
 table   NDCG@10 of kinds of data at epsilon 0.5, 1, 3 and without noise, beside the figure of the
         prototypes. A draw is a fit with new noise; draws take turns on the splits named. A cell
         holds if its mean is at most .015 below the figure.
 cells   60 cells: 10 populations, with their features as they are and shuffled over items, at
-        epsilon 0.5, 1 and 3. Each draw has people, split and noise of its own. A cell holds if the
-        mean of `private` less `private-popularity` is at least -.015. At most 400 people are
-        judged a draw.
+        epsilon 0.5, 1 and 3. Each draw has people, split and noise of its own; --first is the seed
+        of the first. A cell holds if the mean of `private` less `private-popularity` is at least
+        -.015. At most 400 people are judged a draw.
 """
 
 from __future__ import annotations
@@ -140,8 +140,14 @@ def measure_table(folder: Path, draws: int, only: str) -> Iterator[Cell]:
             yield _make_cell(row.name, epsilon, modes, figures, figure)
 
 
-def measure_cells(folder: Path, draws: int, only: str) -> Iterator[Cell]:
-    """Measure private lists less private popularity on small and shuffled data."""
+def measure_cells(folder: Path, draws: range, only: str) -> Iterator[Cell]:
+    """Measure private lists less private popularity on small and shuffled data.
+
+    Args:
+        folder: Of MovieLens 100K.
+        draws: Seeds of the draws.
+        only: Populations whose name has this word.
+    """
     movielens = tacit.load(folder)
     generated = generate(users=6000, items=1500, ratings=360_000, labels=18, seed=11)
     cinema = films(6000, seed=12)
@@ -159,10 +165,10 @@ def measure_cells(folder: Path, draws: int, only: str) -> Iterator[Cell]:
 
 
 def _measure_cell(
-    name: str, ratings: Ratings, size: int, epsilon: float, draws: int, *, shuffled: bool
+    name: str, ratings: Ratings, size: int, epsilon: float, draws: range, *, shuffled: bool
 ) -> Cell:
     differences, modes = [], set()
-    for draw in range(draws):
+    for draw in draws:
         people = np.random.default_rng((draw, 6)).permutation(ratings.n_users)[:size]
         part = ratings.of_users(people)
         if shuffled:
@@ -214,15 +220,20 @@ def main() -> None:
     parser.add_argument("what", choices=["table", "cells"], nargs="?", default="table")
     parser.add_argument("folder", type=Path, nargs="?", help="of MovieLens 100K")
     parser.add_argument("--draws", type=int, default=6)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first draw of a cell")
     parser.add_argument("--only", default="", help="rows whose name has this word")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.folder is None:
         print("Give the folder of MovieLens 100K:  python benchmarks/private_acceptance.py table F")
         return
-    measured = measure_table if options.what == "table" else measure_cells
+    if options.what == "table":
+        measured = measure_table(options.folder, options.draws, options.only)
+    else:
+        draws = range(options.first, options.first + options.draws)
+        measured = measure_cells(options.folder, draws, options.only)
     cells = []
-    for cell in measured(options.folder, options.draws, options.only):
+    for cell in measured:
         cells.append(cell)
         if not options.json:
             print(

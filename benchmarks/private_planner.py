@@ -69,7 +69,7 @@ def cells(world: World, splits: range) -> Iterator[dict[str, Any]]:
         ]
         items = ratings.n_items if target is None else len(trials[0].candidates or ())
         people = trials[0].train.n_users
-        said = plan_releases(people, items, epsilon, across=target is not None)
+        said = plan_releases(people, items, epsilon, cross_domain=target is not None)
         gain = float(np.mean(gains))
         yield {
             "data": name,

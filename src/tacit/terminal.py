@@ -220,7 +220,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
         numeric = all(isinstance(row[number], int | float | None) for row in cells)
         grid.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
-        grid.add_row(*(Text(_cell(entry)) for entry in row))
+        texts = [Text(_cell(entry)) for entry in row]
+        grid.add_row(*texts)
     console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED_WIDTH))
 
 
@@ -294,7 +295,7 @@ def ids_in(texts: Sequence[str]) -> list[str]:
 
 
 def numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
-    """Read `"0.5,1"` as (0.5, 1.0), in the order typed; inf is a number, nan is none.
+    """Read `"0.5,1"` as (0.5, 1.0), in the order typed; inf counts as a number, nan does not.
 
     Raises:
         ConfigError: A part is no number.

@@ -179,8 +179,8 @@ def test_a_gaussian_sampler_with_less_noise_is_a_violation():
     release = GaussianRelease(1.0, 2.0, -8, 8, 2.0**-8)
     pair = gaussian_pair("half", release, [1.0], [0.0], share=1, at_once=True)
 
-    def drawn(asked):
-        return draw_as_shipped(replace(asked, scale=asked.scale / 2))
+    def drawn(call):
+        return draw_as_shipped(replace(call, scale=call.scale / 2))
 
     def weaker(data, source):
         with intercept_samplers(drawn):

@@ -222,3 +222,23 @@ def test_lists_may_have_commas(capsys):
     assert cli.main([*words, "--method", "majority,uniform", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["method"] for row in rows} == {"majority", "uniform"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("fit popularity --where item=1,2 -o m.tacit", "item=1,2"),
+        ("fit standard-scheme --edges age=30,b -o m.tacit", "got age=30,b."),
+        ("attack --model tacit:Private --set epsilon=[1,2]", "epsilon"),
+    ],
+)
+def test_a_value_that_belongs_to_a_name_may_have_commas(tmp_path, capsys, words, says):
+    """NAME=a,b is one text, not NAME=a and b: what is wrong with it is said of the whole."""
+    ratings = tmp_path / "r.csv"
+    ratings.write_text("user,item,rating\n1,1,5\n2,1,3\n2,2,4\n")
+    command, *others = words.split()
+    if command == "fit":
+        command = f"fit {others.pop(0)}"
+    assert cli.main([*command.split(), str(ratings), *others]) != 0
+    told = capsys.readouterr().err
+    assert says in " ".join(told.split())

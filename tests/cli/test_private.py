@@ -189,10 +189,10 @@ def test_plan_of_fits_prints_weeks(tacit):
     _, out, _ = tacit("plan", "private", "--people", 6000, "--items", 3000, "--fits", 52, "--json")
     weeks = json.loads(out)["weeks"]
     assert [week["week"] for week in weeks] == [1, 13, 26, 52]
-    effective = [week["effective"] for week in weeks]
-    assert effective == sorted(effective)
+    effective_population = [week["effective_population"] for week in weeks]
+    assert effective_population == sorted(effective_population)
     single = weeks[0]["single_release"]
-    assert effective[0] == pytest.approx(single * 0.5**0.5, rel=1e-2)
+    assert effective_population[0] == pytest.approx(single * 0.5**0.5, rel=1e-2)
     assert weeks[0]["fresh_fit"] == pytest.approx(single / 52**0.5)
     shares = [week["share"] for week in weeks]
     assert shares == sorted(shares)

@@ -127,6 +127,22 @@ def test_a_catalogue_needs_no_domains(folder, as_json, tmp_path):
     assert as_json(*fit, "-o", tmp_path / "m.tacit")["items"] == 40
 
 
+@pytest.mark.parametrize(
+    ("named", "edges"), [((), "25,45"), (("--edges", "age=30,40,50"), "30,40,50")]
+)
+def test_ages_are_cut_at_public_edges(folder, as_json, tmp_path, named, edges):
+    """Without edges at those of the tool, else at the ones that are named."""
+    lines = (folder / "r-users.csv").read_text().splitlines()
+    aged = [f"{line},{18 + 7 * number % 50}" for number, line in enumerate(lines[1:])]
+    (tmp_path / "users.csv").write_text("\n".join([f"{lines[0]},age", *aged]) + "\n")
+    fit = ("fit", "standard-scheme", folder / "r.csv", "--users", tmp_path / "users.csv")
+    fit += ("--attribute", "age", "--service-sees-items", "no", "--no-measure")
+    first, *_, last = edges.split(",")
+    bins = as_json(*fit, *named, "-o", tmp_path / "m.tacit")["values"]["age"]
+    assert (bins[0], bins[-1]) == (f"below {first}", f"{last} and above")
+    assert len(bins) == len(edges.split(",")) + 1
+
+
 def test_guarantee_of_a_design_needs_no_model(as_json):
     """A design's card can be read before anything is fitted; published ones show the verdict."""
     sound, consenting = as_json("guarantee", "standard-scheme")["guarantees"]

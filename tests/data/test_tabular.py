@@ -22,7 +22,7 @@ from tacit.data import (
     write_users,
 )
 from tacit.data.tables import text
-from tacit.data.tables.ratings_tables import table_of
+from tacit.data.tables.ratings_tables import read_columns_by_id
 from tacit.errors import DataError
 from tacit.service.strict_json import check_text
 
@@ -389,7 +389,7 @@ USERS = "id,gender,age\n1,F, 33 \n2,,40\n9,M,50\n"
 
 def test_users_become_columns_by_id(write: Any) -> None:
     """First column the id; values stripped; empty is None."""
-    assert table_of(write(USERS), "user", None) == (
+    assert read_columns_by_id(write(USERS), "user", None) == (
         [1, 2, 9],
         {"gender": {1: "F", 2: None, 9: "M"}, "age": {1: "33", 2: "40", 9: "50"}},
     )
@@ -418,13 +418,13 @@ def test_users_without_anybody_known_are_refused(write: Any) -> None:
 def test_a_repeated_user_is_refused_by_row(write: Any) -> None:
     """Two rows for one id would hide one of them."""
     with pytest.raises(DataError, match="row 4, column 'id': the id has appeared before"):
-        table_of(write("id,gender\n1,F\n2,M\n1,M\n"), "user", None)
+        read_columns_by_id(write("id,gender\n1,F\n2,M\n1,M\n"), "user", None)
 
 
 def test_a_users_file_needs_a_second_column(write: Any) -> None:
     """Ids alone say nothing."""
     with pytest.raises(DataError, match="no column beside the id"):
-        table_of(write("id\n1\n"), "user", None)
+        read_columns_by_id(write("id\n1\n"), "user", None)
 
 
 def test_written_users_are_read_again(tmp_path: Path) -> None:
@@ -433,7 +433,10 @@ def test_written_users_are_read_again(tmp_path: Path) -> None:
         ["a", "b"], [1, 1], [1, 2], user_attributes={"g": {"a": "F", "b": None}}
     )
     write_users(ratings, tmp_path / "u.csv")
-    assert table_of(tmp_path / "u.csv", "user", None) == (["a", "b"], {"g": {"a": "F", "b": None}})
+    assert read_columns_by_id(tmp_path / "u.csv", "user", None) == (
+        ["a", "b"],
+        {"g": {"a": "F", "b": None}},
+    )
 
 
 def test_items_become_metadata(write: Any) -> None:

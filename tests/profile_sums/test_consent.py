@@ -43,7 +43,7 @@ def test_lists_are_ease():
     inverse = np.linalg.inv(rows.T @ rows + 4 * np.eye(12))
     expected = -inverse / inverse.diagonal()
     np.fill_diagonal(expected, 0)
-    made = consented_lists(likes, effective=180.0)
+    made = consented_lists(likes, effective_population=180.0)
     weight = list_weight(20, 180.0)
     assert weight == pytest.approx(0.5)
     np.testing.assert_allclose(made.toarray(), expected * weight, atol=1e-9)

@@ -77,7 +77,8 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
     counts = _check_counts(first, second)
     if not 0.5 <= confidence < 1:
         raise ConfigError(f"A confidence is from 0.5 to below 1, such as 0.95; got {confidence}.")
-    symbols, people = counts.shape[1], counts.sum(axis=1)
+    symbols = counts.shape[1]
+    people = counts.sum(axis=1)
     if people.min() < PEOPLE_PER_SYMBOL * symbols:
         raise ConfigError(
             f"{symbols} symbols need {PEOPLE_PER_SYMBOL * symbols:,} calibration people or more "

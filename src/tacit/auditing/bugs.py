@@ -191,8 +191,9 @@ def is_ruled_out(bug: Bug, faulty: bool) -> bool | None:
 @contextmanager
 def plant(steps: Mapping[Any, Mapping[str, Any]]) -> Iterator[None]:
     """Give classes and modules these methods and functions, by name, inside the block."""
-    places = [(place, name) for place, named in steps.items() for name in named]
-    shipped = [(place, name, getattr(place, name)) for place, name in places]
+    shipped = []
+    for place, named in steps.items():
+        shipped += [(place, name, getattr(place, name)) for name in named]
     try:
         for place, named in steps.items():
             for name, step in named.items():

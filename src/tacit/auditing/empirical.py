@@ -112,7 +112,8 @@ def audit(
     if not (0 < alpha < 1 and 0 <= delta < 1):
         raise ConfigError(f"alpha lies in (0, 1) and delta in [0, 1); got {alpha} and {delta}.")
     ways = features or {"release": itself}
-    pilot, count = samples // 2, samples - samples // 2
+    pilot = samples // 2
+    count = samples - samples // 2
 
     def times(event: OutcomeSet, parts: tuple[NDArray[Any], NDArray[Any]]) -> Ints:
         way = ways[event.feature]
@@ -190,12 +191,14 @@ def assured_bound(
     below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
     below[-1] = 1.0
     upto = stats.binom.cdf(np.arange(low_j, high_j + 1), samples, chances[1])
-    often, beyond = np.diff(upto, prepend=0.0), 1 - upto[-1]
+    often = np.diff(upto, prepend=0.0)
+    beyond = 1 - upto[-1]
 
     def fails(x: float) -> float:
         return float((often * below[np.searchsorted(gains, x + costs)]).sum() + beyond)
 
-    x, top = 0.0, max(float(gains[-1] - costs[0]), 0.0)
+    x = 0.0
+    top = max(float(gains[-1] - costs[0]), 0.0)
     for _ in range(_HALVINGS):
         middle = (x + top) / 2
         x, top = (middle, top) if fails(middle) <= alpha else (x, middle)
@@ -230,20 +233,22 @@ def best_known(
     """
     values = np.array(list(dict.fromkeys([*chances[0], *chances[1]])))
     sides = np.array([_chances_of(values.tolist(), side) for side in chances])
-    best, most = None, 0.0
+    best = None
+    most = 0.0
     for first, (p, q) in ((True, sides), (False, sides[::-1])):
         order = np.argsort(-p / np.maximum(q, 1e-300), kind="stable")
         if not at_least:
             p, q = (np.minimum(side[order].cumsum(), 1.0) for side in (p, q))
         places = np.flatnonzero(p - delta > q)
-        some = np.unique(np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64))
-        for place in places[some].tolist() if len(places) else []:
+        tried_places = np.unique(np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64))
+        for place in places[tried_places].tolist() if len(places) else []:
             times = (int(samples * p[place]), int(samples * q[place]))
             expected = bound(*times, samples, alpha * alpha, delta)
             if expected > most:
                 kind, upto = ("at least", [place]) if at_least else ("in", order[: place + 1])
                 found = OutcomeSet(feature, kind, values[upto])
-                best, most = (found, first, p[place], q[place]), expected
+                best = (found, first, p[place], q[place])
+                most = expected
     if best is None:
         return None
     event, first, p, q = best
@@ -322,7 +327,8 @@ def _scores(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Floats:
 
 
 def _wilson(times: Ints, trials: int) -> tuple[Floats, Floats]:
-    share, square = times / trials, _PILOT_Z**2 / trials
+    share = times / trials
+    square = _PILOT_Z**2 / trials
     middle = (share + square / 2) / (1 + square)
     half = np.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -74,7 +74,8 @@ def audit_gaussian(
         )
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
-    pilot, count = samples // 2, samples - samples // 2
+    pilot = samples // 2
+    count = samples - samples // 2
     a, b = np.sort(release_a(pilot)), np.sort(release_b(pilot))
     tried = np.quantile(np.concatenate([a, b]), np.linspace(0, 1, _THRESHOLDS + 2)[1:-1])
     above_a = pilot - np.searchsorted(a, tried)
@@ -85,8 +86,8 @@ def audit_gaussian(
     second = [release(count).astype(np.float64) for release in (release_a, release_b)]
     mu = float(_mu([(part >= threshold).sum() for part in second], count, level))
     if known is not None:
-        both = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
-        mu = max(mu, float(_mu([(part >= known).sum() for part in both], samples, level)))
+        pooled = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
+        mu = max(mu, float(_mu([(part >= known).sum() for part in pooled], samples, level)))
     return GaussianEvidence(mu, epsilon_of_mu(mu, delta))
 
 
@@ -194,16 +195,18 @@ def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Float
     weights = []  # d / sigma^2 in units of 1 / largest^2
     for d, sigma in moving:
         ratio = (largest / sigma) ** 2
-        near = Fraction(ratio).limit_denominator(_MOST_PARTS)
-        if abs(float(near) - ratio) > 1e-9 * ratio:
+        simple_ratio = Fraction(ratio).limit_denominator(_MOST_PARTS)
+        if abs(float(simple_ratio) - ratio) > 1e-9 * ratio:
             raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no one sum.")
-        weights.append(d * near)
-    parts = math.lcm(*(weight.denominator for weight in weights))
+        weights.append(d * simple_ratio)
+    denominators = [weight.denominator for weight in weights]
+    parts = math.lcm(*denominators)
     whole = [int(weight * parts) for weight in weights]
     common = math.gcd(*whole)
     total = np.ones(1)
     for weight, (_, sigma) in zip(whole, moving, strict=True):
-        chances, times = gaussian_masses(sigma)[1], abs(weight) // common
+        chances = gaussian_masses(sigma)[1]
+        times = abs(weight) // common
         length = (len(chances) - 1) * times + 1
         if length + len(total) > _MOST_SUMMED:
             raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")

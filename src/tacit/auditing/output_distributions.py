@@ -135,9 +135,10 @@ def sample_executions(
     The shipped sampler draws them, by the program's own weights, for many runs at a time.
     """
     leaves = {each.indices: place for place, each in enumerate(every)}
-    drawn = {
-        each.indices[:at]: each.draws[at][0] for each in every for at in range(len(each.draws))
-    }
+    drawn = {}
+    for each in every:
+        for at, (weights, _) in enumerate(each.draws):
+            drawn[each.indices[:at]] = weights
     parts: list[NDArray[np.int64]] = []
 
     def descend(prefix: tuple[int, ...], times: int) -> None:
@@ -166,7 +167,8 @@ class FixedWords:
     is_private = False
 
     def __init__(self, words: Sequence[int] = (), rest: int = 0) -> None:
-        self._left, self._rest = list(words), rest
+        self._left = list(words)
+        self._rest = rest
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next (count,) words."""

@@ -181,16 +181,12 @@ def contribution_bound_missing(ratings: int, n: int, bug: bool) -> Many:
     return (ratings if bug else min(ratings, 1)) + _noise(n, 1.0)
 
 
-@_sampled(
-    "NaN survives",
-    math.nan,
-    5.0,
-    lambda bug: (
-        Branch(PrivateValue(), PublicValue("NaN"), LaplaceNoise(5, 5))
-        if bug
-        else LaplaceNoise(5, 5)
-    ),
-)
+def _noise_of_nan(bug: bool) -> Rule:
+    noise = LaplaceNoise(5, 5)
+    return Branch(PrivateValue(), PublicValue("NaN"), noise) if bug else noise
+
+
+@_sampled("NaN survives", math.nan, 5.0, _noise_of_nan)
 def nan_survives(rating: float, n: int, bug: bool) -> Many:
     """A clamp lets NaN through; the repair counts it as 0 before the clamp."""
     value = 0.0 if math.isnan(rating) and not bug else rating
@@ -293,8 +289,8 @@ def sampler_of_90_percent(bug: bool) -> Pair:
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
 
-    def draw_narrowly(asked: SamplerCall) -> NDArray[np.int64]:
-        return draw_as_shipped(replace(asked, scale=0.9 * asked.scale))
+    def draw_narrowly(call: SamplerCall) -> NDArray[np.int64]:
+        return draw_as_shipped(replace(call, scale=0.9 * call.scale))
 
     def call_with_narrow_noise(data: NDArray[Any], source: Any) -> ArrayLike:
         with intercept_samplers(draw_narrowly):

@@ -37,7 +37,7 @@ _TRANSCRIPTS = 2  # of each of the two tables
 class Transcript:
     """The calls of a fit to its samplers, their answers, and what the fit released."""
 
-    asked: tuple[SamplerCall, ...]
+    calls: tuple[SamplerCall, ...]
     answers: tuple[NDArray[np.int64], ...]
     released: Released
 
@@ -61,10 +61,11 @@ class ReplayComparison:
 
 def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
     """Record one fit, with `noise` as the samplers' answers; None takes the shipped samplers."""
-    drawn, answers = noise or BulkNoise(1).answer, []
+    drawn = noise or BulkNoise(1).answer
+    answers = []
 
-    def answer(asked: SamplerCall) -> NDArray[np.int64]:
-        answers.append(drawn(asked))
+    def answer(call: SamplerCall) -> NDArray[np.int64]:
+        answers.append(drawn(call))
         return answers[-1]
 
     with intercept_samplers(answer) as calls:
@@ -77,17 +78,17 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
     left = list(first.answers)
     refused: list[str] = []
 
-    def answer(asked: SamplerCall) -> NDArray[np.int64]:
-        if not left or left[0].shape != asked.values.shape:
-            refused.append(f"a draw of {asked.values.size} numbers that the other did not make")
-            return asked.values
+    def answer(call: SamplerCall) -> NDArray[np.int64]:
+        if not left or left[0].shape != call.values.shape:
+            refused.append(f"a draw of {call.values.size} numbers that the other did not make")
+            return call.values
         return left.pop(0)
 
     with intercept_samplers(answer) as calls:
         released = fit(table)
     differences = list(dict.fromkeys(refused)) + [f"{len(left)} draws fewer"] * bool(left)
     steps, moves = [], []
-    for one, other in zip(first.asked, calls, strict=False):
+    for one, other in zip(first.calls, calls, strict=False):
         if one.values.shape != other.values.shape:
             continue
         if (one.sampler, one.scale) != (other.sampler, other.scale):
@@ -128,7 +129,7 @@ def replay_check(
     """Make a check of whole fits, with samples of the fit in which the person moves most.
 
     entries: how many noisy numbers are sampled, those that the person moves most; each takes time.
-    share: one sample for so many that are asked for. noise: as of `recorded`.
+    share: one sample for so many. noise: as of `recorded`.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
@@ -136,7 +137,7 @@ def replay_check(
         count = max(samples // share, _LEAST)
         if math.isinf(moved.mu):
             return PairResult(name, math.inf, None, 0.0, 0.0, count, moved.differences)
-        sampled = _Noises(transcript.asked, moved.steps, entries)
+        sampled = _Noises(transcript.calls, moved.steps, entries)
         seen = audit_gaussian(
             lambda n: sampled.ratios(n, 0),
             lambda n: sampled.ratios(n, 1),
@@ -158,9 +159,9 @@ class _Noises:
     """The largest moves of one replay, under noise of the shipped sampler at the fit's scales."""
 
     def __init__(
-        self, asked: tuple[SamplerCall, ...], steps: tuple[NDArray[np.int64], ...], entries: int
+        self, calls: tuple[SamplerCall, ...], steps: tuple[NDArray[np.int64], ...], entries: int
     ) -> None:
-        scales = np.concatenate([np.full(one.values.size, one.scale) for one in asked])
+        scales = np.concatenate([np.full(one.values.size, one.scale) for one in calls])
         moved = np.concatenate([step.ravel() for step in steps])
         squares = (moved / scales) ** 2
         kept = np.argsort(-squares, kind="stable")[:entries]

@@ -53,13 +53,13 @@ class SamplerCall:
 Answer = Callable[[SamplerCall], NDArray[np.int64]]
 
 
-def draw_as_shipped(asked: SamplerCall) -> NDArray[np.int64]:
+def draw_as_shipped(call: SamplerCall) -> NDArray[np.int64]:
     """Draw from the shipped sampler, also inside `intercept_samplers`."""
-    return _SHIPPED[asked.sampler](asked.values, asked.scale)
+    return _SHIPPED[call.sampler](call.values, call.scale)
 
 
 @contextmanager
-def intercept_samplers(answer: Answer = lambda asked: asked.values) -> Iterator[list[SamplerCall]]:
+def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[list[SamplerCall]]:
     """Let every draw of a mechanism come from `answer` inside the block, by default without noise.
 
     Yields:
@@ -102,16 +102,17 @@ class BulkNoise:
         self._size = size
         self._kept: dict[tuple[str, float], tuple[NDArray[np.int64], int]] = {}
 
-    def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
+    def answer(self, call: SamplerCall) -> NDArray[np.int64]:
         """Answer one call with noise that was never handed out."""
-        key = (asked.sampler, asked.scale)
-        count = asked.values.size
+        key = (call.sampler, call.scale)
+        count = call.values.size
         noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):
             nothing = np.zeros(max(self._size, count), dtype=np.int64)
-            noise, used = _SHIPPED[asked.sampler](nothing, asked.scale), 0
+            noise = _SHIPPED[call.sampler](nothing, call.scale)
+            used = 0
         self._kept[key] = (noise, used + count)
-        return asked.values + noise[used : used + count].reshape(asked.values.shape)
+        return call.values + noise[used : used + count].reshape(call.values.shape)
 
 
 class Tape:
@@ -134,11 +135,11 @@ class Tape:
         self.record.append(f"{count} times noise of scale {scale:g}")
         return self._noise(scale, count)
 
-    def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
+    def answer(self, call: SamplerCall) -> NDArray[np.int64]:
         """Answer one call with whole noise of about its size, and record it."""
-        self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
-        noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
-        return asked.values + noise.astype(np.int64)
+        self.record.append(f"{call.values.size} times {call.sampler} of scale {call.scale!r}")
+        noise = np.rint(self._noise(call.scale, call.values.size)).reshape(call.values.shape)
+        return call.values + noise.astype(np.int64)
 
     def _noise(self, scale: float, count: int) -> NDArray[np.float64]:
         uniform = (self._draw(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
@@ -166,7 +167,8 @@ def differences(
 
 
 def _observe(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
-    tape, said = Tape(seed), "none"
+    tape = Tape(seed)
+    said = "none"
     with intercept_samplers(tape.answer):
         try:
             release(data, tape)
@@ -220,8 +222,8 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     shift = at_a - at_b
     found = unmask @ shift
     steps = np.rint(found)
-    rest = np.abs(matrix @ steps - shift).max(initial=0.0)
-    bare = bool(rest > _ROUNDING * np.abs(matrix).max())
+    residual = np.abs(matrix @ steps - shift).max(initial=0.0)
+    bare = bool(residual > _ROUNDING * np.abs(matrix).max())
     return Moves(steps.astype(np.int64), scales, sampler, unmask, at_b, bare)
 
 
@@ -252,11 +254,11 @@ def release_with_one(
     """Return the release of `data` if noise number `place` is `noise` and all others are 0."""
     drawn = 0
 
-    def answer(asked: SamplerCall) -> NDArray[np.int64]:
+    def answer(call: SamplerCall) -> NDArray[np.int64]:
         nonlocal drawn
-        here = np.arange(drawn, drawn + asked.values.size) == place
-        drawn += asked.values.size
-        return np.asarray(asked.values + noise * here.reshape(asked.values.shape))
+        is_the_place = np.arange(drawn, drawn + call.values.size) == place
+        drawn += call.values.size
+        return np.asarray(call.values + noise * is_the_place.reshape(call.values.shape))
 
     with intercept_samplers(answer):
         return _flat(run(data))

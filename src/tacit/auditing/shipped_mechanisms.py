@@ -87,7 +87,8 @@ def _response(
 ) -> Pair:
     """Make a pair in which only the answer at `place` differs: `other` in the second input."""
     changed = [*answers[:place], other, *answers[place + 1 :]]
-    one, truth = answers[place], release.truth
+    one = answers[place]
+    truth = release.truth
     lie = (1 - truth) / (categories - 1)
     chances = {one: truth, other: lie}, {one: lie, other: truth}
     return Pair(
@@ -318,12 +319,14 @@ def gate_scales(
     short = np.full(length, gate.threshold - (1 if gate.stops == "above" else -1))
     with intercept_samplers() as calls:
         passed = call(short)
-    scales = [asked.scale for asked in calls for _ in range(asked.values.size)]
+    scales: list[float] = []
+    for drawn in calls:
+        scales += [drawn.scale] * drawn.values.size
     one_each = (
         passed == length
         and len(scales) == 1 + length
         and len(set(scales[1:])) == 1
-        and all(asked.sampler == "discrete_laplace" for asked in calls)
+        and all(drawn.sampler == "discrete_laplace" for drawn in calls)
         and release_with_one(call, short, 0, -1)[0] == 0
         and all(
             release_with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length)

@@ -126,8 +126,8 @@ def _tail_chances(
 
 def _on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:
     """Make a release of numbers from -8 to 8; the sensitivity is 1 if no other is given."""
-    usual = {"sensitivity": 1.0, "lower": -8, "upper": 8, "resolution": step}
-    return kind(noise, **(usual | settings))
+    defaults = {"sensitivity": 1.0, "lower": -8, "upper": 8, "resolution": step}
+    return kind(noise, **(defaults | settings))
 
 
 def laplace_release(epsilon: float) -> AuditedMechanism:
@@ -178,8 +178,8 @@ def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     """Put noisy products of items under audit."""
 
     def pair(name: str, a: Numbers, b: Numbers, share: int = 1_000, **settings: Any) -> Pair:
-        usual = {"items": 2, "resolution": _COARSE}
-        release = GramRelease(noise_multiplier, **(usual | settings))
+        defaults = {"items": 2, "resolution": _COARSE}
+        release = GramRelease(noise_multiplier, **(defaults | settings))
         return gaussian_pair(name, release, a, b, share=share)
 
     half = math.sqrt(0.5)
@@ -203,11 +203,12 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
 
     def pair(name: str, a: list[Any], b: list[Any], share: int = 1_000, **settings: Any) -> Pair:
         _, rows, width = np.array(a).shape
-        usual = {"rows": rows, "width": width, "resolution": _COARSE}
-        release = SumRelease(noise_multiplier, **(usual | settings))
+        defaults = {"rows": rows, "width": width, "resolution": _COARSE}
+        release = SumRelease(noise_multiplier, **(defaults | settings))
         return gaussian_pair(name, lambda table: release(_blocks(table)), a, b, share=share)
 
-    someone, nobody = [[0.5], [-0.5]], [[0], [0]]
+    someone = [[0.5], [-0.5]]
+    nobody = [[0], [0]]
     pairs = (
         pair("one place", [[[1.0]]], [[[0]]], share=100, resolution=2.0**-6),
         pair("one place, coarse", [[[1.0]]], [[[0]]]),

@@ -57,7 +57,8 @@ def write_all_lists(
     else:
         from tacit.engine.spark import write_lists
 
-        path, tasks = str(ratings), execution.tasks
+        path = str(ratings)
+        tasks = execution.tasks
         write_lists(path, execution.remote, columns, private, make_lists, place, tasks=tasks)
     subject = "Lists" if people is None else f"Lists of {people:,} people"
     sentence = (

@@ -86,7 +86,7 @@ class LazyGroup(TyperGroup):
         return name, plain_help(command), rest
 
 
-_PAIRS = ("about", "values")
+_PAIRS = ("about", "edges", "setting", "values", "where")
 """Options that take NAME=VALUE, once for each; all other lists may have commas."""
 
 

@@ -228,6 +228,6 @@ def _domain_table(domains: dict[str, dict[str, int]]) -> Table:
 
 def _shares(title: str, columns: Sequence[str], counts: dict[str, int], total: int) -> Table:
     rows = list(counts.items())
-    if rest := rows[_MOST_VALUES:]:
-        rows[_MOST_VALUES:] = [(f"{len(rest)} more", sum(n for _, n in rest))]
+    if rare_rows := rows[_MOST_VALUES:]:
+        rows[_MOST_VALUES:] = [(f"{len(rare_rows)} more", sum(n for _, n in rare_rows))]
     return Table(title, columns, [(name, n, f"{n / total:.1%}") for name, n in rows])

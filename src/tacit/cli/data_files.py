@@ -152,10 +152,10 @@ def import_(
         _show_guess(guess)
     if guess.ratings and may_ask:
         first = guess.ratings[0]
-        usual = {role: first.table.headers[at] for role, at in first.places.items()}
+        guessed_headers = {role: first.table.headers[at] for role, at in first.places.items()}
         complete = all({"user", "item"} <= set(table.places) for table in guess.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
-            events = _ask_for_columns(asked, usual) or events
+            events = _ask_for_columns(asked, guessed_headers) or events
             guess = plan_import()
     done = carry_out(
         guess,
@@ -180,6 +180,7 @@ def import_(
         if before > len(ratings):
             done.dropped["a person has more rows than --most-per-person"] = before - len(ratings)
     write_folder(ratings, out, done.written)
+    has_stars = ratings.scale != EVENTS or "rating" in done.columns
     result = {
         "read": done.read,
         "kept": len(ratings),
@@ -187,9 +188,7 @@ def import_(
         "people": int(np.count_nonzero(np.bincount(ratings.users))),
         "items": int(np.count_nonzero(np.bincount(ratings.items))),
         "likes": int(ratings.likes.sum()),
-        "scale": str(ratings.scale)
-        if ratings.scale != EVENTS or "rating" in done.columns
-        else None,
+        "scale": str(ratings.scale) if has_stars else None,
         "columns": done.columns,
         "guesses": list(ratings.guesses),
         "warnings": warnings + warnings_about(ratings, done.read, done.dropped),

@@ -210,7 +210,8 @@ def fold(
     check_writable(out)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     known = _decode_campaign(campaign)
-    now, text = int(time.time()), known.encode()
+    now = int(time.time())
+    text = known.encode()
     if execution.remote is not None:
         from tacit.engine.spark import fold_reports
 
@@ -224,7 +225,8 @@ def fold(
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
-    crafted, warned = None, ""
+    crafted = None
+    warned = ""
     if known.senses and server.reports:
         crafted = inspect(server).suspicious
         bound = manipulation(known, people=server.reports, fakes=0.01)
@@ -300,7 +302,8 @@ def _ask(
         spoken = letters.send_letter(_DISCLOSURE_NAME, values, history, now)
         due, notice = spoken.due, spoken.notice
     except ServiceError as error:
-        due, notice = now, str(error)
+        due = now
+        notice = str(error)
     with memory.transaction() as kept:
         letter = kept.state.letter if kept.state else None
         scores = kept.answer[1]

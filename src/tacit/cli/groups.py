@@ -31,8 +31,8 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         designs = [name for name in names() if _has_part(design(name), self.part)]
-        every = [*designs, *_baseline_commands(self.part), *super().list_commands(ctx)]
-        return list(dict.fromkeys(every))
+        commands = [*designs, *_baseline_commands(self.part), *super().list_commands(ctx)]
+        return list(dict.fromkeys(commands))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         found = _find_command(cmd_name, self.part)

@@ -69,7 +69,8 @@ def guarantee(
         model = load_model(what)
         owner = design_of(model)
         following = "" if owner is None else owner.after_cards
-        cards, useful = tuple(model.guarantees()), usefulness(model)
+        cards = tuple(model.guarantees())
+        useful = usefulness(model)
     else:
         raise ConfigError(
             f"No model file '{what}', and no design or mechanism of that name. "

@@ -104,10 +104,8 @@ def open_budget(
         for holder in holders:
             ledger.open_budget(holder, cap)
         budgets = [_row(ledger.balance(holder)) for holder in holders]
-    shown, after = (
-        [_table("Open", budgets)],
-        f"tacit ledger show {_ledger_arguments(where, second)}",
-    )
+    shown = [_table("Open", budgets)]
+    after = f"tacit ledger show {_ledger_arguments(where, second)}"
     return _answer({"budgets": budgets}, shown, where, second, after)
 
 
@@ -133,8 +131,8 @@ def advance(
     return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
 
 
-@command(app)
-def token(
+@command(app, "token")
+def print_token(
     epoch: int = option("The epoch that the token begins, 1 or more.", argument="epoch"),
     operator_key: Path = option("The operator's key."),
 ) -> Result:

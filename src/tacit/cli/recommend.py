@@ -142,7 +142,8 @@ def recommend(
         stored = memory or history.with_name(history.name + ".released.json")
         made, sent = _from_letter(fitted, own, values, stored, at, wanted)
     elif at_device and not isinstance(lists, PrivateLists):
-        made, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
+        made = fitted.recommend_at_device(own, **wanted)
+        sent = {"computed": "at the device"}
     else:
         made = fitted.recommend(history=own, **wanted, **times)
         if isinstance(lists, PrivateLists):  # its file is public: wherever it is, nothing is sent

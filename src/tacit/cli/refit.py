@@ -94,7 +94,7 @@ def describe_fit(folder: Path, settings: RefitSettings, done: FolderFit) -> dict
         "previous_digest": done.previous_digest,
         "mode": done.model.released_.mode,
         "lists": done.model.released_.serves_lists,
-        "effective": done.model.released_.usefulness.effective,
+        "effective_population": done.model.released_.usefulness.effective_population,
         "standing": asdict(status),
         "delta": settings.delta,
     }

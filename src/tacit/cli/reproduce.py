@@ -49,10 +49,10 @@ def reproduce(
     beside the paper's figures; with --json it prints the command's own JSON, in which `shows` names
     them.
     """
-    every = paper_results()
-    chosen = [each for each in every if paper in (None, each[0])]
+    results = paper_results()
+    chosen = [each for each in results if paper in (None, each[0])]
     if not chosen:
-        known = ", ".join(dict.fromkeys(name for name, _ in every))
+        known = ", ".join(dict.fromkeys(name for name, _ in results))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
     if item is not None:
         chosen = _find_item(paper, item, chosen)
@@ -134,7 +134,9 @@ def list_members(item: str) -> set[str]:
         for member in re.split(", | and | to ", numbers):
             members.add(f"{kind} {member}")
         for ends in re.finditer(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)", numbers):
-            chapter, first, last = ends[1] or "", int(ends[2]), int(ends[3])
+            chapter = ends[1] or ""
+            first = int(ends[2])
+            last = int(ends[3])
             members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
     return members
 

@@ -125,8 +125,8 @@ def init(
     if lifetime is not None:
         refits = _share_lifetime(refits, ratings)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
-        made = Path(beside) / "folder"  # renamed when it is complete, so never half written
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as temporary:
+        made = Path(temporary) / "folder"  # renamed when it is complete, so never half written
         made.mkdir()
         with terminal.progress("Fitting", None, quiet=as_json):
             model = fit_next(made, refits, name, ratings).model
@@ -176,8 +176,8 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
     addresses = tuple(f"http://127.0.0.1:{FIRST_VENDOR_PORT + place}" for place in range(2))
     folders = tuple(folder / name for name in names)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
-        made = Path(beside) / "folder"
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as temporary:
+        made = Path(temporary) / "folder"
         inside = tuple(made / name for name in names)
         keys = make_two(inside, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
         made.rename(folder)

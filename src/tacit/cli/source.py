@@ -119,18 +119,18 @@ class RatingsOptions:
         """Find a file of items beside the ratings that nobody named, as the catalogue or else."""
         from tacit.data.tabular import items_beside
 
-        beside = items_beside(self.path) if self.items is None else None
-        if beside is None or catalogue is None or not catalogue.exists():
-            return beside
-        return None if beside.samefile(catalogue) else beside
+        items_file = items_beside(self.path) if self.items is None else None
+        if items_file is None or catalogue is None or not catalogue.exists():
+            return items_file
+        return None if items_file.samefile(catalogue) else items_file
 
     def name_items_beside(self, catalogue: Path | None) -> None:
         """Say it where a file of items is read that nobody named."""
-        beside = self.items_unnamed(catalogue)
-        if beside is not None:
+        items_file = self.items_unnamed(catalogue)
+        if items_file is not None:
             terminal.note(
-                f"Read without being named: {beside}, which says what is known of items. Name it "
-                f"with --items {beside}, or move it elsewhere."
+                f"Read without being named: {items_file}, which says what is known of items. "
+                f"Name it with --items {items_file}, or move it elsewhere."
             )
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:
@@ -169,10 +169,10 @@ class RatingsOptions:
             raise error.with_place(path=error.path or path) from None
         if self.items is not None:
             return with_items(listed, self.items, item=self.item, encoding=self.encoding)
-        beside = self.items_unnamed(path)
-        if beside is None:
+        items_file = self.items_unnamed(path)
+        if items_file is None:
             return listed
-        with_beside = with_items(listed, beside, item=self.item, encoding=self.encoding)
+        with_beside = with_items(listed, items_file, item=self.item, encoding=self.encoding)
         return with_beside.with_guess("items")
 
     def require_stored(self) -> None:
@@ -239,11 +239,13 @@ def open_ratings(
         domain=source.domain,
         domains=domains,
     )
-    columns, events = source.columns, bool(source.events)
+    columns = source.columns
+    events = bool(source.events)
     if execution.remote is not None:
         from tacit.engine.spark import open_spark
 
-        path, tasks = str(source.path), execution.tasks
+        path = str(source.path)
+        tasks = execution.tasks
         with open_spark(
             path, execution.remote, columns, public, events=events, tasks=tasks
         ) as remote:

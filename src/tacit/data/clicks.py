@@ -60,11 +60,13 @@ class Clicks:
 
     def best(self, contexts: Floats) -> tuple[NDArray[np.int64], Floats]:
         """(n,) the best video of all vendors, the first of equals, and its mean."""
-        arms, best = np.zeros(len(contexts), dtype=np.int64), np.full(len(contexts), -np.inf)
+        arms = np.zeros(len(contexts), dtype=np.int64)
+        best = np.full(len(contexts), -np.inf)
         for arm in range(len(self.centres)):
             mean = self.mean(arm, contexts)
             better = mean > best
-            arms[better], best[better] = arm, mean[better]
+            arms[better] = arm
+            best[better] = mean[better]
         return arms, best
 
     def draw(self, arms: int | NDArray[np.int64], contexts: Floats, *, seed: int) -> Floats:

@@ -58,8 +58,8 @@ class RatingScale:
         Raises:
             DataError: No common scale holds all of them.
         """
-        scale, odd = cls.nearest(values)
-        if odd:
+        scale, off_scale = cls.nearest(values)
+        if off_scale:
             held = scale.holds(values)
             raise scale.no_common_scale_error(int(np.argmin(held)) + 1 if held.any() else None)
         return scale
@@ -105,11 +105,14 @@ class RatingScale:
             return None
         codes: list[float] = different[np.isin(different, (0.0, -1.0, 99.0))].tolist()
         for code in codes:
-            rest = values[values != code]
-            if not rest.size or len(values) - len(rest) <= (1 - MOST_ON_SCALE) * len(values):
+            others = values[values != code]
+            if not others.size or len(values) - len(others) <= (1 - MOST_ON_SCALE) * len(values):
                 continue
-            scale, odd = cls.nearest(rest)
-            if odd <= (1 - MOST_ON_SCALE) * len(rest) and not scale.holds(np.array([code])).any():
+            scale, off_scale = cls.nearest(others)
+            if (
+                off_scale <= (1 - MOST_ON_SCALE) * len(others)
+                and not scale.holds(np.array([code])).any()
+            ):
                 return code
         return None
 
@@ -245,11 +248,12 @@ def _all_strings(entries: list[Any], kind: str) -> bool:
     types = set(map(type, entries))
     strings = {each for each in types if issubclass(each, str)}
     integers = {each for each in types - {bool} if issubclass(each, int | np.integer)}
-    if odd := types - strings - integers:
-        row = next(row for row, entry in enumerate(entries, 1) if type(entry) in odd)
+    if other_types := types - strings - integers:
+        row = next(row for row, entry in enumerate(entries, 1) if type(entry) in other_types)
         raise DataError(f"a {kind} id is an integer or a string", row=row, found=entries[row - 1])
     if strings and integers:
-        what, fix = f"the {kind} ids mix integers and strings", "Turn all of them into strings."
+        what = f"the {kind} ids mix integers and strings"
+        fix = "Turn all of them into strings."
         expected = "one of the two, because 7 and '7' are different ids"
         raise DataError(what, expected=expected, fix=fix)
     return bool(strings)

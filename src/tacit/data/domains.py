@@ -13,6 +13,7 @@ Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (P
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -68,14 +69,18 @@ def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> s
 
 
 def split_list(ratings: Ratings, column: str) -> Values:
-    """The distinct values of each item in one column, as they are listed."""
+    """List the distinct values of each item in one column, in their order."""
     values = ratings.public_metadata.get(column)
     if values is None:
         found = ", ".join(ratings.public_metadata) or "no item metadata at all"
         fix = "Name a file of items with --items, or read a MovieLens folder."
         raise DataError(f"no item metadata '{column}'", found=found, fix=fix)
-    cells = [("" if value is None else str(value)).split(SEPARATOR) for value in values.tolist()]
-    return [list(dict.fromkeys(part.strip() for part in cell if part.strip())) for cell in cells]
+    lists = []
+    for value in values.tolist():
+        text = "" if value is None else str(value)
+        parts = [part.strip() for part in text.split(SEPARATOR)]
+        lists.append([part for part in dict.fromkeys(parts) if part])
+    return lists
 
 
 DOMAIN = "domain"
@@ -242,7 +247,7 @@ def split_by_genre(
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
     genres = split_list(ratings, column)
-    counts = Counter(genre for each in genres for genre in each)
+    counts = Counter(itertools.chain.from_iterable(genres))
     by_size = sorted(counts, key=lambda genre: (-counts[genre], genre))
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)

@@ -110,8 +110,8 @@ def _json_lines(table: ListTable) -> bytes:
 
 def _write_sqlite(table: ListTable, path: Path) -> None:
     """Write a new database beside the file, and put it in its place."""
-    with tempfile.TemporaryDirectory(prefix=".tacit-lists-") as beside:
-        made = Path(beside) / "lists.sqlite"
+    with tempfile.TemporaryDirectory(prefix=".tacit-lists-") as temporary:
+        made = Path(temporary) / "lists.sqlite"
         connection = sqlite3.connect(made)
         try:
             connection.execute(

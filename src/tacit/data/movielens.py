@@ -16,6 +16,7 @@ import logging
 import re
 import shutil
 import zipfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import TextForm
 from tacit.data.tables.cells import OnBad
 from tacit.data.tables.names import Role, normalize_header
-from tacit.data.tables.ratings_tables import TableReading, read_written, table_of
+from tacit.data.tables.ratings_tables import TableReading, read_columns_by_id, read_written
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError, MissingExtra
@@ -71,7 +72,8 @@ _KEPT = ("gender", "age", "occupation")
 _NO_GENRE = ("(no genres listed)", "unknown")  # in latest and its kin, and in 100K
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
-Columns = dict[str, dict[Any, str | None]]
+Column = dict[Any, str | None]
+Columns = dict[str, Column]
 """Name, id of a person or film, value."""
 
 
@@ -105,17 +107,19 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
     if name == "u.data":
         people = _read_optional_table(folder / "u.user", "|", ("user id", *_PEOPLE))
         columns = ("movie id", "title", "date", "video", "url", *GENRES_100K)
-        films = _films(folder / "u.item", "|", columns)
+        films = _read_films(folder / "u.item", "|", columns)
     elif name == "ratings.dat":
         delimiter = "::"
         people = _read_optional_table(
             folder / "users.dat", "::", ("user id", "gender", "age", *_PEOPLE[2:])
         )
-        films = _films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
+        films = _read_films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
         scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in users.dat
     else:
-        delimiter, lines_above, scale = ",", 1, HALF_STARS
-        films = _films(folder / "movies.csv", ",", None)
+        delimiter = ","
+        lines_above = 1
+        scale = HALF_STARS
+        films = _read_films(folder / "movies.csv", ",", None)
     written = WrittenFormat(
         kind="text",
         text=TextForm("latin-1", delimiter, '"', lines_above, packed=False),
@@ -136,16 +140,14 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
 
 def _layout(folder: Path) -> str | None:
     """Name the file of ratings; None if the folder is none of the three."""
-    names = [
-        name
-        for name, form in _FORMS_OF_ROWS.items()
-        if (folder / name).is_file() and form.match(_first_line(folder / name))
-    ]
     table = folder / "ratings.csv"
     has_both = table.is_file() and (folder / "movies.csv").exists()
     if has_both and normalize_header(_first_line(table)) == _CSV_HEADER:
         return "ratings.csv"
-    return names[0] if names else None
+    for name, form in _FORMS_OF_ROWS.items():
+        if (folder / name).is_file() and form.match(_first_line(folder / name)):
+            return name
+    return None
 
 
 def _first_line(path: Path) -> str:
@@ -153,23 +155,28 @@ def _first_line(path: Path) -> str:
         return stream.readline(100).decode("latin-1").strip()
 
 
-def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
+def _read_films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
     columns = _read_optional_table(path, delimiter, headers)
     if not columns:
         return {}
     titles, genres, *flags = columns.values()
     if flags:  # of 100K, after two other columns
-        named = dict(zip(GENRES_100K, flags[2:], strict=True))
-        genres = {
-            key: "|".join(name for name, flag in named.items() if flag[key] == "1") or None
-            for key in titles
-        }
-    years = {key: _YEAR.search(title or "") for key, title in titles.items()}
-    return {
-        "title": titles,
-        "year": {key: year.group(1) if year else None for key, year in years.items()},
-        "genres": {key: None if text in _NO_GENRE else text for key, text in genres.items()},
-    }
+        genres = _join_flags(dict(zip(GENRES_100K, flags[2:], strict=True)), titles)
+    years: Column = {}
+    for film, title in titles.items():
+        year = _YEAR.search(title or "")
+        years[film] = year.group(1) if year else None
+    known_genres = {film: None if text in _NO_GENRE else text for film, text in genres.items()}
+    return {"title": titles, "year": years, "genres": known_genres}
+
+
+def _join_flags(flags: Columns, films: Iterable[Any]) -> Column:
+    """Write the genres of each film with '|' between them, from a column of 0 and 1 a genre."""
+    genres: Column = {}
+    for film in films:
+        names = [name for name, column in flags.items() if column[film] == "1"]
+        genres[film] = "|".join(names) or None
+    return genres
 
 
 def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
@@ -179,7 +186,7 @@ def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | 
     table = open_table(path, delimiter=delimiter, headers=headers)
     if headers is None and len(table.headers) != 3:
         raise DataError("not a MovieLens file", path=path, expected="movieId,title,genres")
-    ids, columns = table_of(table, "item", table.headers[0])
+    ids, columns = read_columns_by_id(table, "item", table.headers[0])
     if any(isinstance(key, str) for key in ids):
         raise DataError("an id is not a whole number", path=path)
     return columns

@@ -109,7 +109,8 @@ class Ratings:
         item_ids, item_numbers = number_ids(items, "item")
         del users, items
         if values is None:
-            values, scale = np.ones(len(user_numbers)), scale or EVENTS
+            values = np.ones(len(user_numbers))
+            scale = scale or EVENTS
         stars = stars_of(values, scale)
         times = None if timestamps is None else times_of(timestamps)
         moments = () if times is None else (times,)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
 from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
-from tacit.data.tables import find, missing
+from tacit.data.tables import find, missing_column_error
 from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError
 
@@ -115,11 +115,9 @@ def require_in_memory(ratings: RatingsSource) -> Ratings:
 
 def keep_items(ratings: RatingsSource, mask: NDArray[np.bool_]) -> RatingsSource:
     """Keep the items of a mask, renumbered; people keep their numbers, and all stay."""
-    return (
-        _ChosenItems(ratings, mask)
-        if isinstance(ratings, StoredRatings)
-        else ratings.of_items(mask)
-    )
+    if isinstance(ratings, StoredRatings):
+        return _ChosenItems(ratings, mask)
+    return ratings.of_items(mask)
 
 
 class _ChosenItems(StoredRatings):
@@ -160,7 +158,7 @@ def columns_among(
         if place is not None:
             columns[role] = headers[place]
         elif role in ("user", "item") or asked.get(role) is not None:
-            raise missing(role, headers, asked.get(role), path)
+            raise missing_column_error(role, headers, asked.get(role), path)
     if "rating" not in columns and not events and find("plays", headers, None) is not None:
         raise ConfigError(
             "Numbers of plays are not read here: give --events, where each row is a like, or "
@@ -240,8 +238,8 @@ class PublicInputs:
         if len(stars) > MOST_VALUES:
             what = "there are too many different stars to find their scale"
             raise DataError(what, fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.")
-        scale, odd = RatingScale.nearest(stars)
-        if odd:
+        scale, off_scale = RatingScale.nearest(stars)
+        if off_scale:
             raise scale.no_common_scale_error(None)
         return scale
 

@@ -200,13 +200,14 @@ def label_items(kinds: Floats, labels: int, seed: np.random.SeedSequence) -> Col
     generator = np.random.default_rng(seed)
     directions = generator.standard_normal((labels, kinds.shape[1]))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    along = kinds @ directions.T
-    along /= np.maximum(along.std(axis=0), 1e-12)
-    noise = generator.standard_normal(along.shape)
-    order = np.argsort(-(TELLING * along + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable")
+    closeness = kinds @ directions.T
+    closeness /= np.maximum(closeness.std(axis=0), 1e-12)
+    noise = generator.standard_normal(closeness.shape)
+    order = np.argsort(
+        -(TELLING * closeness + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable"
+    )
     counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
-    texts = [
-        SEPARATOR.join(f"label {label + 1}" for label in row[:count])
-        for row, count in zip(order.tolist(), counts.tolist(), strict=True)
-    ]
+    texts = []
+    for row, count in zip(order.tolist(), counts.tolist(), strict=True):
+        texts.append(SEPARATOR.join(f"label {label + 1}" for label in row[:count]))
     return np.array(texts, dtype=object)

@@ -23,7 +23,7 @@ from tacit.data.columns import MOST_ON_SCALE
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Table, choose, find, missing
+from tacit.data.tables import Table, choose, find, missing_column_error
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
@@ -33,8 +33,8 @@ from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import (
     match_columns,
     ratings_of,
+    read_columns_by_id,
     read_written,
-    table_of,
     with_row_texts,
 )
 from tacit.data.tables.sources import columns_of_people, frame_of, open_table
@@ -242,8 +242,8 @@ def ratings_from(
 def _refuse_numbers_that_are_no_stars(table: Table) -> None:
     """Raise DataError for a matrix whose numbers lie on no usual scale of stars."""
     numbers = np.asarray(table.frame["rating"], dtype=np.float64)
-    scale, odd = RatingScale.nearest(numbers)
-    if scale.maximum < _TOO_MANY_STARS and odd <= (1 - MOST_ON_SCALE) * len(numbers):
+    scale, off_scale = RatingScale.nearest(numbers)
+    if scale.maximum < _TOO_MANY_STARS and off_scale <= (1 - MOST_ON_SCALE) * len(numbers):
         return  # stars, of which a few are off the scale
     raise DataError(
         "the numbers of the matrix are on no usual scale of stars",
@@ -348,7 +348,10 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
             expected="tuples (person, item, rating, time), all of one length, the last "
             "one or two left out",
         )
-    return {name: [row[at] for row in rows] for at, name in enumerate(names[: widths.pop()])}
+    columns: dict[str, list[Any]] = {}
+    for at, name in enumerate(names[: widths.pop()]):
+        columns[name] = [row[at] for row in rows]
+    return columns
 
 
 def _values(column: Any) -> Any:
@@ -398,13 +401,13 @@ def read_catalogue(
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
     path = refuse_private_list(Path(path))
-    ids, columns = table_of(path, "item", item, fewest=1)
+    ids, columns = read_columns_by_id(path, "item", item, fewest=1)
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:
         position = find("domain", headers, DOMAIN)
     if position is None and domains:
-        raise missing("domain", headers, DOMAIN, path)
+        raise missing_column_error("domain", headers, DOMAIN, path)
     named = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
     columns.pop(DOMAIN, None)  # another column than the one asked for
     return {DOMAIN: named} | columns
@@ -513,24 +516,22 @@ def load(path: str | Path, **options: Any) -> Ratings:
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
-        beside = items_beside(path)
-        if "items" in given or beside is None:
+        items_file = items_beside(path)
+        if "items" in given or items_file is None:
             return read_ratings(path, **given)
-        return read_ratings(path, **{"items": beside} | given).with_guess("items")
+        return read_ratings(path, **{"items": items_file} | given).with_guess("items")
     datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):
-        kind, options_of = (
-            "an imported folder",
-            {
-                "events",
-                "scale",
-                "users",
-                "items",
-                "domain",
-                "items_from_ratings",
-            },
-        )
+        kind = "an imported folder"
+        options_of = {
+            "events",
+            "scale",
+            "users",
+            "items",
+            "domain",
+            "items_from_ratings",
+        }
     elif is_movielens(path):
         kind = "a MovieLens folder"
     elif path.is_dir():
@@ -543,14 +544,15 @@ def load(path: str | Path, **options: Any) -> Ratings:
     else:
         fix = "Check the path, or see  tacit data --help"
         raise DataError("no such file or folder", path=path, fix=fix)
-    if odd := given.keys() - options_of:
+    if unused_options := given.keys() - options_of:
         fix = "Leave these options out, or name the file of ratings itself."
-        found = ", ".join(sorted(odd))
+        found = ", ".join(sorted(unused_options))
         raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
     if kind == "an installed data set":
         ratings = datasets[str(path)].load()()
         if not isinstance(ratings, Ratings):
-            what, found = "this data set gives no ratings", type(ratings).__name__
+            what = "this data set gives no ratings"
+            found = type(ratings).__name__
             expected, fix = "tacit.Ratings", "Ask its author."
             raise DataError(what, path=path, found=found, expected=expected, fix=fix)
     elif kind == "a MovieLens folder":
@@ -573,5 +575,5 @@ def _is_model(path: Path) -> bool:
 
 def items_beside(path: Path) -> Path | None:
     """The file of item metadata next to a file of ratings: r.csv has r-items.csv."""
-    beside = path.with_name(f"{path.stem}-items{path.suffix}")
-    return beside if beside.is_file() else None
+    items_file = path.with_name(f"{path.stem}-items{path.suffix}")
+    return items_file if items_file.is_file() else None

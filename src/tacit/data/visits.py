@@ -90,13 +90,13 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     Raises:
         DataError: A column is missing, or a cell is no number in its range.
     """
-    wanted = columns or VisitColumns()
-    usual = (*SHOWN_HEADERS, *CLICK_HEADERS)
-    table = open_table(Path(path), header=True, asked=usual).require_whole()
-    shown = _find(table, wanted.shown, SHOWN_HEADERS, "what was shown")
-    click = _find(table, wanted.click, CLICK_HEADERS, "clicks")
-    propensity = _find_optional(table, wanted.propensity, PROPENSITY_HEADERS)
-    features = wanted.contexts or _other_headers(table, {shown, click, propensity})
+    named_columns = columns or VisitColumns()
+    known_headers = (*SHOWN_HEADERS, *CLICK_HEADERS)
+    table = open_table(Path(path), header=True, asked=known_headers).require_whole()
+    shown = _find(table, named_columns.shown, SHOWN_HEADERS, "what was shown")
+    click = _find(table, named_columns.click, CLICK_HEADERS, "clicks")
+    propensity = _find_optional(table, named_columns.propensity, PROPENSITY_HEADERS)
+    features = named_columns.contexts or _other_headers(table, {shown, click, propensity})
     if not features:
         raise DataError("the log has no context column", path=path, expected="one or more")
     clicks = _numbers(table, click, least=0.0, most=1.0)
@@ -104,7 +104,11 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     for name in features:
         _find(table, name, (), "a context")
         numbers = _numbers(table, name)
-        scaled.append(np.clip((numbers - wanted.low) / (wanted.high - wanted.low), 0.0, 1.0))
+        scaled.append(
+            np.clip(
+                (numbers - named_columns.low) / (named_columns.high - named_columns.low), 0.0, 1.0
+            )
+        )
     chances = None
     if propensity is not None:
         chances = _numbers(table, propensity, least=0.0, most=1.0)

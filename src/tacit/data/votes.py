@@ -11,7 +11,8 @@ Ids       as in `tables.cells`: whole numbers if all of a column are written so,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,8 @@ def read_votes(path: str | Path) -> VoteRounds:
     names, starts = np.unique(rounds[order], return_index=True)
     made = []
     for name, rows in zip(names.tolist(), np.split(order, starts[1:]), strict=True):
-        votes, listing = rows[cast[rows]], rows[~cast[rows]]
+        votes = rows[cast[rows]]
+        listing = rows[~cast[rows]]
         table.refuse_repeats("voter", voters, votes, "votes twice in this round")
         table.refuse_repeats("candidate", candidates, listing, "is listed twice")
         allowed = np.unique(candidates[votes]) if cast.all() else candidates[listing]
@@ -88,12 +90,12 @@ def read_votes(path: str | Path) -> VoteRounds:
             what = "the candidates of this round are not listed"
             expected = "a row without a voter for each candidate, as in other rounds"
             raise table.cell_error(votes[0], what, found=name, expected=expected)
-        odd = votes[~np.isin(candidates[votes], allowed)]
-        if len(odd):
+        unlisted = votes[~np.isin(candidates[votes], allowed)]
+        if len(unlisted):
             what = "a vote for what is no candidate of this round"
-            found = table.texts["candidate"][odd[0]]
+            found = table.texts["candidate"][unlisted[0]]
             expected = "one of those listed in rows without a voter"
-            raise table.cell_error(odd[0], what, found=found, expected=expected)
+            raise table.cell_error(unlisted[0], what, found=found, expected=expected)
         made.append(VoteRound(name, tuple(allowed.tolist()), voters[votes], candidates[votes]))
     return VoteRounds(tuple(made), listed=not cast.all())
 
@@ -102,7 +104,7 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
     """Likes of each client of a file; rounds and candidates are those of the votes."""
     table = _Rows(Path(path), ("client", "round", "candidate"), ("liked",))
     rounds = {str(each.name): number for number, each in enumerate(votes.rounds)}
-    candidates = [{str(name): name for name in each.candidates} for each in votes.rounds]
+    candidates = [_names_as_texts(each.candidates) for each in votes.rounds]
     clients = table.ids("client").tolist()
     answers = table.texts.get("liked", ["1"] * len(clients))
     table.texts["liked"] = [text.lower() for text in answers]
@@ -116,6 +118,11 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
     return likes
 
 
+def _names_as_texts(names: Iterable[Id]) -> dict[str, Id]:
+    """Map each name as it is written in a file to the name itself."""
+    return {str(name): name for name in names}
+
+
 class _Rows:
     """Columns of a file as stripped texts, by role; no cell but a voter's is empty.
 
@@ -123,8 +130,8 @@ class _Rows:
     """
 
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
-        asked = [name for role in needed for name in _HEADERS[role]]
-        self._table = open_table(path, header=True, asked=asked).require_whole()
+        known = itertools.chain.from_iterable(_HEADERS[role] for role in needed)
+        self._table = open_table(path, header=True, asked=[*known]).require_whole()
         headers = [header.strip().lower().split(":")[0] for header in self._table.headers]
         self.texts: dict[str, list[str]] = {}
         for role in (*needed, *optional):
@@ -133,7 +140,8 @@ class _Rows:
                 cells = self._table.frame[:, place]
                 self.texts[role] = ["" if cell is None else str(cell).strip() for cell in cells]
             elif role in needed:
-                what, found = f"no {role} column", ", ".join(self._table.headers)
+                what = f"no {role} column"
+                found = ", ".join(self._table.headers)
                 expected = f"one of {', '.join(_HEADERS[role])}"
                 fix = "Name the columns in the file's first line, such as  " + ",".join(needed)
                 raise DataError(what, path=path, found=found, expected=expected, fix=fix)

@@ -63,7 +63,7 @@ def accuracy_over_epsilon(
     from tacit.evaluation.plots import curves
 
     lines = make_lines(measured, colours)
-    if not any(len([x for x in line.means if x is not None]) > 1 for line in lines):
+    if not any(_has_two_epsilons(line) for line in lines):
         return None
     drawn = curves(lines, x_title=f"epsilon: {unit}", y_title="NDCG@10", bands=True)
     names = ", ".join(line.name for line in lines)
@@ -75,6 +75,11 @@ def accuracy_over_epsilon(
     return Figure(title, alt, [("", drawn)], caption, _key(lines))
 
 
+def _has_two_epsilons(line: Line) -> bool:
+    epsilons = [epsilon for epsilon in line.means if epsilon is not None]
+    return len(epsilons) > 1
+
+
 def make_lines(
     measured: Sequence[MeasuredEntry], colours: Mapping[str, str] | None = None
 ) -> list[Line]:
@@ -83,7 +88,8 @@ def make_lines(
     for one in measured:
         name, place = one.name, one.epsilon
         if place is not None and math.isinf(place):
-            name, place = f"{one.name}{NO_NOISE}", None
+            name = f"{one.name}{NO_NOISE}"
+            place = None
         means.setdefault(name, {})[place] = one.ndcg
     of_name = colours or assign_colours(list(means))
     lines = []

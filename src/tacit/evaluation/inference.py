@@ -66,7 +66,8 @@ class PeopleBootstrap:
             bounds: Least and largest figure that there can be.
         """
         estimate = self._estimate(splits)
-        mean, half = estimate.mean, estimate.half_width(0.05)
+        mean = estimate.mean
+        half = estimate.half_width(0.05)
         return Interval(mean, max(bounds[0], mean - half), min(bounds[1], mean + half))
 
     def difference(self, own: Sequence[Floats], reference: Sequence[Floats]) -> PairedDifference:
@@ -78,7 +79,8 @@ class PeopleBootstrap:
         """
         paired = [mine - theirs for mine, theirs in zip(own, reference, strict=True)]
         estimate = self._estimate(paired)
-        mean, half = estimate.mean, estimate.half_width(0.05)
+        mean = estimate.mean
+        half = estimate.half_width(0.05)
         return PairedDifference(Interval(mean, mean - half, mean + half), estimate.p_value())
 
     def _estimate(self, splits: Sequence[Floats]) -> _Estimate:

@@ -44,7 +44,7 @@ def mean_interval(
         bounds: Least and largest figure that there can be.
 
     Raises:
-        ConfigError: A confidence that is none.
+        ConfigError: The confidence is not between 0 and 1.
         DataError: No figure, or one that is not finite or out of bounds.
     """
     import numpy as np

@@ -75,7 +75,9 @@ def _columns_of(rows: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]:
 
 def _write_heads(groups: Sequence[ColumnGroup]) -> list[str]:
     """Write two lines: metrics with a rule below each, and epsilons."""
-    names, rules, numbers = [""], [], [r"$\varepsilon$"]
+    names = [""]
+    rules = []
+    numbers = [r"$\varepsilon$"]
     first = 2
     for group in groups:
         width = len(group.epsilons)

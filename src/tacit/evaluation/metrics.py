@@ -70,7 +70,7 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
         relevant: Shape (people, items): CSR of gains of 0 or more; a gain of 0 is as good as none.
 
     Raises:
-        DataError: Nobody has a relevant item, or a table is none.
+        DataError: Nobody has a relevant item, or a table is not of these shapes.
     """
     by_person = ranking_by_person(recommended, relevant)
     judged = np.isfinite(by_person["ndcg"])
@@ -107,7 +107,7 @@ def ranking_by_person(recommended: Lists, relevant: sparse.csr_array) -> dict[st
         people without a relevant item.
 
     Raises:
-        DataError: A table is none.
+        DataError: A table is not of these shapes.
     """
     gains, held_out = _gains(recommended, relevant)
     n = gains.shape[1]

@@ -56,7 +56,7 @@ class OwnModel:
         return adapt(model)
 
     def fit(self, ratings: Ratings) -> OwnModel:
-        """Fit a new model; one that is fixed stays as it is."""
+        """Fit a new model; a fixed one, which learns nothing, stays as it is."""
         self._ratings = ratings
         self._answers = self.adapt().fit(ratings)
         return self

@@ -52,7 +52,7 @@ def locate_quantities(document: Any, path: str) -> dict[Place, Any]:
         ConfigError: The path cannot be read.
     """
     found: dict[Place, Any] = {(): document}
-    for key, selectors in _steps(path):
+    for key, selectors in _parse_steps(path):
         if key:
             found = dict(_follow_key(found, key))
         for selector in selectors:
@@ -77,7 +77,7 @@ def _write_path(place: Place) -> str:
     return text
 
 
-def _steps(path: str) -> Iterator[tuple[str, list[str]]]:
+def _parse_steps(path: str) -> Iterator[tuple[str, list[str]]]:
     position = 0
     while position < len(path):
         step = _STEP.match(path, position)

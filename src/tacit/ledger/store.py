@@ -103,8 +103,8 @@ class Ledger:
         Raises:
             BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent or changed.
             DrawFailed: `draw` raised; the charge stands.
-            ConfigError: A budget is charged twice, or is another tenant's, or the state's name is
-                none.
+            ConfigError: A budget is charged twice, or is another tenant's, or the state has no such
+                name.
         """
         if state is None:
             draw = _without_state(cast("Draw", draw))

@@ -79,7 +79,7 @@ def best_of_people(
 
 
 def read_factors(rows: sparse.csr_array, fitted: FittedLists) -> Factors | None:
-    """Write the scores of people with these rows as inner products; None where they are none."""
+    """Write these people's scores as inner products; None if they are no inner products."""
     sides = _sides_of(fitted)
     people = profiles_of_rows(rows, sides, fitted.threshold, fitted.settings.other_weight)
     return people_factors(people, fitted.released, fitted.settings)

@@ -121,7 +121,9 @@ def consented_features(likes: sparse.csr_array) -> Floats:
     return limit_rows(directions * scale[:, None], liked)
 
 
-def consented_lists(likes: sparse.csr_array, effective: float | None) -> sparse.csr_array | None:
+def consented_lists(
+    likes: sparse.csr_array, effective_population: float | None
+) -> sparse.csr_array | None:
     """Learn what a like of one item adds to another: EASE, by people instead of items.
 
     With Y the unit rows, Q = (Y Y' + 4 I)^-1 and W = Y' Q Y, the weights are W / (1 - diag W) by
@@ -130,14 +132,14 @@ def consented_lists(likes: sparse.csr_array, effective: float | None) -> sparse.
 
     Args:
         likes: (people, items) 0/1.
-        effective: Effective population of the sums; None without noise.
+        effective_population: Effective population of the sums; None without noise.
 
     Returns:
         (items, items) weights, which are added to the scores of the sums; None for fewer than 16
         people, and without noise.
     """
     people, items = likes.shape
-    if people < LEAST_PEOPLE or effective is None:
+    if people < LEAST_PEOPLE or effective_population is None:
         return None
     rows = _unit_rows(likes)
     inverse = np.linalg.inv(rows @ rows.T + _RIDGE * np.eye(people))
@@ -147,12 +149,12 @@ def consented_lists(likes: sparse.csr_array, effective: float | None) -> sparse.
     kept = min(_ENTRIES_PER_ITEM, items)
     least = np.partition(np.abs(weights), items - kept, axis=1)[:, items - kept]
     weights[np.abs(weights) < np.maximum(least, np.finfo(float).tiny)[:, None]] = 0
-    return sparse.csr_array(weights * list_weight(people, effective))
+    return sparse.csr_array(weights * list_weight(people, effective_population))
 
 
-def list_weight(people: int, effective: float) -> float:
+def list_weight(people: int, effective_population: float) -> float:
     """Weight of the consenting people's lists beside the sums."""
-    return min(_MOST_LIST_WEIGHT, _LIST_FACTOR * math.sqrt(people / effective))
+    return min(_MOST_LIST_WEIGHT, _LIST_FACTOR * math.sqrt(people / effective_population))
 
 
 def _unit_rows(likes: sparse.csr_array) -> Floats:

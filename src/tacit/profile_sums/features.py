@@ -6,6 +6,7 @@ them may come from people's ratings: which columns are kept depends on the catal
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -121,14 +122,13 @@ def rows_of_facts(facts: Iterable[Mapping[str, Any]], columns: Sequence[str]) ->
         Rows of L2 norm 1; zeros for an item of which no feature is known.
     """
     cells = [_name_facts(item) for item in facts]
-    named = [[value for value in cell if value in set(columns)] for cell in cells]
-    known = [name for name in columns if name != UNKNOWN]
-    rows = _matrix_of_columns(named, known)
-    if len(known) == len(columns):
+    named = [name for name in columns if name != UNKNOWN]
+    rows = _matrix_of_columns(cells, named)
+    if len(named) == len(columns):
         return rows
-    wide = sparse.csr_array((rows.shape[0], 1))
-    unknown = columns.index(UNKNOWN)
-    parts = [rows[:, :unknown], wide, rows[:, unknown:]]
+    zeros = sparse.csr_array((rows.shape[0], 1))
+    place = columns.index(UNKNOWN)
+    parts = [rows[:, :place], zeros, rows[:, place:]]
     return sparse.csr_array(sparse.hstack(parts))
 
 
@@ -159,7 +159,7 @@ def _name_features(catalogue: Ratings, names: Sequence[str] | None) -> Values:
 
 def _split_into_bands(name: str, values: Values) -> Values:
     """Replace the numbers of a column by their bands; other columns stay."""
-    flat = [value for cell in values for value in cell]
+    flat = list(itertools.chain.from_iterable(values))
     if any(value.lower() == "nan" for value in flat):
         raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
     if name.strip().lower() == "year":
@@ -195,7 +195,7 @@ def _parse_number(value: str) -> float | None:
 
 def _choose_columns(cells: Values) -> tuple[str, ...]:
     """Keep the most frequent columns, and one for items without any of them if there are some."""
-    counts = Counter(value for cell in cells for value in cell)
+    counts = Counter(itertools.chain.from_iterable(cells))
     ranked = sorted(counts, key=lambda value: (-counts[value], value))
     names = ranked[:MOST_COLUMNS]
     if any(not set(cell) & set(names) for cell in cells):
@@ -212,7 +212,7 @@ def _matrix_of_columns(cells: Values, columns: Sequence[str]) -> sparse.csr_arra
         row = sorted(column_of[value] for value in cell if value in column_of)
         rows.append(row or unknown)
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    entries = np.array([column for row in rows for column in row], dtype=np.int32)
+    entries = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int32)
     return unit_feature_rows(lengths, entries, len(columns))
 
 

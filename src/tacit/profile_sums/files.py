@@ -249,7 +249,8 @@ def _released_from_parts(
     """Read the release of so many context and target items."""
     means = read_floats(arrays, "means", targets)
     usefulness = make_from_header(Usefulness, header["usefulness"])
-    deviation, mode = number_from_header(header["deviation"]), header["mode"]
+    deviation = number_from_header(header["deviation"])
+    mode = header["mode"]
     if usefulness.worthwhile != (mode != "popularity"):
         raise ValueError("its mode is not what it says of its lists")
     if mode == "popularity":

@@ -7,6 +7,7 @@ Guarantee  For one person's whole profile through all fits: rows of earlier fits
 
 from __future__ import annotations
 
+import itertools
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +109,7 @@ def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
 
 def list_assumed_public(fits: Sequence[Fit]) -> tuple[str, ...]:
     """List what any of the fits took for public, each once."""
-    names = [name for fit in fits for name in fit.assumed_public]
+    names = itertools.chain.from_iterable(fit.assumed_public for fit in fits)
     return tuple(dict.fromkeys(names))
 
 

@@ -107,7 +107,7 @@ class PreparedFit:
         """Put the lists of consenting people beside a release of tastes."""
         if self.consented_likes is None or released.mode != "taste":
             return released
-        weights = consented_lists(self.consented_likes, released.usefulness.effective)
+        weights = consented_lists(self.consented_likes, released.usefulness.effective_population)
         return replace(released, consented=weights)
 
 
@@ -304,7 +304,8 @@ def begin_plan(
     prepared: PreparedFit, plan: FitPlan, fits: tuple[Fit, ...], lifetime: float
 ) -> FittedLists:
     """Make the first fit of a plan, which chooses the map of all its fits; as `fit_lists`."""
-    settings, sides = replace(prepared.settings, edge=FIRST_EDGE), prepared.sides
+    settings = replace(prepared.settings, edge=FIRST_EDGE)
+    sides = prepared.sides
     sums = release_sums(
         prepared.people,
         len(sides.context),

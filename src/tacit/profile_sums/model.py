@@ -325,7 +325,8 @@ class PrivateLists(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        usefulness, fitted = self.summary(), self.fitted_
+        usefulness = self.summary()
+        fitted = self.fitted_
         card = guarantees.card_of_fits(
             fitted.fits,
             self.settings_.delta,

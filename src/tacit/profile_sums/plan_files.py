@@ -95,7 +95,8 @@ def state_from_parts(header: Mapping[str, Any], arrays: Arrays) -> PlanState:
 def _tastes_from_parts(
     header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
 ) -> TasteState:
-    head, k = _head(arrays, targets), int(header["k"])
+    head = _head(arrays, targets)
+    k = int(header["k"])
     count_weight, tastes_norm = read_floats(arrays, "plan_norms", 2).tolist()
     query = ItemQuery(head, count_weight, tastes_norm, k)
     added = _table_from_array(arrays, "plan_tastes")

@@ -340,7 +340,7 @@ def sums_of_state(state: PlanState, settings: Settings) -> ReleasedSums:
     effective_sigma = state.plan.sigma * state.counts.people.noise_factor
     usefulness = Usefulness(
         people=counts.people,
-        effective=counts.people / effective_sigma,
+        effective_population=counts.people / effective_sigma,
         needed=people_needed(len(state.item_ids), effective_sigma, one_domain=state.one_domain),
         popular=popular_above_noise(counts.targets, counts.deviation),
         worthwhile=isinstance(state.later, TasteState),

@@ -190,14 +190,14 @@ def release_sums(
     sigma = combined_noise(noises)
     count_table = release_count_table(people, context_items, target_items, noises[0], settings)
     counts = make_counts(count_table, settings)
-    effective, popular = None, None
+    effective_population, popular = None, None
     if sigma:
-        effective = counts.people / sigma
+        effective_population = counts.people / sigma
         popular = popular_above_noise(counts.targets, counts.deviation)
     mode: ReleasedMode = "popularity"
     if not counts.too_few:
         mode = choose_mode(
-            effective if top_items_for_many else None,
+            effective_population if top_items_for_many else None,
             popular,
             has_features=features is not None,
             one_domain=people.one_domain,
@@ -209,13 +209,13 @@ def release_sums(
     elif mode == "popularity":
         later = release_popular_counts(people, counts, noises[1:], settings)
     elif mode == "top-items" or features is None:
-        size = head_size(effective, one_domain=people.one_domain)
+        size = head_size(effective_population, one_domain=people.one_domain)
         later = release_top_items(people, counts, size, noises[1:])
     else:
-        later = _release_tastes(people, counts, effective, features, noises, settings)
+        later = _release_tastes(people, counts, effective_population, features, noises, settings)
     usefulness = Usefulness(
         people=counts.people,
-        effective=effective,
+        effective_population=effective_population,
         needed=people_needed(target_items, sigma, one_domain=people.one_domain),
         popular=popular,
         worthwhile=mode != "popularity",
@@ -226,7 +226,7 @@ def release_sums(
 def _release_tastes(
     people: People,
     counts: Counts,
-    effective: float | None,
+    effective_population: float | None,
     features: FeatureTables,
     noises: Sequence[float],
     settings: Settings,
@@ -238,7 +238,7 @@ def _release_tastes(
     directions = release_directions(
         people, centre, features, counts, whitening, product_noise, settings
     )
-    query = choose_query(counts, effective, directions.shape[1], settings)
+    query = choose_query(counts, effective_population, directions.shape[1], settings)
     table = release_item_table(people, centre, features, directions, query, item_noise, settings)
     return TasteSums(centre, directions, table)
 
@@ -313,7 +313,7 @@ def check_mode(settings: Settings, *, has_features: bool) -> None:
 
 
 def choose_mode(
-    effective: float | None,
+    effective_population: float | None,
     popular: float | None,
     *,
     has_features: bool,
@@ -326,7 +326,7 @@ def choose_mode(
     tastes would not either, and the later sums ask for counts again.
 
     Args:
-        effective: Effective population; None without noise.
+        effective_population: Effective population; None without noise.
         popular: How far popular items stand above the noise; None without noise.
         has_features: Whether there are public features.
         one_domain: Whether context and target items are the same.
@@ -342,7 +342,11 @@ def choose_mode(
         return "popularity"
     if not has_features:
         return "top-items"
-    if effective is not None and not one_domain and effective > MOST_FOR_TASTES_ACROSS:
+    if (
+        effective_population is not None
+        and not one_domain
+        and effective_population > MOST_FOR_TASTES_ACROSS
+    ):
         return "top-items"
     return "taste"
 
@@ -350,11 +354,12 @@ def choose_mode(
 def describe_release(released: ReleasedLists) -> str:
     """Say effective population, mode, and whether lists are useful; all of it is released."""
     usefulness = released.usefulness
-    if usefulness.effective is None:
+    if usefulness.effective_population is None:
         return f"Mode: {released.mode}."
     summary = (
-        f"Effective population {usefulness.effective:,.0f} (about {usefulness.people:,.0f} people "
-        f"divided by the noise multiplier). Mode: {released.mode}."
+        f"Effective population {usefulness.effective_population:,.0f} "
+        f"(about {usefulness.people:,.0f} people divided by the noise multiplier). "
+        f"Mode: {released.mode}."
     )
     if usefulness.worthwhile and released.serves_lists:
         return f"{summary} Personal lists are expected to beat popularity."

@@ -92,7 +92,7 @@ class Factors:
 
 
 def people_factors(people: Profiles, released: ReleasedLists, settings: Settings) -> Factors | None:
-    """Write what `score_items` computes as inner products, or None where it is none."""
+    """Write what `score_items` computes as inner products; None if it is no inner product."""
     model = released.personal
     count = len(people.offsets) - 1
     if not released.serves_lists:

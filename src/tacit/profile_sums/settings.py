@@ -21,7 +21,7 @@ STAR_SUM_SHARES = (0.25, 0.15, 0.6)
 
 
 DELTA_OF_NOTHING = 0.5
-"""A bound that fails as often as not is none."""
+"""Delta from which a bound says nothing: it fails as often as it holds."""
 
 
 @dataclass(frozen=True)

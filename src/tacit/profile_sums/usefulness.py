@@ -31,7 +31,7 @@ class Usefulness:
 
     people: float
     """Noisy number of people."""
-    effective: float | None
+    effective_population: float | None
     """people / sigma, the noise multiplier of the whole release; None without noise."""
     needed: int
     """Number of people from which lists are expected to beat popularity."""

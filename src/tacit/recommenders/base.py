@@ -187,7 +187,8 @@ class Parameters:
         """Change some arguments for the next `fit`; ConfigError for another name."""
         for name, value in parameters.items():
             if name not in self._defaults():
-                own, known = type(self).__name__, ", ".join(self._defaults())
+                own = type(self).__name__
+                known = ", ".join(self._defaults())
                 raise ConfigError(f"{own} has no parameter '{name}'. It has {known}.")
             setattr(self, name, value)
         return self

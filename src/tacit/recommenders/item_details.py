@@ -5,6 +5,7 @@ They come from the catalogue's columns, are kept in model files, and change no l
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +70,7 @@ def details_to_parts(
     if not details:
         return None, {}
     rows = [details.get(item, ItemDetails()) for item in ids.tolist()]
-    names = sorted({name for row in rows for name in row.categories})
+    names = sorted(set(itertools.chain.from_iterable(row.categories for row in rows)))
     place_of = {name: place for place, name in enumerate(names)}
     places: list[int] = []
     for row in rows:

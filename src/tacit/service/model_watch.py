@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from tacit.errors import ModelFileError, TacitError
+from tacit.service.background import run_in_background
 from tacit.service.deployment import Deployment
 from tacit.service.served_models import FileStamp, ServedModel, read_stamp
 
@@ -74,10 +75,5 @@ async def watch_models(
             for address in await asyncio.to_thread(watch.take_up_changes, report_fault):
                 report_change(address)
 
-    task = asyncio.create_task(look())
-    try:
+    async with run_in_background(look()):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import date
 
 from tacit.ledger import BudgetExhausted, Charge
 from tacit.randomness import Source
+from tacit.service.background import run_in_background
 from tacit.service.idempotency import Reply, answer_once, read_salted_state, reply, salt_states
 from tacit.service.keys import Caller, Role
 from tacit.service.service import Service
@@ -97,10 +98,5 @@ async def release_by_clock(
             await release_all(service, report_fault)
             await asyncio.sleep(SECONDS_BETWEEN_RELEASES)
 
-    task = asyncio.create_task(release())
-    try:
+    async with run_in_background(release()):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task

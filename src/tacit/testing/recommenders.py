@@ -184,7 +184,8 @@ class RecommenderConformance:
 
     def test_odd_stars_are_refused(self) -> None:
         """A history with a star that is no finite number is refused."""
-        model, item = self.fitted_model(), self.catalogue()[0]
+        model = self.fitted_model()
+        item = self.catalogue()[0]
         for stars in (math.nan, math.inf, "4"):
             with _raises(DataError):
                 model.recommend(history={item: stars})

@@ -26,6 +26,7 @@ from tacit.auditing.attacks import (
     stack_releases,
 )
 from tacit.auditing.attacks.features import positions, space_of
+from tacit.auditing.attacks.panel import QUICKER, STRENGTHS, LogisticRegression
 from tacit.errors import ConfigError, DataError
 
 
@@ -109,6 +110,63 @@ def test_the_panels_are_as_documented():
         assert set(stack.members) <= set(attackers())
     with pytest.raises(ConfigError, match="quick, full"):
         panel_names("huge")
+
+
+class Recorder:
+    """A classifier that keeps each inverse penalty it is fitted with; `best` separates best."""
+
+    def __init__(self, tried, best):
+        self.tried, self.best = tried, best
+
+    def set_params(self, C):  # noqa: N803  # the name that scikit-learn gives it
+        self.strength = C
+        return self
+
+    def fit(self, features, labels):
+        self.tried.append((self.strength, features.shape[0]))
+        return self
+
+    def decision_function(self, features):
+        """Stars of item 0 are the labels: the nearer to the best penalty, the less is mixed in."""
+        signal = features.toarray()
+        return signal[:, 0] - abs(np.log(self.strength / self.best)) * signal[:, 1]
+
+
+def search(monkeypatch, best, *, quick):
+    """(chosen, tried) of a search among six penalties on 100 people with one hidden best."""
+    generator = np.random.default_rng(2)
+    labels = np.arange(100) % 2
+    stars = np.stack([1.0 + labels, generator.random(100)], axis=1)
+    tried = []
+    monkeypatch.setattr(LogisticRegression, "_classifier", lambda self: Recorder(tried, best))
+    attack = LogisticRegression(quick=quick).fit(sparse.csr_array(stars), labels)
+    return attack.chosen_strength, tried[:-1]
+
+
+@pytest.mark.parametrize("best", STRENGTHS)
+def test_a_quick_search_finds_the_best_penalty_in_four(monkeypatch, best):
+    """Of six, on two fifths of the people: eight fits where the thorough search makes thirty."""
+    chosen, tried = search(monkeypatch, best, quick=True)
+    assert chosen == best
+    assert len({strength for strength, _ in tried}) <= 4
+    assert len(tried) <= 8
+    chosen, tried = search(monkeypatch, best, quick=False)
+    assert chosen == best
+    assert len(tried) == 30
+
+
+def test_the_quick_panel_takes_shorter_ways():
+    """Fewer trees, where it is asked for, and the same names."""
+    ratings, labels = pairs(people=200)
+    seen = Releases.from_ratings(ratings)
+    scores = {}
+    for quick in (False, True):
+        panel = Panel(("boosting-meta", "lda"), quick=quick).fit(seen, labels)
+        scores[quick] = panel.scores(seen)
+    assert np.array_equal(scores[True]["lda"], scores[False]["lda"])
+    assert not np.array_equal(scores[True]["boosting-meta"], scores[False]["boosting-meta"])
+    assert set(QUICKER) <= set(QUICK)
+    assert {name: make().name for name, make in QUICKER.items()} == {name: name for name in QUICKER}
 
 
 def test_names_are_the_keys():

@@ -20,18 +20,18 @@ DELTA = 1e-6
 def test_people_who_are_missing():
     """Lists are worth it from as many people as are needed on; nobody is missing beyond."""
     plan = plan_releases(1000, 100, 1.0)
-    assert plan.effective == pytest.approx(1000 / plan.sigma)
+    assert plan.effective_population == pytest.approx(1000 / plan.sigma)
     at = {users: replace(plan, users=plan.needed + users) for users in (-3, 0, 5)}
     assert {users: one.missing for users, one in at.items()} == {-3: 3, 0: 0, 5: 0}
     assert {users: one.worthwhile for users, one in at.items()} == {-3: False, 0: True, 5: True}
 
 
-@pytest.mark.parametrize("across", [False, True])
-def test_lists_across_domains_need_people_of_their_own(across):
+@pytest.mark.parametrize("cross_domain", [False, True])
+def test_lists_across_domains_need_people_of_their_own(cross_domain):
     """A plan asks for as many people as the figure for its kind of lists, not for the other's."""
-    plan = plan_releases(1000, 100, 1.0, across=across)
-    assert plan.needed == people_needed(100, plan.sigma, one_domain=not across)
-    assert plan.needed != people_needed(100, plan.sigma, one_domain=across)
+    plan = plan_releases(1000, 100, 1.0, cross_domain=cross_domain)
+    assert plan.needed == people_needed(100, plan.sigma, one_domain=not cross_domain)
+    assert plan.needed != people_needed(100, plan.sigma, one_domain=cross_domain)
 
 
 @pytest.mark.parametrize(("lifetime", "fits"), [(1.0, 12), (4.0, 4), (0.5, 52), (8.0, 2)])
@@ -62,16 +62,16 @@ def test_lists_of_a_plan_get_better_week_by_week():
     rivals are the whole lifetime at once, and an equal part of it."""
     weeks = plan_weeks(1000, 100, 4.0, 4, (1, 2, 3, 4), delta=DELTA)
     assert [one.week for one in weeks] == [1, 2, 3, 4]
-    effective = [one.effective for one in weeks]
-    assert effective == sorted(effective)
-    assert effective[0] < weeks[0].single_release < effective[-1]
-    whole = plan_releases(1000, 100, 4.0, delta=DELTA).effective
-    part = plan_releases(1000, 100, 4.0, delta=DELTA, releases=4).effective
+    effective_population = [one.effective_population for one in weeks]
+    assert effective_population == sorted(effective_population)
+    assert effective_population[0] < weeks[0].single_release < effective_population[-1]
+    whole = plan_releases(1000, 100, 4.0, delta=DELTA).effective_population
+    part = plan_releases(1000, 100, 4.0, delta=DELTA, releases=4).effective_population
     for one in weeks:
         assert one.single_release == pytest.approx(whole)
         assert one.fresh_fit == pytest.approx(whole / 2)
         assert one.fresh_fit == pytest.approx(part, rel=0.1)
-        assert one.effective > one.fresh_fit
+        assert one.effective_population > one.fresh_fit
 
 
 def test_a_week_is_planned_alike_in_any_company():
@@ -80,7 +80,7 @@ def test_a_week_is_planned_alike_in_any_company():
     among = plan_weeks(1000, 100, 1.0, 12, (1, 6, 12), delta=DELTA)
     assert alone[0] == among[1]
     twice = plan_weeks(2000, 100, 1.0, 12, (6,), delta=DELTA)[0]
-    assert twice.effective == pytest.approx(2 * alone[0].effective)
+    assert twice.effective_population == pytest.approx(2 * alone[0].effective_population)
     # 2,000 people with the noise of week 6 are enough for 100 items, 1,000 are not.
     assert (alone[0].worthwhile, twice.worthwhile) == (False, True)
 

@@ -69,7 +69,8 @@ def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic
 
 def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
     """Mean of several AUCs, and its 95 % interval by Student's t; of one AUC no width."""
-    middle, half = float(np.mean(areas)), 0.0
+    middle = float(np.mean(areas))
+    half = 0.0
     if len(areas) > 1:
         error = float(np.std(areas, ddof=1)) / math.sqrt(len(areas))
         half = float(stdtrit(len(areas) - 1, 0.975)) * error
@@ -164,10 +165,10 @@ def pooled_ranks(scores: Floats, fold_of: Ints) -> Floats:
 def _between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
     """Standard deviation of the AUC between few folds; 0 with enough of them."""
     folds = np.unique(fold_of)
-    both = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
-    if len(folds) >= ENOUGH_FOLDS or len(both) < 2:
+    mixed_folds = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
+    if len(folds) >= ENOUGH_FOLDS or len(mixed_folds) < 2:
         return 0.0
-    areas = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in both]
+    areas = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in mixed_folds]
     return float(np.std(areas, ddof=1))
 
 

@@ -202,7 +202,7 @@ def with_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
 
 
 def item_means(ratings: sparse.csr_array) -> Floats:
-    """Return (items,) means, pulled to the global mean, which stands where nobody rated."""
+    """Compute (items,) damped means; an item that nobody rated has the global mean."""
     n_items = ratings.shape[1]
     overall = float(ratings.data.mean()) if ratings.nnz else 0.0
     counts = np.bincount(ratings.indices, minlength=n_items)

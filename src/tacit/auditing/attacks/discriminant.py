@@ -130,8 +130,8 @@ def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Float
     counts, sums = _by_group_and_fold(ratings, labels, folds)
     loss = np.zeros(len(SHRINKAGES))
     for fold in range(FOLDS):
-        rest = np.arange(FOLDS) != fold
-        learned, n_learned = _raw_gaps(counts[:, rest].sum(1), sums[:, rest].sum(1))
+        other_folds = np.arange(FOLDS) != fold
+        learned, n_learned = _raw_gaps(counts[:, other_folds].sum(1), sums[:, other_folds].sum(1))
         judged, n_judged = _raw_gaps(counts[:, fold], sums[:, fold])
         shrunk = learned * n_learned / (n_learned + SHRINKAGES[:, None])
         loss += (judged - shrunk) ** 2 @ n_judged
@@ -160,12 +160,12 @@ def _by_group_and_fold(
 
 def _raw_gaps(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Gap of the means and effective number of ratings per item, both 0 where a group is silent."""
-    both = (counts > 0).all(axis=0)
-    safe = np.where(both, counts, 1.0)
+    in_both_groups = (counts > 0).all(axis=0)
+    safe = np.where(in_both_groups, counts, 1.0)
     means = sums / safe
     return (
-        np.where(both, means[1] - means[0], 0.0),
-        np.where(both, safe[0] * safe[1] / (safe[0] + safe[1]), 0.0),
+        np.where(in_both_groups, means[1] - means[0], 0.0),
+        np.where(in_both_groups, safe[0] * safe[1] / (safe[0] + safe[1]), 0.0),
     )
 
 
@@ -185,7 +185,8 @@ def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Varianc
         N ln sigma^2 + sum ln(1 + l / kappa) + [sum e^2 - sum b^2 / (l + kappa)] / sigma^2,
     whose best sigma^2 is the bracket over N: a search over kappa alone is left.
     """
-    total, count = float(residuals.data @ residuals.data), int(residuals.nnz)
+    total = float(residuals.data @ residuals.data)
+    count = int(residuals.nnz)
     if total == 0.0:
         return Variances(1.0, 1.0)
     scales, projections = _by_direction(residuals, profiles)

@@ -68,17 +68,20 @@ class Space:
         return self._made[seen]
 
     def _blocks(self, seen: Releases) -> Blocks:
-        mask, errors = _mask(seen), self._errors(seen)
+        mask = _mask(seen)
+        errors = self._errors(seen)
         counts = np.diff(seen.ratings.indptr).astype(float)
         root = np.sqrt(np.maximum(counts, 1.0))[:, None]
+        order = np.zeros((len(counts), 0))
+        if seen.epochs is not None:
+            moments = self._moments(seen, mask, errors) / root
+            order = np.hstack([_order(seen, errors), moments])
         return Blocks(
             mask=mask @ self._mask,
             residuals=errors @ self._residuals,
             root=root,
             meta=_meta(seen, errors, self._edges),
-            order=np.zeros((len(counts), 0))
-            if seen.epochs is None
-            else np.hstack([_order(seen, errors), self._moments(seen, mask, errors) / root]),
+            order=order,
         )
 
     def _moments(self, seen: Releases, mask: sparse.csr_array, errors: sparse.csr_array) -> Floats:
@@ -109,7 +112,8 @@ def space_of(seen: Releases) -> Space:
 def positions(seen: Releases) -> Floats:
     """(shown,) rank of an item's epoch among the person's own, from -1/2 to 1/2, ties averaged."""
     assert seen.epochs is not None
-    rows, labels = seen.rows, seen.epochs.data
+    rows = seen.rows
+    labels = seen.epochs.data
     counts = np.diff(seen.ratings.indptr)
     order = np.lexsort((labels, rows))
     rank = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
@@ -140,7 +144,9 @@ def _edges(stars: Floats) -> Floats:
 
 
 def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
-    rows, items, stars = seen.rows, seen.ratings.indices, seen.ratings.data
+    rows = seen.rows
+    items = seen.ratings.indices
+    stars = seen.ratings.data
     people = seen.ratings.shape[0]
     counts = np.bincount(rows, minlength=people).astype(float)
     mean = _mean(rows, stars, counts)
@@ -209,7 +215,8 @@ def _years(seen: Releases, rows: Ints) -> list[Floats]:
 def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
     """Number of epochs; of each quarter of a person's items: share, stars, popularity, genres."""
     assert seen.epochs is not None
-    rows, labels = seen.rows, seen.epochs.data
+    rows = seen.rows
+    labels = seen.epochs.data
     people = seen.ratings.shape[0]
     spoken = np.unique(np.stack([rows, labels]), axis=1)[0].astype(np.int64)
     columns = [np.log1p(np.bincount(spoken, minlength=people))[:, None]]

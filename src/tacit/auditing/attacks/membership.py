@@ -52,7 +52,8 @@ class FromLists:
 
     def score(self, model: Recommender, known: Known) -> float:
         """Mean places gained against an account without ratings, as a share of the list."""
-        before, below = self._places(model, {}), self.length + 1
+        before = self._places(model, {})
+        below = self.length + 1
         gains = []
         for item in known:
             after = self._places(model, {item: self.best})
@@ -247,15 +248,14 @@ def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Stud
 
     def run(_: str | None, short: bool, advance: Advance) -> tuple[list[GameResult], list[str]]:
         fits = FEW_FITS if short else FITS
-        rows = [row for game in games() for row in play(game, fits=fits, progress=advance)]
-        said = {"violation": "membership guessed beyond the claim"}
+        rows: list[GameResult] = []
+        for game in games():
+            rows += play(game, fits=fits, progress=advance)
+        reasons = {"violation": "membership guessed beyond the claim"}
         if not short:
-            said["weak audit"] = "no guesses about so few people could refute the claim"
-        wrong = [
-            f"{row.method}, {row.attack}: {said[row.verdict]}"
-            for row in rows
-            if row.verdict in said
-        ]
+            reasons["weak audit"] = "no guesses about so few people could refute the claim"
+        refused = [row for row in rows if row.verdict in reasons]
+        wrong = [f"{row.method}, {row.attack}: {reasons[row.verdict]}" for row in refused]
         if not (short or control_works(rows)):
             wrong.append("the membership attack fails without noise: its silence says nothing")
         return rows, wrong

@@ -46,11 +46,13 @@ def choose(role: Role, headers: Sequence[str], asked: str | None, path: object) 
     """Find a role's column, which must be there."""
     position = find(role, headers, asked)
     if position is None:
-        raise missing(role, headers, asked, path)
+        raise missing_column_error(role, headers, asked, path)
     return position
 
 
-def missing(role: Role, headers: Sequence[str], asked: str | None, path: object) -> DataError:
+def missing_column_error(
+    role: Role, headers: Sequence[str], asked: str | None, path: object
+) -> DataError:
     """Make the error of a role without a column."""
     option = "domain-column" if role == "domain" else role
     fix = f"Name it with --{option} (from Python: {role}=...)."
@@ -62,8 +64,8 @@ def missing(role: Role, headers: Sequence[str], asked: str | None, path: object)
     if role == "user" and asked is None:
         fix += " An order, a session or a basket is no person unless you say so."
     found = ", ".join(headers)
-    usual = ", ".join(usual_names(role))
-    expected = f"a column '{asked}'" if asked else f"a column of a usual name, such as {usual}"
+    examples = ", ".join(usual_names(role))
+    expected = f"a column '{asked}'" if asked else f"a column of a usual name, such as {examples}"
     return DataError(f"no {role} column", path=path, found=found, expected=expected, fix=fix)
 
 

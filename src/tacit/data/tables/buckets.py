@@ -65,12 +65,17 @@ class Buckets(StoredRatings):
             frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
             frame["time"].to_numpy() if "time" in frame.columns else None,
         ).to_block(len(items))
-        np.savez(place.with_suffix(".npz"), **vars(block))
+        np.savez(
+            place.with_suffix(".npz"),
+            offsets=block.offsets,
+            items=block.items,
+            values=block.values,
+        )
         shutil.rmtree(place)
         return len(block.items)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """The sum over buckets, in turn."""
+        """Sum what `add` makes of each bucket's ratings, one bucket at a time."""
         total: Any = 0
         for file in self._blocks:
             with np.load(file) as arrays:
@@ -87,7 +92,7 @@ def open_parquet(
     """A file or a folder of Parquet files, read once. memory: bytes, all of the process."""
     if memory < LEAST_MEMORY:
         raise ConfigError("Streaming takes a memory of 1GiB or more.")
-    files = _files(path) if path.is_dir() else [path]
+    files = _list_files(path) if path.is_dir() else [path]
     for file in files:
         with file.open("rb") as stream:
             if stream.read(4) != b"PAR1":
@@ -115,19 +120,21 @@ def open_parquet(
         yield made
 
 
-def _files(folder: Path) -> list[Path]:
-    """Parquet files of a folder that are whole; hidden ones and those being written are not."""
+def _is_whole_file(file: Path, folder: Path) -> bool:
+    """Tell whether this is a file that is neither hidden nor being written."""
+    parts = file.relative_to(folder).parts
+    return file.is_file() and not any(part[0] in "._" for part in parts)
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder that are whole."""
     if is_folder(folder):
         raise DataError(
             "this is a folder of  tacit data import",
             path=folder,
             fix="Name its ratings.parquet or events.parquet.",
         )
-    files = [
-        file
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts)
-    ]
+    files = [file for file in sorted(folder.rglob("*")) if _is_whole_file(file, folder)]
     if not files:
         raise DataError("there is no Parquet file in this folder", path=folder)
     for file in files:
@@ -152,29 +159,30 @@ def _digest_files(files: list[Path]) -> bytes:
 def _fill_buckets(
     home: Path, files: list[Path], used: Mapping[Role, str], public: PublicInputs, memory: int
 ) -> Ratings:
-    """Read the files once: everybody's rows go to their buckets, in their order. The catalogue."""
+    """Read the files once, and put each person's rows into a bucket in their order.
+
+    Returns:
+        The catalogue: items and scale, without ratings.
+    """
     sizes = [int(_read(file, pl.len()).item()) for file in files]
     if not sum(sizes):
         raise DataError("the files have no rows", path=files[0].parent)
-    firsts = [_read(file, [used[role] for role in _IDS], 0, _SAMPLE) for file in files]
-    texts = [
-        first.select(pl.col(pl.String)).estimated_size() / max(len(first), 1) for first in firsts
-    ]
-    at_once = max(int((memory - _OWN) / (OF_ROW + COPIES * max(texts))), 1)  # rows
+    id_columns = [used[role] for role in _IDS]
+    bytes_of_ids = max(_bytes_of_texts(_read(file, id_columns, 0, _SAMPLE)) for file in files)
+    at_once = max(int((memory - _OWN) / (OF_ROW + COPIES * bytes_of_ids)), 1)  # rows
     step = max(at_once // 4, 1)
     count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
     columns = [pl.col(name).alias(role) for role, name in used.items()]
-    chunks = [
-        (file, start)
-        for file, size in zip(files, sizes, strict=True)
-        for start in range(0, size, step)
-    ]
+    chunks: list[tuple[Path, int]] = []
+    for file, size in zip(files, sizes, strict=True):
+        chunks += [(file, start) for start in range(0, size, step)]
     items = stars = pl.Series([], dtype=pl.Null)
     kinds: list[pl.DataType] = []
     for number, (file, start) in enumerate(chunks):
         chunk = parts_of(_read(file, columns, start, step), used, public.scale, file)
         own = [chunk[role].dtype for role in _IDS]
-        if own != (kinds := kinds or own):
+        kinds = kinds or own
+        if own != kinds:
             raise DataError(
                 "the ids of some files are integers, and of others text", path=files[0].parent
             )
@@ -188,6 +196,11 @@ def _fill_buckets(
             place.mkdir(exist_ok=True)
             rows.drop("bucket").write_ipc(place / f"{number:06}.arrow")
     return public.make_catalogue(items.to_list, stars.to_numpy() if "rating" in used else None)
+
+
+def _bytes_of_texts(rows: pl.DataFrame) -> float:
+    """Mean number of bytes that a row's texts take."""
+    return rows.select(pl.col(pl.String)).estimated_size() / max(len(rows), 1)
 
 
 def _add_values(seen: pl.Series, column: pl.Series) -> pl.Series:

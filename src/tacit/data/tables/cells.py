@@ -180,7 +180,8 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
             bad[rows] = True
 
     for role, at in places.items():
-        name, expected = table.headers[at], _EXPECTED[role]
+        name = table.headers[at]
+        expected = _EXPECTED[role]
         try:
             values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
@@ -188,19 +189,17 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
         if role in rules.ids:
             values[role] = ids_of_kind(values[role], rules.ids[role])
         values[role] = values[role].rechunk()  # then NumPy takes it without a copy
-        lacking = missing.to_numpy()
-        refuse(lacking, f"the {role} is missing", name, expected)
-        unread = values[role].is_null().to_numpy() & ~lacking
+        is_missing = missing.to_numpy()
+        refuse(is_missing, f"the {role} is missing", name, expected)
+        unread = values[role].is_null().to_numpy() & ~is_missing
         kind = "number of plays" if role == "plays" else role
         refuse(unread, f"not a valid {kind}", name, expected)
         if role == "rating":
             stars = values[role].to_numpy()
             scale = _scale(table, stars, name, rules)
             off = ~np.isnan(stars) & ~scale.holds(stars)
-            what, expected = (
-                f"the rating is off the scale {scale}",
-                f"a rating on the scale {scale}",
-            )
+            what = f"the rating is off the scale {scale}"
+            expected = f"a rating on the scale {scale}"
             refuse(off, what, name, expected)
     if rules.on_bad == "refuse":
         errors = list(table.torn[:1])
@@ -219,9 +218,9 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
         counted = "plays" in values
         what = "there is no event" if counted and not bad.all() else "no row can be kept"
         found = ", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()) or None
-        wanted = "a row with plays above 0, and none below" if counted else None
+        expected_plays = "a row with plays above 0, and none below" if counted else None
         fix = None if counted else "Check which column holds what."
-        raise DataError(what, path=table.path, found=found, expected=wanted, fix=fix)
+        raise DataError(what, path=table.path, found=found, expected=expected_plays, fix=fix)
     columns: dict[str, Any] = {}
     for role in [*values]:
         series = values.pop(role)  # so that one column at a time is in memory twice
@@ -282,10 +281,10 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     code = RatingScale.code_of_no_rating(known)
     if code is not None:
         raise _question_about_code(code, known, table, name)
-    scale, odd = RatingScale.nearest(known)
-    if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * len(known)):
+    scale, off_scale = RatingScale.nearest(known)
+    if off_scale and (rules.on_bad == "refuse" or off_scale > _MOST_ODD * len(known)):
         first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
-        line = table.line(first) if odd < len(known) else None
+        line = table.line(first) if off_scale < len(known) else None
         raise scale.no_common_scale_error(line).with_place(path=table.path, column=name)
     return scale
 
@@ -304,17 +303,19 @@ def _question_about_code(
     code: float, known: NDArray[np.float64], table: Table, name: str
 ) -> DataError:
     """Ask whether a number beside the usual stars means "no rating"."""
-    rest, _ = RatingScale.nearest(known[known != code])
+    scale, _ = RatingScale.nearest(known[known != code])
+    low = min(code, scale.minimum)
+    high = max(code, scale.maximum)
     share = float((known == code).mean())
     return DataError(
-        f"{share:.0%} of the ratings are {code:g}, the others lie on {rest}: a rating of {code:g} "
-        "may mean no rating",
+        f"{share:.0%} of the ratings are {code:g}, the others lie on {scale}: a rating of "
+        f"{code:g} may mean no rating",
         path=table.path,
         column=name,
         expected="a word on what it means",
-        fix=f"If it means no rating:  --scale {rest}  leaves these rows out (with --on-bad drop "
+        fix=f"If it means no rating:  --scale {scale}  leaves these rows out (with --on-bad drop "
         f"where they are most). If it is a star, name a scale that holds it, such as "
-        f"--scale {min(code, rest.minimum):g}:{max(code, rest.maximum):g}:{rest.step:g}.",
+        f"--scale {low:g}:{high:g}:{scale.step:g}.",
     )
 
 

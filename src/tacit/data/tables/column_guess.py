@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import WIDE, Table, choose, find, missing
+from tacit.data.tables import WIDE, Table, choose, find, missing_column_error
 from tacit.data.tables.cells import ANSWERS, OPINIONS, Rules, to_numbers
 from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
@@ -81,7 +81,7 @@ class Guess:
             needed = (*needed, "rating")
         for role in needed:
             if role not in self.places:
-                raise missing(role, self.table.headers, None, self.table.path)
+                raise missing_column_error(role, self.table.headers, None, self.table.path)
         return self
 
 
@@ -341,8 +341,8 @@ class _Search:
             )
         if doubtful:
             name = doubtful[0]
-            lacking = [f"--{role}" for role in ("user", "item") if self.lacks(role)]
-            also = f" Name {' and '.join(lacking)} as well." if lacking else ""
+            missing_options = [f"--{role}" for role in ("user", "item") if self.lacks(role)]
+            also = f" Name {' and '.join(missing_options)} as well." if missing_options else ""
             raise DataError(
                 "it is not clear whether a column holds stars, numbers of plays, or neither",
                 path=self.table.path,

@@ -64,8 +64,11 @@ def _read_rows(path: Path) -> list[list[str]]:
         )
     delimiter = delimiters[0] if delimiters else ","
     lines = csv.reader(io.StringIO(text), delimiter=delimiter)
-    rows = [[cell.strip() for cell in line] for line in lines]
-    rows = [row for row in rows if any(row)]
+    rows = []
+    for line in lines:
+        row = [cell.strip() for cell in line]
+        if any(row):
+            rows.append(row)
     cells = itertools.chain.from_iterable(rows)
     if not all(map(str.isprintable, cells)):
         raise DataError(

@@ -30,7 +30,7 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import TextForm
 from tacit.data.tables.cells import IdKind
 from tacit.data.tables.names import Role
-from tacit.data.tables.ratings_tables import match_columns, table_of
+from tacit.data.tables.ratings_tables import match_columns, read_columns_by_id
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
@@ -217,15 +217,16 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
     parts = open_table(path / f"{note['table']}.parquet").frame
-    users, public = path / "users.parquet", note["public"]
-    ids, metadata = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
+    users = path / "users.parquet"
+    public = note["public"]
+    ids, metadata = read_columns_by_id(path / _CATALOGUE, "item", "item_id", fewest=1)
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),
         _ids(parts["item_id"]),
         None if note["table"] == "events" else parts["rating"].to_numpy(),
         parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
         scale=scale or RatingScale.parse(note["scale"]),
-        user_attributes=table_of(users, "user", "user_id")[1] if users.exists() else None,
+        user_attributes=read_columns_by_id(users, "user", "user_id")[1] if users.exists() else None,
         item_metadata=metadata,
     )
     made = replace(

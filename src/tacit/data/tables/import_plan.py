@@ -9,6 +9,7 @@ Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the r
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -23,7 +24,7 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
-from tacit.data.tables import Table, find, missing
+from tacit.data.tables import Table, find, missing_column_error
 from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
 from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.degenerate import FEW, refuse_what_teaches_nothing
@@ -99,9 +100,11 @@ class Plan:
     @property
     def warnings(self) -> list[str]:
         """Sentences on what a person should look at."""
-        said = [sentence for columns in self.ratings for sentence in columns.warnings]
-        left_out = [f"{path} was left out: {why}." for path, why in self.left_out.items()]
-        return [*self.said, *said, *left_out]
+        sentences = [*self.said]
+        for columns in self.ratings:
+            sentences += columns.warnings
+        sentences += [f"{path} was left out: {why}." for path, why in self.left_out.items()]
+        return sentences
 
 
 def plan(
@@ -169,7 +172,8 @@ def plan(
     for role, name in asked.items():
         absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
         if name and role != "domain" and absent:
-            raise missing(role, [x for each in opened for x in each.headers], name, files[0])
+            headers = itertools.chain.from_iterable(each.headers for each in opened)
+            raise missing_column_error(role, list(headers), name, files[0])
     return made
 
 
@@ -211,22 +215,27 @@ def _sort_tables(
             _take_beside(each, _roles_in(each, asked), made)
         return made
     named = [_roles_in(each, asked) for each in opened]
-    both = [each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles]
-    joined = None if both else join_people_to_items(opened, named)
+    with_people_and_items = [
+        each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles
+    ]
+    joined = None if with_people_and_items else join_people_to_items(opened, named)
     if joined is not None:
         return _sort_tables(
             joined.tables, asked, events=events, layout=None, unnamed=unnamed, said=joined.said
         )
-    if not both:
-        both = [max(opened, key=lambda each: len(each.frame))]
-    guesses = [guess_rows(each, _asked_columns(each, asked), events=events) for each in both]
+    if not with_people_and_items:
+        with_people_and_items = [max(opened, key=lambda each: len(each.frame))]
+    guesses = [
+        guess_rows(each, _asked_columns(each, asked), events=events)
+        for each in with_people_and_items
+    ]
     rated = [columns for columns in guesses if {"rating", "plays"} & set(columns.places)]
     made = Plan(ratings=guesses if events or not rated else rated, said=said)
     for columns in guesses:
         if columns not in made.ratings:
             made.left_out[columns.table.path] = _NEITHER_STARS_NOR_PLAYS
     for each, roles in zip(opened, named, strict=True):
-        if each in both:
+        if each in with_people_and_items:
             continue
         try:
             _take_beside(each, roles, made, is_named=each not in unnamed)
@@ -451,7 +460,8 @@ def carry_out(
         reading = ratings_of(made.ratings, rules)
         with_texts = with_row_texts(reading.ratings, made.ratings)
         reading = replace(reading, ratings=with_texts)
-    ratings, dropped = reading.ratings, dict(reading.dropped)
+    ratings = reading.ratings
+    dropped = dict(reading.dropped)
     ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, SUMMED, NO_EVENT))
     guessed = made.written is None  # else rows must not decide whether others are read

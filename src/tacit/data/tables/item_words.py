@@ -28,7 +28,9 @@ _WORDS = {
     "job": ("job", "jobs"),
     "event": ("event", "events"),
 }
-_WORD_OF = {name: word for word, names in _WORDS.items() for name in names}
+_WORD_OF: dict[str, str] = {}
+for _word, _names in _WORDS.items():
+    _WORD_OF |= dict.fromkeys(_names, _word)
 _SIGNS = re.compile(r"[,;\t|]")
 _LONGEST_HEADER = 10_000
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")

@@ -77,14 +77,14 @@ def join_people_to_items(
 
 
 def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
-    """Find the columns that may join two tables: those of an order or session before others."""
-    both = [
+    """Find the columns that may join two tables: those of orders or sessions if there are any."""
+    shared = [
         name
         for name in people
         if name in items and not is_named("other", name) and not is_named("time", name)
     ]
-    orders = [name for name in both if is_compound_of("order", name)]
-    return orders or both
+    orders = [name for name in shared if is_compound_of("order", name)]
+    return orders or shared
 
 
 def _join(people: Table, items: Table, key: str) -> Table:
@@ -110,14 +110,18 @@ def _join(people: Table, items: Table, key: str) -> Table:
 
 
 def find_table_of_people(table: Table) -> TableOfPeople | None:
-    """Find a file beside a table without people that has them, and a column of an order of both."""
+    """Find another file of the folder that has people and shares a column of orders."""
     if table.path is None or not table.header:
         return None
-    own = Path(str(table.path))
-    if not own.is_file():
+    own_path = Path(str(table.path))
+    if not own_path.is_file():
         return None
-    beside = [path for path in sorted(own.parent.iterdir()) if path != own and _may_be_table(path)]
-    for path in beside[:_MOST_FILES]:
+    neighbours = [
+        path
+        for path in sorted(own_path.parent.iterdir())
+        if path != own_path and _may_be_table(path)
+    ]
+    for path in neighbours[:_MOST_FILES]:
         headers = _headers_of(path)
         shared = [name for name in headers if name in table.headers]
         orders = [name for name in shared if is_compound_of("order", name)]

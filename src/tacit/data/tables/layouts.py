@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import WIDE, Table, missing
+from tacit.data.tables import WIDE, Table, missing_column_error
 from tacit.data.tables.cells import MISSING_TEXTS, to_numbers
 from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.forms import ROW_PERSON, Layout, layout_error
@@ -287,7 +287,7 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
         places["user"] = 0
         warnings.append(f"Each of the {len(table.frame):,} lines was taken for a person.")
     if "user" not in places:
-        raise missing("user", table.headers, None, table.path)
+        raise missing_column_error("user", table.headers, None, table.path)
     lists = _list_columns(table, [places["user"], places.get("time", -1)])
     at = places.get("item")
     if at not in lists and (len(lists) != 1 or asked.get("item")):
@@ -316,8 +316,8 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
     lists_and_rows = f"{len(table.frame):,} lists of items became {len(frame):,} rows"
     warnings.append(f"{lists_and_rows} (--layout baskets).")
     if is_objects:
-        rest: dict[Role, str | None] = {**asked, "item": None}
-        found = guess(unfolded, rest, events=events)
+        without_item: dict[Role, str | None] = {**asked, "item": None}
+        found = guess(unfolded, without_item, events=events)
         return replace(found, warnings=(*warnings, *found.warnings), settled=False)
     found_places: dict[Role, int] = {
         "user": frame.columns.index(table.headers[places["user"]]),
@@ -329,7 +329,8 @@ def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
     with_stars = None if events else _split_stars(frame[table.headers[at]])
     if with_stars is not None:
         frame = frame.with_columns(with_stars)
-        found_places["rating"], why["rating"] = frame.columns.index("\0stars"), "content"
+        found_places["rating"] = frame.columns.index("\0stars")
+        why["rating"] = "content"
         frame = frame.rename({"\0stars": _free_name("rating", frame.columns)})
         unfolded = _make_unfolded_table(table, frame, lines)
     unfolded = replace(unfolded, guesses=(*unfolded.guesses, "lists"))

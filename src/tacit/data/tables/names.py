@@ -6,6 +6,7 @@ ignored: `Customer ID`, `customerId` and `customer_id` are one.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 import unicodedata
@@ -111,7 +112,7 @@ def is_no_candidate(header: str) -> bool:
 def names_that_make_a_header() -> frozenset[str]:
     """Return the names of people, items, stars, plays and times."""
     subjects: Sequence[Subject] = ("user", "item", "rating", "plays", "time")
-    return frozenset(name for subject in subjects for name in known_names(subject))
+    return frozenset(itertools.chain.from_iterable(map(known_names, subjects)))
 
 
 def _names_of(subject: Subject, kind: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,29 +60,18 @@ def ratings_of(
 ) -> TableReading:
     """Ratings of one or several tables of the same kind."""
     parts = [clean_rows(each.table, each.places, rules) for each in tables]
-    first, places = tables[0].table, tables[0].places
+    first = tables[0].table
+    places = tables[0].places
     columns = _likes_of_plays(_join_parts([part.columns for part in parts]), rules)
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
-    names = [name for each in tables for name in _guesses_about(each, rules)]
+    guesses: list[str] = []
+    for each in tables:
+        guesses += _guesses_about(each, rules)
     if "domain" in columns:
-        names.append("domains")
-        whole = len(parts) == 1 and not parts[0].dropped  # then a row has its line
-        domains = metadata[DOMAIN] = {}
-        for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
-            if domains.setdefault(item, name) != name:
-                line, column = first.line(row) if whole else None, first.headers[places["domain"]]
-                found = f"{item} in {domains[item]} and in {name}"
-                raise DataError(
-                    "an item lies in two domains",
-                    path=first.path,
-                    row=line,
-                    column=column,
-                    found=found,
-                    expected="one domain per item",
-                    fix="If these are two items, make two ids of them: put the domain before each "
-                    "id.",
-                )
+        guesses.append("domains")
+        has_lines = len(parts) == 1 and not parts[0].dropped  # the row of a rating is known
+        metadata[DOMAIN] = _domain_of_items(columns, tables[0], has_lines=has_lines)
     dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
     read = sum(part.read for part in parts)
     kept = sum(len(part.columns["item"]) for part in parts)
@@ -98,14 +88,15 @@ def ratings_of(
         )
     except DataError as error:
         raise error.with_place(path=error.path or first.path) from None
-    if repeats := kept - len(made):
+    repeats = kept - len(made)
+    if repeats:
         dropped[SUMMED if "plays" in places else REPEATS] = repeats
     given = rules.scale is not None or "rating" not in places
     path = None if first.path is None else str(first.path)
     headers = {str(role): first.headers[at] for role, at in places.items()}
     reasons = {str(role): reason for role, reason in tables[0].why.items()}
     source = TableSource(path, headers, reasons)
-    made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(names)), source=source)
+    made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(guesses)), source=source)
     described = [_describe_format(each, rules, made) for each in tables]
     formats = {str(written): written for written in described}
     return TableReading(
@@ -115,6 +106,31 @@ def ratings_of(
         {role: first.headers[at] for role, at in places.items()},
         formats.popitem()[1] if len(formats) == 1 else None,
     )
+
+
+def _domain_of_items(
+    columns: Mapping[str, Any], table: Guess, *, has_lines: bool
+) -> dict[Any, str]:
+    """Find the domain of each item; DataError if an item has two.
+
+    Args:
+        columns: Items and domains of the ratings, by role.
+        table: The table that an error names.
+        has_lines: Whether the ratings are the table's rows, so that an error can name the line.
+    """
+    domains: dict[Any, str] = {}
+    for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
+        if domains.setdefault(item, name) != name:
+            raise DataError(
+                "an item lies in two domains",
+                path=table.table.path,
+                row=table.table.line(row) if has_lines else None,
+                column=table.table.headers[table.places["domain"]],
+                found=f"{item} in {domains[item]} and in {name}",
+                expected="one domain per item",
+                fix="If these are two items, make two ids of them: put the domain before each id.",
+            )
+    return domains
 
 
 def with_row_texts(ratings: Ratings, tables: Sequence[Guess]) -> Ratings:
@@ -253,26 +269,35 @@ def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             fix="Import them apart, or all as events with --events.",
         )
     joined: dict[str, Any] = {}
-    for role in [role for role in parts[0] if all(role in part for part in parts)]:
-        columns = [part[role] for part in parts]
+    for role in parts[0]:
+        columns = [part[role] for part in parts if role in part]
+        if len(columns) < len(parts):
+            continue
         if any(isinstance(column, list) for column in columns):
-            joined[role] = [str(cell) for column in columns for cell in column]
+            joined[role] = list(map(str, itertools.chain.from_iterable(columns)))
         else:
             joined[role] = np.concatenate(columns)
     return joined
 
 
-def table_of(
-    source: str | Path | Table, role: Role, asked: str | None, *, fewest: int = 2
+def read_columns_by_id(
+    source: str | Path | Table, role: Role, id_header: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
-    """Read the ids of a users or items file, and each of its other columns, as id to text.
+    """Read the ids of a file about users or items, and each of its other columns by id.
 
-    The id column is the one asked for, if it is there, else one of a known name, else the first.
-    `fewest` is the least number of columns, the id's too.
+    Args:
+        source: The file, or its table.
+        role: Whether its ids are of users or of items.
+        id_header: Header of the id column; None, or one that the file does not have: a well-known
+            header, else the first column.
+        fewest: Least number of columns, the id's too.
+
+    Returns:
+        Ids in their order; for each other column, by its header, id to text.
     """
-    table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
+    table = source if isinstance(source, Table) else open_table(source, asked=(id_header,))
     headers = table.require_whole().headers
-    number = None if asked is None else find(role, headers, asked)
+    number = None if id_header is None else find(role, headers, id_header)
     if number is None:
         squeezes = [normalize_header(header) for header in headers]
         known = (squeezes.index(name) for name in known_names(role) if name in squeezes)
@@ -285,7 +310,8 @@ def table_of(
     for row, key in enumerate(ids):
         if key is None or key in seen:
             what = "the id is missing" if key is None else "the id has appeared before"
-            line, column = table.line(row), headers[number]
+            line = table.line(row)
+            column = headers[number]
             expected = "one row per id"
             raise DataError(what, path=table.path, row=line, column=column, expected=expected)
         seen.add(key)
@@ -297,7 +323,7 @@ def table_of(
 
 
 def match_columns(
-    source: str | Path | Table, role: Role, asked: str | None, ratings: Ratings
+    source: str | Path | Table, role: Role, id_header: str | None, ratings: Ratings
 ) -> dict[str, Column]:
     """Read the columns of a users or items file, in the order of the ratings' ids.
 
@@ -306,7 +332,7 @@ def match_columns(
     Args:
         source: The file, or its table.
         role: Whether its ids are of users or of items.
-        asked: Header of the id column; None: a well-known header, else the first column.
+        id_header: Header of the id column; None: a well-known header, else the first column.
         ratings: Ratings whose ids decide the order.
 
     Returns:
@@ -315,7 +341,7 @@ def match_columns(
     Raises:
         DataError: No id of the file is an id of the ratings.
     """
-    ids, columns = table_of(source, role, asked)
+    ids, columns = read_columns_by_id(source, role, id_header)
     written = {str(key): key for key in ids}
     rated = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
     keys = [written.get(str(key)) for key in rated]
@@ -326,7 +352,8 @@ def match_columns(
             expected=f"{role} ids written as in the ratings",
             fix="The id is the column with a well-known header, else the first. Check it.",
         )
-    return {
-        name: np.array([column.get(key) for key in keys], dtype=object)
-        for name, column in columns.items()
-    }
+    aligned: dict[str, Column] = {}
+    for name, column in columns.items():
+        cells = [column.get(key) for key in keys]
+        aligned[name] = np.array(cells, dtype=object)
+    return aligned

@@ -38,7 +38,7 @@ def open_written(path: Path, written: WrittenFormat) -> Table:
     if path.is_dir():
         raise DataError("this is a folder", path=path, expected="a file in the written format")
     if written.text is not None:
-        table = _text_rows(path, written, written.text)
+        table = _read_text_rows(path, written, written.text)
     elif written.kind == "json lines":
         table = _json_rows(path, written)
     else:
@@ -62,7 +62,7 @@ def _typed_rows(path: Path, written: WrittenFormat) -> Table:
     return table
 
 
-def _text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
+def _read_text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
     raw = read_unpacked(path)[0] if form.packed else path.read_bytes()
     texts, undecoded = _decode_lines(raw, form)
     numbers = np.arange(1, len(texts) + 1)
@@ -83,13 +83,11 @@ def _text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
     split = texts.filter(pl.Series(plain)).str.split_exact(form.delimiter, width - 1)
     columns = [split.struct.field(f"field_{place}") for place in places]
     quoted, lines = _quoted_rows(texts, numbers[filled & has_quotes], form, width, torn)
-    names = [written.headers[place] for place in places]
-    frame = pl.DataFrame(
-        {
-            name: column.append(pl.Series([cells[place] for cells in quoted], dtype=pl.String))
-            for name, column, place in zip(names, columns, places, strict=True)
-        }
-    )
+    cells_of: dict[str, pl.Series] = {}
+    for column, place in zip(columns, places, strict=True):
+        cells = [row[place] for row in quoted]
+        cells_of[written.headers[place]] = column.append(pl.Series(cells, dtype=pl.String))
+    frame = pl.DataFrame(cells_of)
     rows = np.concatenate([numbers[plain], np.array(lines, dtype=np.int64)])
     order = np.argsort(rows, kind="stable")
     frame = frame[order].with_columns(pl.all().str.strip_chars().replace("", None))

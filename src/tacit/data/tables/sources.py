@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import shutil
 import sqlite3
@@ -17,11 +18,10 @@ import polars as pl
 
 from tacit.data.tables import Table
 from tacit.data.tables.forms import Layout
-from tacit.data.tables.names import Role, is_compound_of, is_named
+from tacit.data.tables.names import is_compound_of, is_named
 from tacit.data.tables.text import read_unpacked, text_table
 from tacit.errors import DataError, MissingExtra
 
-_PAIR: tuple[Role, ...] = ("user", "item")
 PARQUET, _ARROW = b"PAR1", b"ARROW1"
 
 
@@ -97,14 +97,14 @@ def open_table(
                 asked=asked,
                 layout=layout,
             )
-        opened = _json(path, raw, encoding, history=history)
+        opened = _read_json(path, raw, encoding, history=history)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
     return opened
 
 
-def _json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Table:
-    """One object a line, or one list of objects; in UTF-8 unless an encoding is named."""
+def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Table:
+    """Read one object a line, or one list of objects; in UTF-8 unless an encoding is named."""
     try:
         text = raw.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
     except (LookupError, UnicodeError):
@@ -115,8 +115,9 @@ def _json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Tab
             fix="Name another with --encoding, such as cp1252 or utf-16.",
         ) from None
     whole = _parse_json(text)
-    if isinstance(whole, dict) and (nested := _people_of(whole)) is not None:
-        return Table(path, frame_of(nested))
+    columns = _people_of(whole) if isinstance(whole, dict) else None
+    if columns is not None:
+        return Table(path, frame_of(columns))
     if history and isinstance(whole, dict) and _maps_items_to_stars(whole):
         return Table(path, frame_of({"item": [*whole], "rating": [*whole.values()]}))
     if text.lstrip().startswith("["):
@@ -134,16 +135,19 @@ def _json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Tab
     else:
         lines = enumerate(io.StringIO(text), 1)
         entries = {at: _parse_json(line) for at, line in lines if line.strip()}
-    rows = {line: entry for line, entry in entries.items() if isinstance(entry, dict)}
-    torn = [
-        DataError("the row is no JSON object", row=line, expected="one object a line")
-        for line in entries
-        if line not in rows
-    ]
+    rows: dict[int, dict[str, Any]] = {}
+    torn: list[DataError] = []
+    for at, entry in entries.items():
+        if isinstance(entry, dict):
+            rows[at] = entry
+        else:
+            expected = "one object a line"
+            torn.append(DataError("the row is no JSON object", row=at, expected=expected))
     if not rows and torn:
         raise torn[0].with_place(path=path)
-    names = dict.fromkeys(name for entry in rows.values() for name in entry)
-    columns = {name: [entry.get(name) for entry in rows.values()] for name in names}
+    columns = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(rows.values())):
+        columns[name] = [entry.get(name) for entry in rows.values()]
     one_a_line = not text.lstrip().startswith("[")
     return Table(
         path,
@@ -167,10 +171,10 @@ def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
     profiles = [profile for profile in whole.values() if isinstance(profile, dict)]
     if not profiles or len(profiles) < len(whole):
         return None
-    stars = [value for profile in profiles for value in profile.values()]
-    if not all(isinstance(value, int | float) for value in stars):
+    columns = columns_of_people(whole)
+    if not all(isinstance(value, int | float) for value in columns["rating"]):
         return None
-    return columns_of_people(whole)
+    return columns
 
 
 def columns_of_people(people: Mapping[Any, Mapping[Any, Any]]) -> dict[str, list[Any]]:
@@ -234,8 +238,11 @@ def _query_table(
 
     def ask(query: str) -> dict[str, list[Any]]:
         answer = connection.execute(query)
-        names, rows = [column[0] for column in answer.description], answer.fetchall()
-        return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+        rows = answer.fetchall()
+        columns = {}
+        for at, (name, *_) in enumerate(answer.description):
+            columns[name] = [row[at] for row in rows]
+        return columns
 
     names = [*places]
     if table is not None and table not in places:
@@ -244,12 +251,8 @@ def _query_table(
         )
     headers = {name: [*ask(f"SELECT * FROM {place} LIMIT 0")] for name, place in places.items()}
     chosen = [table] if table else names
-    if len(chosen) > 1:  # those with a column of people and one of items, by their names
-        chosen = [
-            name
-            for name, columns in headers.items()
-            if all(any(is_compound_of(role, each) for each in columns) for role in _PAIR)
-        ]
+    if len(chosen) > 1:
+        chosen = [name for name in names if _has_people_and_items(headers[name])]
     if len(chosen) == 1:
         return frame_of(ask(f"SELECT * FROM {places[chosen[0]]}"))
     raise DataError(
@@ -258,6 +261,13 @@ def _query_table(
         found=", ".join(names),
         fix="Name it with --table (from Python: table=...).",
     )
+
+
+def _has_people_and_items(headers: Sequence[str]) -> bool:
+    """Tell whether one header names people and one names items."""
+    has_people = any(is_compound_of("user", header) for header in headers)
+    has_items = any(is_compound_of("item", header) for header in headers)
+    return has_people and has_items
 
 
 def _quote_name(name: str) -> str:

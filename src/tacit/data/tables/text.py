@@ -299,20 +299,20 @@ def _dialect(
         delimiter = delimiter or sample[0][1].rstrip("\r\n")[4:]
         above = sample.pop(0)[0]
     texts = [text for _, text in sample]
-    wanted = {normalize_header(name) for name in asked if name and not name.isdecimal()}
-    wanted |= names_that_make_a_header()
+    known_headers = {normalize_header(name) for name in asked if name and not name.isdecimal()}
+    known_headers |= names_that_make_a_header()
     if delimiter is not None:
         chosen = _check_delimiter(delimiter, path)
     else:
-        chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, wanted))
-        if not _merit(texts, chosen, wanted)[1] and _merit(texts, " ", wanted)[1]:
+        chosen = max(DELIMITERS, key=lambda each: _merit(texts, each, known_headers))
+        if not _merit(texts, chosen, known_headers)[1] and _merit(texts, " ", known_headers)[1]:
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
-    usual = max(set(widths), key=widths.count)
-    named = [len(_known_names_in(text, chosen, wanted)) for text in texts]
+    usual_width = max(set(widths), key=widths.count)
+    named = [len(_known_names_in(text, chosen, known_headers)) for text in texts]
     while len(texts) > 1 and headers is None:  # comments and titles above the table
         is_title = max(named[1:]) > 1 > named[0] and _is_title(texts[0], chosen)
-        if not is_comment(texts[0]) and not widths[0] == 1 < usual and not is_title:
+        if not is_comment(texts[0]) and not widths[0] == 1 < usual_width and not is_title:
             break
         above = sample.pop(0)[0]
         del texts[0], widths[0], named[0]
@@ -324,7 +324,7 @@ def _dialect(
         return Dialect(chosen, tuple(str(at) for at in range(1, len(first) + 1)), sample[0][0])
     if header is None:
         below = [_split(text, chosen, quote) for text in texts[1:]]
-        header = _is_header(first, below, wanted)
+        header = _is_header(first, below, known_headers)
     if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
@@ -409,8 +409,8 @@ def _widths(data: bytes, dialect: Dialect) -> list[int]:
 def _has_one_width(data: bytes, dialect: Dialect) -> bool:
     """Tell whether most rows have as many cells as the header, or as one another."""
     widths = Counter(_widths(data, dialect))
-    usual = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
-    return widths[usual] >= _FEWEST_ALIKE * widths.total()
+    usual_width = len(dialect.headers) if dialect.has_names else widths.most_common(1)[0][0]
+    return widths[usual_width] >= _FEWEST_ALIKE * widths.total()
 
 
 def _refuse_lines_of_lists(path: Path, data: bytes, dialect: Dialect, torn: int, rows: int) -> None:
@@ -433,20 +433,22 @@ def _basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
     The first cell is the person if all are different and no item is written like one; else each
     line is a person. A first cell that counts the others of its line is left out.
     """
-    records = [
-        (line, [cell for cell in cells if cell])
-        for line, cells in _records(data, dialect)
-        if not isinstance(cells, str)
-    ]
-    firsts = [cells[0] for _, cells in records]
-    others = {cell for _, cells in records for cell in cells[1:]}
-    counts = all(cells[0] == str(len(cells) - 1) for _, cells in records)
+    lines: list[int] = []
+    baskets: list[list[str]] = []
+    for line, cells in _records(data, dialect):
+        if not isinstance(cells, str):
+            lines.append(line)
+            baskets.append([cell for cell in cells if cell])
+    firsts = [basket[0] for basket in baskets]
+    others: set[str] = set()
+    for basket in baskets:
+        others.update(basket[1:])
+    counts = all(basket[0] == str(len(basket) - 1) for basket in baskets)
     has_person = len({*firsts}) == len(firsts) and others.isdisjoint(firsts) and not counts
     people = firsts if has_person else [str(number) for number in range(1, len(firsts) + 1)]
     left_out = 1 if has_person or counts else 0
-    items = [cells[left_out:] for _, cells in records]
+    items = [basket[left_out:] for basket in baskets]
     frame = pl.DataFrame({"user" if has_person else ROW_PERSON: people, "item": items})
-    lines = [line for line, _ in records]
     return Table(path, frame, lambda: lines, text=True, guesses=("encoding", "delimiter", "rows"))
 
 
@@ -489,10 +491,13 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     """All columns at once, or None if any row may be too short or too long."""
     separator = dialect.delimiter
     if separator == "::":
-        data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
+        # polars splits at one byte
+        data = data.replace(b"::", b"\x1f")
+        separator = "\x1f"
     # Polars drops an empty cell too many at the very end, and reads quotes in its own way unless
     # they stand around a cell.
-    quote, cell = dialect.quote.encode(), quoted_cell(separator, dialect.quote)
+    quote = dialect.quote.encode()
+    cell = quoted_cell(separator, dialect.quote)
     if data.endswith(separator.encode()) or (quote in data and quote in cell.sub(b"", data)):
         return None
     try:
@@ -533,10 +538,12 @@ def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Dat
 def _torn_row_error(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
     if isinstance(cells, str):
         return DataError(f"the row cannot be read ({cells})", row=line)
-    found, expected = f"{len(cells)} cells", f"{len(headers)}: " + ", ".join(headers)
+    found = f"{len(cells)} cells"
+    expected = f"{len(headers)}: " + ", ".join(headers)
     if len(cells) > len(headers):
         return DataError("the row is too long", row=line, found=found, expected=expected)
-    what, column = "the row is too short", headers[len(cells)]
+    what = "the row is too short"
+    column = headers[len(cells)]
     return DataError(what, row=line, column=column, found=found, expected=expected)
 
 
@@ -581,19 +588,35 @@ def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
         return [text]
 
 
-def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, float, int]:
-    """Better delimiters name more known headers, cut more lines alike, and into more cells."""
-    cut = [_split(line, delimiter) for line in lines]
-    named = max(len({normalize_header(cell) for cell in cells} & wanted) for cells in cut)
-    usual, times = Counter(map(len, cut)).most_common(1)[0]
-    return named, times / len(lines) if usual > 1 else 0, usual
+def _merit(lines: list[str], delimiter: str, known_headers: set[str]) -> tuple[int, float, int]:
+    """Rate a delimiter; the better has more known headers, lines that are more alike, more cells.
+
+    Returns:
+        Known headers in the line with the most; share of lines with the usual number of cells;
+        the usual number of cells.
+    """
+    most_known = 0
+    widths: Counter[int] = Counter()
+    for line in lines:
+        cells = _split(line, delimiter)
+        widths[len(cells)] += 1
+        most_known = max(most_known, len(known_headers.intersection(map(normalize_header, cells))))
+    usual_width, times = widths.most_common(1)[0]
+    return most_known, times / len(lines) if usual_width > 1 else 0, usual_width
 
 
 def _has_quoted_cells(lines: list[str], delimiter: str) -> bool:
-    """Whether cells stand between single quotes: in most lines more than one does."""
-    cells = [[cell.strip() for cell in _split(line, delimiter)] for line in lines]
-    wrapped = [sum(len(c) > 1 and c[0] == c[-1] == "'" for c in line) > 1 for line in cells]
-    return sum(wrapped) > len(lines) / 2
+    """Tell whether cells stand between single quotes: in most lines more than one does."""
+    quoted_lines = 0
+    for line in lines:
+        quoted_cells = sum(map(_is_in_single_quotes, _split(line, delimiter)))
+        quoted_lines += quoted_cells > 1
+    return quoted_lines > len(lines) / 2
+
+
+def _is_in_single_quotes(cell: str) -> bool:
+    text = cell.strip()
+    return len(text) > 1 and text[0] == text[-1] == "'"
 
 
 def _check_delimiter(delimiter: str, path: Path) -> str:

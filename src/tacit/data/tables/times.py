@@ -98,27 +98,25 @@ LIKE_TIME = re.compile(
     r"(\w{2,4},? +)?[^\W\d]{3,} +\d{1,2} +\d{1,2}:\d{2}"
 )
 """How a cell begins that is a number or a date, as no header does."""
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan ene gen sty",
-            "feb fév fev lut",
-            "mar mär mrt mrz",
-            "apr avr abr kwi",
-            "may mai mag maj",
-            "jun giu cze",
-            "jul lug lip",
-            "aug aoû ago sie",
-            "sep set wrz",
-            "oct okt out ott paź",
-            "nov lis",
-            "dec dez déc dic gru",
-        ),
-        1,
-    )
-    for name in names.split()
-}
+_NAMES_OF_MONTHS = (
+    "jan ene gen sty",
+    "feb fév fev lut",
+    "mar mär mrt mrz",
+    "apr avr abr kwi",
+    "may mai mag maj",
+    "jun giu cze",
+    "jul lug lip",
+    "aug aoû ago sie",
+    "sep set wrz",
+    "oct okt out ott paź",
+    "nov lis",
+    "dec dez déc dic gru",
+)
+"""How the names of each month begin, in several languages."""
+_MONTHS: dict[str, int] = {}
+"""Number of the month, from 1, by the beginning of its name."""
+for _number, _names in enumerate(_NAMES_OF_MONTHS, 1):
+    _MONTHS |= dict.fromkeys(_names.split(), _number)
 
 
 def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
@@ -159,19 +157,22 @@ def time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
     if not guessing or isinstance(column.dtype, pl.Datetime) or column.dtype == pl.Date:
         return "usual"
     sampled = column.gather_every(max(1, len(column) // _SAMPLE))
-    some = sampled.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
-    if len(some) == 0:
+    numbers = sampled.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+    if len(numbers) == 0:
         return "usual"
-    most = _MOST * len(some)  # so that one cell decides nothing for the others
+    most = _MOST * len(numbers)  # so that one cell decides nothing for the others
     for form in _DIGITS:
         scale = 10 ** (len(form) - 8)
-        inside = some.is_between(19_000_101 * scale, 21_001_231 * scale + scale)
-        if int(inside.sum()) >= most and len(some) - _of_numbers(some, form).null_count() >= most:
+        inside = numbers.is_between(19_000_101 * scale, 21_001_231 * scale + scale)
+        if (
+            int(inside.sum()) >= most
+            and len(numbers) - _of_numbers(numbers, form).null_count() >= most
+        ):
             return form
     counts_seconds = normalize_header(column.name) in _NAMES_OF_SECONDS
-    if not counts_seconds and may_be_spreadsheet_days(some):
+    if not counts_seconds and may_be_spreadsheet_days(numbers):
         return "spreadsheet days"
-    middle = float(some.abs().quantile(0.5, "lower") or 0.0)
+    middle = float(numbers.abs().quantile(0.5, "lower") or 0.0)
     return next((unit for unit in UNITS if middle <= LAST_SECOND * UNITS[unit]), "nanoseconds")
 
 

@@ -15,8 +15,8 @@ _TABLE_II = (
     " --seeds 4 --test 5000,10000,20000,50000 --json"
 )
 _TABLE_III = (
-    f"{_SIMULATE} --arrivals 50000 --lipschitz 0.1 --policies dap,p-dap --epsilon 0.01,0.1,1"
-    " --gamma 0 --seeds 3 --test 5000,10000,20000,50000 --json"
+    f"{_SIMULATE} --arrivals 50000 --lipschitz 0.1 --policies cap,dup,dap,p-dap"
+    " --epsilon 0.01,0.1,1 --gamma 0 --seeds 10 --test 5000,10000,20000,50000 --json"
 )
 _TABLE_IV = (
     f"{_SIMULATE} --arrivals 50000 --lipschitz 0.1 --policies p-dap,gp-dap --epsilon 0.01"
@@ -181,7 +181,7 @@ RESULTS = (
         _NOT_PUBLIC,
         "accuracy at N = 5,000 / 50,000: P-DAP at epsilon .01 77.54 / 80.12 %, .1 77.78 / 81.16 %, "
         "1 78.96 / 82.12 %, DAP 86.84 / 91.56 %",
-        shows=_test_paths("dap", "p-dap"),
+        shows=_test_paths("cap", "dup", "dap", "p-dap"),
         small=_SMALL_TEST,
     ),
     PaperResult(

@@ -285,7 +285,7 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     from tacit.randomness import secure
 
     recorded = read_votes(settings.votes)
-    wanted = _read_likes(recorded, settings)
+    likes = _read_likes(recorded, settings)
     epsilon = settings.epsilon
     if epsilon is None and settings.peers is None and settings.variant != "published":
         epsilon = 1.0
@@ -301,17 +301,17 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
         epsilon=epsilon,
         delta=settings.delta,
         clients_together=settings.together,
-        clients=max(settings.together, len(wanted)),
+        clients=max(settings.together, len(likes)),
     )
     server = PRec(run_settings, randomness=secure())
     with run.progress("Replaying", len(recorded.rounds)) as advance:
         for number, opened in enumerate(recorded.rounds):
             server.open_round(opened.candidates, (opened.voters, opened.chosen))
-            for client, rounds in wanted.items():
+            for client, rounds in likes.items():
                 if number in rounds:
                     server.feedback(client, server.recommend(client) in rounds[number])
             advance(1)
-    return _show_replay(server, recorded, wanted)
+    return _show_replay(server, recorded, likes)
 
 
 def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:

@@ -57,7 +57,7 @@ def check_law(m: int, T: int, D: int, R: int) -> None:
 
 
 def check_peers(m: int, n: int, P: int) -> None:
-    """The part of `check` about voters."""
+    """Check the number of peers against objects and voters."""
     if 6 * m > P:
         raise ConfigError(
             f"{m} objects need more peers than {P}: one vote among fewer than {6 * m} survivors "

@@ -108,8 +108,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
     In one domain or across two.
 
-    What was released, and whether lists are useful, is printed and stated on the card. Of people
-    who were fitted before, give --previous: the card states the total of all fits.
+    What was released, and whether lists are useful, is printed and stated on the card. If these
+    people were fitted before, name that model with --previous: the card states the total.
     """
     from tacit.data.domains import describe_features
     from tacit.data.ratings import Ratings
@@ -191,7 +191,8 @@ def _unfitted_model(settings: FitSettings) -> Private:
 
 def _describe_budget(model: Private, delta: float | None) -> list[str]:
     """Say what was spent on these people, and what is left."""
-    status, sentences = model.budget_status_, []
+    status = model.budget_status_
+    sentences = []
     if status.repeated:
         sentences.append(
             "The ledger had this fit already: its stored model was written, nothing was charged. "
@@ -466,7 +467,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         settings.epsilon,
         delta=settings.delta,
         releases=settings.times or 1,
-        across=settings.across,
+        cross_domain=settings.across,
     )
     data: dict[str, Any] = asdict(planned) | {
         "every": settings.every,
@@ -474,7 +475,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         "missing": planned.missing,
     }
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
-    summary, options = _describe_plan(planned), ""
+    summary = _describe_plan(planned)
+    options = ""
     shown = [summary]
     if planned.releases > 1:
         fits = f"One fit a {settings.every}, {planned.releases} of them"
@@ -500,7 +502,7 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
     planned = plan_weeks(people, items, settings.epsilon, fits, weeks, delta=settings.delta)
     columns: dict[str, Callable[[PlannedWeek], object]] = {
         "fit": lambda week: str(week.week),
-        "effective population": lambda week: f"{week.effective:,.0f}",
+        "effective population": lambda week: f"{week.effective_population:,.0f}",
         "beats popularity": lambda week: "yes" if week.worthwhile else "no",
         "one release": lambda week: f"{week.single_release:,.0f}",
         "a fresh fit each": lambda week: f"{week.fresh_fit:,.0f}",
@@ -537,8 +539,8 @@ def _describe_plan(planned: Plan) -> str:
     verdict = "are" if planned.worthwhile else "are NOT"
     missing = f": {planned.missing:,} more are needed" if planned.missing else ""
     return (
-        f"Effective population {planned.effective:,.0f}. Lists {verdict} expected to beat "
-        f"popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
+        f"Effective population {planned.effective_population:,.0f}. Lists {verdict} expected to "
+        f"beat popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
         "choose by taste."
     )
 

@@ -152,8 +152,8 @@ class DeviceLists:
         scores = self.scores(history)
         falls: list[list[tuple[ItemId, float]]] = [[] for _ in items]
         for own_item in own:
-            rest = {item: stars for item, stars in history.items() if item != own_item}
-            without = self.scores(rest)
+            other_history = {item: stars for item, stars in history.items() if item != own_item}
+            without = self.scores(other_history)
             for number, item in enumerate(items):
                 place = places.get(item)
                 if place is not None and scores[place] > without[place]:
@@ -217,7 +217,8 @@ def _add_own_likes(
 
 def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
     """(k,) the mean features of the own items less the average ones, in k directions."""
-    total, shares = 0.0, [0.0] * len(found.mean)
+    total = 0.0
+    shares = [0.0] * len(found.mean)
     for place, liked in own:
         weight = (1.0 if liked else low) * found.damping[place]
         total += weight
@@ -241,7 +242,8 @@ def _by_top_items(
     found: TopItems, own: list[tuple[int, bool]], low: float, joint: bool, means: Floats
 ) -> Floats:
     """joint: then likes alone count."""
-    weight = {place: 1.0 if liked else 0.0 if joint else low for place, liked in own}
+    weight_of_dislike = 0.0 if joint else low
+    weight = {place: 1.0 if liked else weight_of_dislike for place, liked in own}
     row = [weight.get(place, 0.0) for place in found.context]
     length = math.sqrt(_dot(row, row))
     scores = list(means)
@@ -275,7 +277,8 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], arr
     at = start + int.from_bytes(body[len(MAGIC) : start], "little")
     try:
         content = json.loads(body[start:at])
-        header, arrays = content["header"], {}
+        header = content["header"]
+        arrays = {}
         if (header["message"], header["version"]) != (MESSAGE, VERSION):
             raise ValueError("another message")
         for entry in content["arrays"]:
@@ -401,10 +404,11 @@ def _table(header: Any, arrays: Any, name: str, rows: int, width: int | None) ->
     units = [_finite(unit) for unit in header["units"][name]]
     if height != rows or len(units) != wide or width not in (None, wide) or not wide or not height:
         raise ValueError(name)
-    return [
-        [unit * number for unit, number in zip(units, numbers[at : at + wide], strict=True)]
-        for at in range(0, rows * wide, wide)
-    ]
+    table = []
+    for at in range(0, rows * wide, wide):
+        row = numbers[at : at + wide]
+        table.append([unit * number for unit, number in zip(units, row, strict=True)])
+    return table
 
 
 def _finite(value: Any) -> float:

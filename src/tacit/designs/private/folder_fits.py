@@ -107,7 +107,7 @@ class RefitSettings:
         """Read the folder's refit.toml.
 
         Raises:
-            ConfigError: There is none, or it has something else than these settings.
+            ConfigError: There is no refit.toml, or it holds something else than these settings.
         """
         path = folder / REFIT_FILE
         try:
@@ -278,8 +278,8 @@ def describe_loss(served: Private, new: Private) -> str:
     """Say in which released value a new model is worse; empty if in none."""
     if served.released_.serves_lists and not new.released_.serves_lists:
         return "its lists are those of popularity, and the served model makes personal ones"
-    before = served.released_.usefulness.effective
-    after = new.released_.usefulness.effective
+    before = served.released_.usefulness.effective_population
+    after = new.released_.usefulness.effective_population
     if before is not None and after is not None and after < LEAST_SHARE * before:
         return (
             f"its effective population is {after:,.0f}, below half of the served model's "

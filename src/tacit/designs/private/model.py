@@ -167,7 +167,8 @@ class Private(PrivateLists):
                 check_lifetime(fits, next_fit.new_fit, delta, lifetime)
 
             fits = count_fit(ratings, next_fit.new_fit, earlier, check)
-            fitted, repeated = next_fit.make(fits, lifetime), False
+            fitted = next_fit.make(fits, lifetime)
+            repeated = False
         else:
             fitted, repeated = _fit_on_account(next_fit, earlier, followed, lifetime, account)
             FITS_IN_PROCESS.remember(ratings, fitted.fits)
@@ -224,7 +225,8 @@ class Private(PrivateLists):
         model = self if previous is None and hasattr(self, "releases_") else previous
         if model is None or model.fitted_.plan is None:
             return None
-        fitted, plan = model.fitted_, model.fitted_.plan.plan
+        fitted = model.fitted_
+        plan = model.fitted_.plan.plan
         is_over = not fitted.planned_fits and self.lifetime not in (None, fitted.lifetime)
         return fitted if self.fits in (None, plan.fits) and not is_over else None
 

@@ -52,12 +52,14 @@ class NextFit:
     def parameters(self) -> Mapping[str, Any]:
         """JSON values of all that it depends on, without the ratings."""
         prepared = self.prepared
-        own = settings_to_header(prepared.settings) | choices_to_header(prepared.choices)
+        values = settings_to_header(prepared.settings) | choices_to_header(prepared.choices)
         if prepared.consented:
-            own["consented"] = list(prepared.consented)
-        if self.continued is not None and self.plan is not None:
-            return own | {"continues": self.plan.name}
-        return own if self.plan is None else own | {"fits": self.plan.fits}
+            values["consented"] = list(prepared.consented)
+        if self.plan is None:
+            return values
+        if self.continued is not None:
+            return values | {"continues": self.plan.name}
+        return values | {"fits": self.plan.fits}
 
 
 def single_fit(prepared: PreparedFit) -> NextFit:

@@ -39,7 +39,7 @@ class Plan:
     """Epsilon of all releases together, at the same delta."""
     sigma: float
     """Noise multiplier of one release."""
-    effective: float
+    effective_population: float
     """users / sigma."""
     needed: int
     """Number of people from which lists are expected to beat popularity."""
@@ -62,7 +62,7 @@ def plan_releases(
     *,
     delta: float = DEFAULT_DELTA,
     releases: int = 1,
-    across: bool = False,
+    cross_domain: bool = False,
 ) -> Plan:
     """Plan releases that share epsilon equally.
 
@@ -74,7 +74,7 @@ def plan_releases(
         epsilon: Epsilon of all releases together.
         delta: Probability that the bound of epsilon fails.
         releases: Number of releases.
-        across: Whether lists are made in another domain than people have rated in.
+        cross_domain: Whether lists are made in another domain than people have rated in.
 
     Raises:
         ConfigError: There are fewer than 2 people or items, or no release, or epsilon is infinite.
@@ -93,8 +93,8 @@ def plan_releases(
         releases=releases,
         lifetime_epsilon=epsilon,
         sigma=sigma,
-        effective=users / sigma,
-        needed=people_needed(items, sigma, one_domain=not across),
+        effective_population=users / sigma,
+        needed=people_needed(items, sigma, one_domain=not cross_domain),
     )
 
 
@@ -104,7 +104,7 @@ class PlannedWeek:
 
     week: int
     """Number of the fit, from 1."""
-    effective: float
+    effective_population: float
     """Effective population of the plan's lists: as of one release with so little noise."""
     worthwhile: bool
     """Whether these lists are expected to beat popularity."""
@@ -159,7 +159,7 @@ def plan_weeks(
         planned.append(
             PlannedWeek(
                 week=week,
-                effective=users / noise,
+                effective_population=users / noise,
                 worthwhile=users >= people_needed(items, noise),
                 single_release=users / sigma,
                 fresh_fit=users / fresh_noise,

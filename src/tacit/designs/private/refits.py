@@ -306,21 +306,21 @@ class Account:
         from tacit.ledger import Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
 
-        wanted = None if lifetime is None else cap_of_lifetime(lifetime, delta)
+        lifetime_cap = None if lifetime is None else cap_of_lifetime(lifetime, delta)
         try:
             cap = self.ledger.balance(self.holder).cap
         except UnknownBudget:
-            if lifetime is None or wanted is None:
+            if lifetime is None or lifetime_cap is None:
                 raise ConfigError(
                     "This data set has no budget in the ledger yet. Say what all its fits may cost "
                     "together: --lifetime EPSILON (from Python: lifetime=...)."
                 ) from None
-            return lifetime, wanted
+            return lifetime, lifetime_cap
         if cap.unit is not Unit.GDP:
             raise UnitsDiffer
         if lifetime is None:
             return epsilon_of_mu(math.sqrt(2 * cap.amount / MICRO_RHO), delta), cap
-        if wanted is None or wanted.amount != cap.amount:
+        if lifetime_cap is None or lifetime_cap.amount != cap.amount:
             raise CapChanged
         return lifetime, cap
 

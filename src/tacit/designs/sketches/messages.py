@@ -233,11 +233,11 @@ class Campaign:
             MessageError: The bytes are no campaign.
         """
         require(len(data) == _CAMPAIGN.size, f"a campaign has {_CAMPAIGN.size} bytes")
-        magic, version, kind, method, unit, *rest = _CAMPAIGN.unpack(data)
+        magic, version, kind, method, unit, *numbers = _CAMPAIGN.unpack(data)
         require(magic == _MAGIC and kind == _KIND_CAMPAIGN, "expected a campaign")
         require(version == VERSION, f"expected version {VERSION}, found {version}")
         require(method < len(METHODS) and unit < len(UNITS), "a campaign names method and unit")
-        return cls(METHODS[method], UNITS[unit], *rest)
+        return cls(METHODS[method], UNITS[unit], *numbers)
 
     @cached_property
     def digest(self) -> bytes:

@@ -35,7 +35,7 @@ def halves(seed: bytes) -> tuple[int, int]:
     return int.from_bytes(seed[:8], "big"), int.from_bytes(seed[8:], "big")
 
 
-def words(seed: bytes, ticket: int) -> Iterator[int]:
+def random_words(seed: bytes, ticket: int) -> Iterator[int]:
     """Yield the stream of one ticket in a campaign with this seed."""
     first, second = halves(seed)
     state = mix(first ^ mix(second ^ ticket))
@@ -55,7 +55,7 @@ def draw_below(stream: Iterator[int], bound: int) -> int:
 
 def wheel(campaign: Campaign, ticket: int) -> tuple[int, int]:
     """Draw the first place c in [0, p) and the step a in [1, p) of a ticket's sets."""
-    stream = words(campaign.seed, ticket)
+    stream = random_words(campaign.seed, ticket)
     return draw_below(stream, campaign.modulus), 1 + draw_below(stream, campaign.modulus - 1)
 
 
@@ -75,7 +75,7 @@ def sensed_sets(campaign: Campaign, ticket: int) -> list[list[int]]:
 
 def pairs(campaign: Campaign, ticket: int) -> list[tuple[int, int]]:
     """List the pair of item numbers of each question, the smaller first."""
-    stream = words(campaign.seed, ticket)
+    stream = random_words(campaign.seed, ticket)
     found = []
     for _ in range(campaign.questions):
         one = draw_below(stream, campaign.items)

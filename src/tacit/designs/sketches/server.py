@@ -134,10 +134,10 @@ class Server:
         return Receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
-        """Count reports as they came, one from each device; codes are in their order.
+        """Count one report from each device; the receipt has their codes in the same order.
 
-        What has the wrong length is malformed alone: laid behind one another, such messages would
-        shift or spoil those of everybody else.
+        A message of the wrong length is refused by itself: joined to the others, it would shift
+        and spoil those after it.
         """
         width = self.campaign.report_bytes
         codes = np.full(len(messages), _MALFORMED, dtype=np.uint8)

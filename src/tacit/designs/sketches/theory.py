@@ -263,6 +263,6 @@ def best_questions(eps: float, most: int) -> int:
 
     One question up to eps 3.05; the reading ceil(eps) of Theorem 5.3 gets .74 of it at eps 2.
     """
-    near = int(eps / 2.177)
-    allowed = (q for q in {near, near + 1, most} if 1 <= q <= most)
+    optimum = int(eps / 2.177)
+    allowed = (q for q in {optimum, optimum + 1, most} if 1 <= q <= most)
     return max(allowed, key=lambda q: signal(q, eps))

@@ -118,7 +118,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
         # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
         releases = ("none", model.release)
         table = experiment.run_attacks(settings, run, ratings, model.attributes[0], releases)
-        people = f"{table.people:,} training people in {settings.folds} folds"
+        people = (
+            f"{table.people:,} training people in {settings.folds} folds, {settings.panel} panel"
+        )
         model.add_measurements(table.measurements(model.release, people))
     model.save(settings.out)
     fitted = model.fitted_
@@ -246,13 +248,13 @@ class OnReleases:
         )
 
 
-def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...] | str:
+def contenders(comparison: Comparison) -> tuple[ComparisonEntry, ...] | str:
     """Enter the comparison where an attribute of two values is known; otherwise say why not."""
-    columns = sorted(asked.ratings.user_attributes.items())
+    columns = sorted(comparison.ratings.user_attributes.items())
     of_two = [name for name, column in columns if len({*column.tolist()} - {None}) == 2]
     if not of_two:
         return "needs a user attribute of two values to hide: name a file with --users"
-    if not asked.ratings.scale.discrete or asked.source is not None:
+    if not comparison.ratings.scale.discrete or comparison.source is not None:
         return "works in one domain, on stars with steps"
     return tuple(
         ComparisonEntry(

@@ -150,7 +150,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
 
 
 def read_measurements(header: Header) -> tuple[Measurement, ...]:
-    """The attacks on the card; ValueError for what is none."""
+    """Read the attacks of the card; ValueError for an entry that is no measurement."""
     return tuple(make_from_header(Measurement, entry) for entry in header["measurements"])
 
 

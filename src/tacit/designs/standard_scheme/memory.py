@@ -126,8 +126,8 @@ class State(Message):
     def follow(self, aliases: Aliases) -> None:
         """Move what is known about an old id to its new one.
 
-        Letters hold what they held and nothing more: of several records a shown one stands, the new
-        id's own first. A withdrawn one is held back from then on.
+        Letters hold what they held and nothing more. Of several records of the item a shown one is
+        kept, the new id's own before others. A withdrawn one is held back from then on.
 
         Raises:
             RefusalError: A name that was followed is dropped or contradicted.
@@ -168,7 +168,8 @@ class State(Message):
             given: Ids of all ratings that count, as they were given.
             aliases: The names that are followed from now on.
         """
-        before, after = dict(self.aliases), dict(aliases)
+        before = dict(self.aliases)
+        after = dict(aliases)
         shown = self.shown_levels()
         names = {item: before.get(item, item) for item in given}
         taken = {after.get(name, name) for name in names.values() if name in shown}
@@ -311,15 +312,15 @@ def split_wire_ids(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
         The entries that it can hold, and the other ids in words.
     """
     named: dict[ItemId, T] = {}
-    odd = []
+    not_text = []
     for item, value in rated.items():
         if type(item) is not bool and isinstance(item, Integral):
             named[int(item)] = value
         elif isinstance(item, str) and not any("\ud800" <= sign <= "\udfff" for sign in item):
             named[str(item)] = value
         else:
-            odd.append(ascii(item))
-    return named, ", ".join(odd)
+            not_text.append(ascii(item))
+    return named, ", ".join(not_text)
 
 
 def item_json(item: ItemId) -> str:

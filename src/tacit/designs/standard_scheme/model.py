@@ -265,9 +265,11 @@ class StandardScheme:
         levels = self._levels(history)
         items = self.disclosure_.items
         rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
-        wanted = set(items if candidates is None else inputs.checked_ids(candidates, "candidates"))
-        wanted -= {*history, *inputs.checked_ids(exclude, "exclude")}
-        ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in wanted)
+        listable = set(
+            items if candidates is None else inputs.checked_ids(candidates, "candidates")
+        )
+        listable -= {*history, *inputs.checked_ids(exclude, "exclude")}
+        ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in listable)
         rows = (
             Recommendation(user, item, preference / AT_HOME, rank)
             for rank, (item, preference) in enumerate(islice(ranked, n), 1)

@@ -22,6 +22,6 @@ def round_level(level: int, n_levels: int, draw: Draw) -> int:
 
     Between k and k + 1 it is k + 1 with chance level - k.
     """
-    whole, rest = divmod(level, MICRO)
-    whole += draw(MICRO) < rest
+    whole, micros = divmod(level, MICRO)
+    whole += draw(MICRO) < micros
     return min(max(whole, 0), highest_level(n_levels)) * MICRO

@@ -98,10 +98,10 @@ class Ease:
         sums = (shown @ self._rows).toarray()
         preferences: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
         preferences[shown @ has_weights.astype(np.int64) == 0] = -self.popularity
-        rest = np.flatnonzero(~has_weights)
+        unweighted = np.flatnonzero(~has_weights)
         lowest = preferences[:, has_weights].min(axis=1, initial=0)
-        order = np.argsort(-stars[:, rest], axis=1, kind="stable")
-        preferences[:, rest] = lowest[:, None] - 1 - np.argsort(order, axis=1)
+        order = np.argsort(-stars[:, unweighted], axis=1, kind="stable")
+        preferences[:, unweighted] = lowest[:, None] - 1 - np.argsort(order, axis=1)
         return preferences
 
     @cached_property
@@ -154,7 +154,7 @@ class Server:
             raise ValueError("the release was made for another disclosure: fetch the current one")
         for item, _ in release.ratings:
             if item not in number:
-                raise ValueError(f"item {item!r} is none that the disclosure has")
+                raise ValueError(f"the disclosure has no item {item!r}")
         shown = {number[item]: level / MICRO for item, level in release.ratings}
         released = levels_to_row(shown, len(items))
         levels = self._profiles.predict_levels(released)

@@ -120,14 +120,18 @@ PRINTED = (
         "tacit simulate xmap --json",
         "both hold with one sensitivity, while w is below Sim_k and |v| is the number of "
         "candidates; as printed the minimum cuts w, |v| may be shorter and each pair has its own "
-        "sensitivity, and with any of the three misses are far more frequent than rho",
+        "sensitivity. With any of the three Theorem 3 misses far more often than rho, Theorem 4 "
+        "with the first and the last",
         "misses in at most rho of all lists",
         (
             "theorems[theorem=3,case=as proved].exact",
             "theorems[theorem=4,case=as proved].exact",
             "theorems[theorem=3,case=w cut].exact",
+            "theorems[theorem=4,case=w cut].exact",
             "theorems[theorem=3,case=v printed].exact",
+            "theorems[theorem=4,case=v printed].exact",
             "theorems[theorem=3,case=SS printed].exact",
+            "theorems[theorem=4,case=SS printed].exact",
         ),
         "--k 5 --samples 20 --pairs 50",
     ),

@@ -197,8 +197,8 @@ def _utility() -> Claim:
                 "similarity; then far items are drawn nearly always"
             ),
             (
-                "the same where |v| is the longest rating vector and shorter than the number of "
-                "candidates, or where each pair has its own sensitivity"
+                "the same where each pair has its own sensitivity; where |v| is the longest rating "
+                "vector, 60 for 1,000 candidates, about every second list has a far item"
             ),
         ),
     )

@@ -107,7 +107,7 @@ def write_lists(
     remote: str,
     asked: Mapping[Role, str | None],
     model: Any,
-    make: Callable[[Ratings], Any],
+    list_block: Callable[[Ratings], Any],
     out: str,
     *,
     tasks: int | None = None,
@@ -119,7 +119,7 @@ def write_lists(
         remote: As for `open_spark`.
         asked: As for `open_spark`.
         model: A released one.
-        make: From a block of people to their lists.
+        list_block: Makes the lists of some people's ratings.
         out: A new folder, as the cluster sees it.
         tasks: As for `open_spark`.
     """
@@ -129,11 +129,11 @@ def write_lists(
         count = _tasks(rows.frame, tasks)
         work = partial(
             workers.make_lists,
-            make=make,
-            width=len(model.history_ids_),
-            of_lists=model.item_ids_,
+            list_block=list_block,
+            history_width=len(model.history_ids_),
+            listed_ids=model.item_ids_,
             scale=model.scale_,
-            used=rows.used,
+            headers=rows.used,
         )
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"

@@ -109,15 +109,15 @@ class SparkRatings(StoredRatings):
             ClusterError: The cluster lost parts.
         """
         for start in range(0, len(parts), _AT_ONCE):
-            some = parts[start : start + _AT_ONCE]
+            batch = parts[start : start + _AT_ONCE]
             with described_errors():
-                numbers = self._session.range(0, len(some), 1, len(some))
-                own = partial(compute_arrays, work=partial(_work_on_part, work=work, parts=some))
+                numbers = self._session.range(0, len(batch), 1, len(batch))
+                own = partial(compute_arrays, work=partial(_work_on_part, work=work, parts=batch))
                 rows = numbers.mapInArrow(own, LINES).toArrow()
             found = _answers_by_line(rows)
-            if len(found) < len(some):
+            if len(found) < len(batch):
                 raise ClusterError(_LOST)
-            for number in range(len(some)):
+            for number in range(len(batch)):
                 yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
 
@@ -148,7 +148,8 @@ def gather_total(
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
     cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
-    for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+    numbers, pieces = (column.to_pylist() for column in rows.columns)
+    for number, raw in zip(numbers, pieces, strict=True):
         if number == workers.SEEN:
             seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
         else:
@@ -192,11 +193,11 @@ def cut_strips(
             mask[members] = True
             inside = mask[stars.indices]
             counts = np.bincount(rows[inside], minlength=stars.shape[0])
-            there = np.flatnonzero(counts)
-            if there.size:
+            rated = np.flatnonzero(counts)
+            if rated.size:
                 items = stars.indices[inside].astype(np.int32, copy=False)
-                cells = (counts[there], items, stars.data[inside], numbers[there])
-                whose = pack_ids(users.take(pa.array(there)))
+                cells = (counts[rated], items, stars.data[inside], numbers[rated])
+                whose = pack_ids(users.take(pa.array(rated)))
                 packed = [column.tobytes() for column in cells]
                 yield make_batch(STRIPS, tile, *packed, whose)
 

@@ -162,7 +162,9 @@ def read_streams(cells: Iterable[Any]) -> Any:
 
 def _unpack_rows(batches: Iterable[Any]) -> Any:
     """Unpack a task's rows; None if it has none."""
-    cells = [raw for batch in batches for raw in batch.column("rows").to_pylist()]
+    cells: list[Any] = []
+    for batch in batches:
+        cells += batch.column("rows").to_pylist()
     return read_streams(cells) if cells else None
 
 
@@ -192,21 +194,21 @@ def prepare_blocks(
 def make_lists(
     batches: Iterable[Any],
     *,
-    make: Callable[[Ratings], Any],
-    width: int,
-    of_lists: Column,
+    list_block: Callable[[Ratings], Any],
+    history_width: int,
+    listed_ids: Column,
     scale: RatingScale,
-    used: Mapping[Role, str],
+    headers: Mapping[Role, str],
 ) -> Iterator[Any]:
     """Make the lists of a task's people, some people at a time.
 
     Args:
         batches: The task's rows.
-        make: Makes the lists of some ratings; its people and items are numbers.
-        width: Number of items that a history can hold.
-        of_lists: Ids of the items that lists hold, in the order of their numbers.
+        list_block: Makes the lists of some ratings; its people and items are numbers.
+        history_width: Number of items that a history can hold.
+        listed_ids: Ids of the items that lists hold, in the order of their numbers.
         scale: Scale of the ratings.
-        used: Headers of the columns that were read, by role.
+        headers: Headers of the columns that were read, by role.
 
     Yields:
         Batches with the columns user, rank, item and score.
@@ -214,12 +216,12 @@ def make_lists(
     table = _unpack_rows(batches)
     if table is None:
         return
-    rows, users = _rows(table, used)
+    rows, users = _rows(table, headers)
     users = _shorten_text(users)
-    item_ids = pa.array(of_lists.tolist())
+    item_ids = pa.array(listed_ids.tolist())
     start = 0  # number of the block's first person
-    for block in rows.to_block(width).parts(BLOCK_ROWS):
-        found = make(block.to_ratings(width, scale))
+    for block in rows.to_block(history_width).parts(BLOCK_ROWS):
+        found = list_block(block.to_ratings(history_width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),
             "rank": pa.array(found.ranks.astype(np.int32)),
@@ -302,7 +304,8 @@ def merge_pieces(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
     """Add up the pieces of the same number."""
     found: dict[int, NDArray[Any]] = {}
     for batch in batches:
-        for number, raw in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        numbers, pieces = (column.to_pylist() for column in batch.columns)
+        for number, raw in zip(numbers, pieces, strict=True):
             cells = np.frombuffer(raw, np.int64 if number == SEEN else kind)
             found[number] = found[number] + cells if number in found else cells
     for number, cells in found.items():

@@ -112,7 +112,8 @@ def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
 
 def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) -> Ints:
     """Toss a coin for each row of each person, with one generator that runs down the table."""
-    draws, total = np.random.default_rng(1), mechanism.zero_table()
+    draws = np.random.default_rng(1)
+    total = mechanism.zero_table()
     for table in reversed(tables):
         rows = np.flatnonzero(table.any(axis=1))
         table[rows[draws.random(len(rows)) < 0.5]] = 0
@@ -217,7 +218,8 @@ def add_presence_after_clip(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> Ints:
     """Add the entry that counts people to unit vectors of likes which are clipped already."""
-    total, exact = mechanism.zero_table(), replace(mechanism, noise_multiplier=0.0)
+    total = mechanism.zero_table()
+    exact = replace(mechanism, noise_multiplier=0.0)
     for u in range(len(people.offsets) - 1):
         person = people_between(people, u, u + 1)
         vector = sum_counts(person, context_items, exact, settings)[:, 0]

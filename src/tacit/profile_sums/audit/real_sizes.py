@@ -125,9 +125,9 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
         faults.append("a sum moves by more than its own event allows")
     if not faults and exceeds(EPSILON, epsilon_of_mu(moved.mu, DELTA)):
         faults.append("all sums together move by more than the claim")
-    if len(transcript.asked) != sum(draws_per_sum(world)):
+    if len(transcript.calls) != sum(draws_per_sum(world)):
         faults.append("noise is drawn another number of times than there are sums")
-    for beside, diagonal in pairwise(transcript.asked):
+    for beside, diagonal in pairwise(transcript.calls):
         n = diagonal.values.size
         is_gram = diagonal.values.ndim == 1 and beside.values.shape == (n * (n - 1) // 2,)
         if is_gram and not math.isclose(diagonal.scale, beside.scale * math.sqrt(2)):
@@ -251,7 +251,7 @@ def threshold_bugs(world: World) -> tuple[ThresholdBug, ...]:
         def fault(threshold: int) -> dict[Any, dict[str, Any]]:
             return {module: {name: weaken_beyond(shipped, threshold, add)}}
 
-        shipped = vars(module)[name]
+        shipped = getattr(module, name)
         return ThresholdBug(words, world, fault, 2 * _ENTRIES_EACH, ENTRIES - 1)
 
     return (

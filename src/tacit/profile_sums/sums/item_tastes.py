@@ -99,7 +99,9 @@ class ItemTastes:
     """Standard deviation of the noise in an entry of B in the head before shrinking."""
 
 
-def choose_query(counts: Counts, effective: float | None, k: int, settings: Settings) -> ItemQuery:
+def choose_query(
+    counts: Counts, effective_population: float | None, k: int, settings: Settings
+) -> ItemQuery:
     """Choose what sum 3 asks, from released values.
 
     With v the effective population and N the target items:
@@ -110,15 +112,16 @@ def choose_query(counts: Counts, effective: float | None, k: int, settings: Sett
 
     Args:
         counts: The release of sum 1.
-        effective: Effective population; None without noise: then all items, and no count column.
+        effective_population: People over noise; None without noise: then all items, and no count
+            column.
         k: Number of directions.
         settings: Choices of the fit.
     """
     tastes_norm = settings.item_clip * math.sqrt(k)
     items = len(counts.targets)
-    if effective is None:
+    if effective_population is None:
         return ItemQuery(np.arange(items), 0.0, tastes_norm, k)
-    root = math.sqrt(effective)
+    root = math.sqrt(effective_population)
     head = choose_head(counts.targets, max(LEAST_HEAD, math.floor(HEAD_FACTOR * root)))
     count_weight = min(max(_COUNT_FACTOR / root, _LEAST_COUNT_WEIGHT), _MOST_COUNT_WEIGHT)
     return ItemQuery(head, count_weight, tastes_norm, k)
@@ -204,7 +207,8 @@ def make_item_tastes(
     g undoes that counts among the items of a head are larger than those among all items. Outside
     the head mu stays. B is C, shrunk by `shrink_to_features`; without noise it is C.
     """
-    query, head = table.query, table.query.items
+    query = table.query
+    head = table.query.items
     mean_taste = table.values[-1, : query.k] / (settings.mean_row * counts.people)
     tastes = table.values[:-1, : query.k] / counts.people
     if not query.count_weight:

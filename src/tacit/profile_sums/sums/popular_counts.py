@@ -114,7 +114,8 @@ def merge_popular_counts(counts: Counts, table: PopularTable) -> Floats:
 
     so that items outside follow all of the head. Post-processing of released values.
     """
-    first, head = _WEIGHT_OF_FIRST_COUNTS, table.head
+    first = _WEIGHT_OF_FIRST_COUNTS
+    head = table.head
     means = counts.targets.copy()
     outside = np.ones(len(means), dtype=bool)
     outside[head] = False

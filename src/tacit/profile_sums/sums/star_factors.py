@@ -81,7 +81,8 @@ def release_star_factors(
     where w is the variance of a loading, estimated from S.
     """
     counts, leading = means.counts, head.loadings
-    n_items, k = len(counts), leading.shape[1]
+    n_items = len(counts)
+    k = leading.shape[1]
     loadings = np.zeros((n_items, k))
     loadings[head.items] = leading
     variances = np.full(n_items, REST_VARIANCE + float((leading**2).sum()) / len(head.items))

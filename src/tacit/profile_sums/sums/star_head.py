@@ -128,9 +128,11 @@ def find_spikes(gram: Floats, edge: float) -> Floats:
     diagonal = np.zeros(len(gram))
     for _ in range(_SPIKE_ROUNDS):
         values, vectors = np.linalg.eigh(beside + np.diag(diagonal))
-        values, vectors = values[::-1][:_MOST_FACTORS], vectors[:, ::-1][:, :_MOST_FACTORS]
+        values = values[::-1][:_MOST_FACTORS]
+        vectors = vectors[:, ::-1][:, :_MOST_FACTORS]
         above = values > max(edge, 1e-9)
-        values, vectors = values[above], vectors[:, above]
+        values = values[above]
+        vectors = vectors[:, above]
         sizes = (values + np.sqrt(values**2 - edge**2)) / 2
         diagonal = (vectors**2) @ sizes
     spikes: Floats = vectors * np.sqrt(np.maximum(sizes - (edge / 2) ** 2 / sizes, 0))

@@ -106,7 +106,8 @@ def contributed_means(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
         stop = min(start + PEOPLE_PER_BLOCK, ratings.n_users)
         count = stop - start
         rows = slice(int(ratings.offsets[start]), int(ratings.offsets[stop]))
-        owners, stars = ratings.users[rows].astype(np.int64) - start, ratings.values[rows]
+        owners = ratings.users[rows].astype(np.int64) - start
+        stars = ratings.values[rows]
         ratings_of = np.bincount(owners, minlength=count)
         raters = np.flatnonzero(ratings_of)
         means = np.bincount(owners, stars, count) / np.maximum(ratings_of, 1)

@@ -52,12 +52,12 @@ class TopItemsModel:
     """(context, targets) of a unit row of context items."""
 
 
-def head_size(effective: float | None, *, one_domain: bool) -> int:
+def head_size(effective_population: float | None, *, one_domain: bool) -> int:
     """Number of items in a head, from the effective population; None: without noise."""
-    if effective is None:
+    if effective_population is None:
         return LARGEST_HEAD
     least, people_per_item = (100, 12) if one_domain else (50, 25)
-    return math.floor(min(max(effective / people_per_item, least), LARGEST_HEAD))
+    return math.floor(min(max(effective_population / people_per_item, least), LARGEST_HEAD))
 
 
 def unit_rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
@@ -162,7 +162,8 @@ def release_top_items(
     edge = noise * math.sqrt(2 * len(context))
     ridge = max(edge, _LEAST_RIDGE)
     above = values > edge
-    values, vectors = values[above], vectors[:, above]
+    values = values[above]
+    vectors = vectors[:, above]
     if people.one_domain:
         weights = vectors * (values / (values + ridge)) @ vectors.T
         weights = weights / (1 - weights.diagonal())  # an item does not speak for itself

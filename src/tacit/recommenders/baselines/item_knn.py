@@ -95,7 +95,8 @@ def find_most_alike(engine: Engine, table: Table, *, k: int, significance: int) 
     """
     width = table.values.shape[1]
     all_items = np.arange(width, dtype=np.int32)
-    unfinished, length = all_items, 2 * k
+    unfinished = all_items
+    length = 2 * k
     rows, columns, values = [], [], []
     while unfinished.size:
         length = min(length, width)

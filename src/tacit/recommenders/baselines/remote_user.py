@@ -61,10 +61,8 @@ class RemoteUser(Baseline):
     def fit(self, ratings: Ratings) -> RemoteUser:
         """Keep the ratings of everybody who rated in both domains."""
         ratings = as_ratings(ratings)
-        source, target = (
-            ratings_in_domain(ratings, self.source),
-            ratings_in_domain(ratings, self.target),
-        )
+        source = ratings_in_domain(ratings, self.source)
+        target = ratings_in_domain(ratings, self.target)
         self._learn_items(target)
         self.people_ = ratings
         self.source_ids_ = source.item_ids
@@ -95,7 +93,8 @@ class RemoteUser(Baseline):
         similarities = (self.tastes_ @ taste).ravel()
         nearest = np.argsort(-similarities, kind="stable")[: self.k]
         nearest = nearest[similarities[nearest] > 0]
-        answers, weights = self.answers_[nearest], similarities[nearest]
+        answers = self.answers_[nearest]
+        weights = similarities[nearest]
         total = weights @ replace_values(answers, np.ones(answers.nnz))
         offsets = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
         return np.asarray(scores + offsets)

@@ -208,8 +208,8 @@ def test_mean_of_the_folds_own_areas(monkeypatch):
     areas = []
     original = evaluation.run_fold
 
-    def watched(experiment, fold, pairs):
-        result = original(experiment, fold, pairs)
+    def watched(experiment, fold, pairs, penalty):
+        result = original(experiment, fold, pairs, penalty)
         labels = experiment.labels[experiment.people_inside(fold)]
         (key,) = (key for key in result.scores if key.trained_on == "raw")
         areas.append(auc(labels, result.scores[key]))

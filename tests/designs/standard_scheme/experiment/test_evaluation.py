@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import generate
-from tacit.auditing.attacks import QUICK, PublicKnowledge, auc, distance, readers_of_epochs
+from tacit.auditing.attacks import QUICK, Panel, PublicKnowledge, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
@@ -65,6 +65,25 @@ def test_every_cell_is_there(table):
     assert [row.attack for row in table.control] == list(QUICK)
     assert [row.known for row in table.known_items] == [1, 3, 10]
     assert table.judged == DEFAULT_RELEASE
+
+
+@pytest.mark.parametrize(
+    ("chosen", "quick"),
+    [({"panel": "quick"}, True), ({"panel": "full"}, False), ({"attacks": ("lda",)}, False)],
+)
+def test_the_quick_panel_alone_searches_quickly(monkeypatch, ratings, chosen, quick):
+    """Attackers that are named and those of the full panel take their thorough ways."""
+    asked = []
+
+    class Spy(Panel):
+        def __init__(self, names, *, quick=False):
+            asked.append(quick)
+            super().__init__(("lda",), quick=quick)
+
+    monkeypatch.setattr(fold, "Panel", Spy)
+    evaluate_hiding(ratings, "gender", folds=FOLDS, factors=2, workers=1, schedules=(), **chosen)
+    assert asked
+    assert set(asked) == {quick}
 
 
 def test_keys_for_programs(table):

@@ -141,6 +141,15 @@ def test_the_rarest_value_is_named_with_what_to_do(kinds):
         fitting.refuse_few_showable(fitted)
 
 
+def test_a_rare_bin_is_not_called_a_value_to_leave_out():
+    """Values cannot be named for a number, so the advice is of edges."""
+    fitted = StandardScheme(attributes=["age"], **SMALL).fit(AGES).fitted_
+    fitted.tables["age"].keep[-1, 3:] = 0
+    with pytest.raises(ConfigError, match=r"'45 and above' of age.* Leave out an edge") as told:
+        fitting.refuse_few_showable(fitted)
+    assert "--values" not in str(told.value)
+
+
 @pytest.mark.parametrize(("showable", "refused"), [(3, True), (4, False)])
 def test_a_tenth_of_the_items_has_to_be_showable(showable, refused):
     """Below a tenth of the items with enough raters, devices could show too little to rank by."""

@@ -440,8 +440,8 @@ class _Matrix(Answers):
         self.model = model
         self.lists = callable(getattr(model, "recommend", None))
         stars = ratings.matrix
-        there = np.diff(stars.indptr) > 0
-        model.fit(sparse.csr_matrix(stars)[there])
+        has_ratings = np.diff(stars.indptr) > 0
+        model.fit(sparse.csr_matrix(stars)[has_ratings])
 
     def _rank(self, history: History, n: int) -> Ints:
         if self.lists:

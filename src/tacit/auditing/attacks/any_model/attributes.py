@@ -85,12 +85,13 @@ def attack_attribute(
             expected=f"{LEAST_PEOPLE} people who are {value!r} and as many who are not",
         )
     names = panel_names(panel) if isinstance(panel, str) else tuple(panel)
+    quick = panel == "quick"
     features = _answer_features(model.fit(ratings), ratings, people, length)
     progress(1)
     folds = list(k_fold_users(len(people), FOLDS, seed=seed, labels=labels))
     rows = []
     for view, matrix in features.items():
-        rows += _attack_view(f"{attribute}-{view}", matrix, labels, folds, names)
+        rows += _attack_view(f"{attribute}-{view}", matrix, labels, folds, names, quick=quick)
         progress(1)
     return rows
 
@@ -112,7 +113,8 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
     weights[rows, lists[rows, ranks]] = _rank_weights(lists.shape[1])[ranks]
     folds = list(k_fold_users(len(lists), FOLDS, seed=seed, labels=labels))
     attackers = ("logistic-regression",)
-    return _attack_view("", sparse.csr_array(weights), labels, folds, attackers)[0].auc
+    (row,) = _attack_view("", sparse.csr_array(weights), labels, folds, attackers, quick=True)
+    return row.auc
 
 
 def _rank_weights(length: int) -> Floats:
@@ -155,7 +157,13 @@ def _scale_to_stars(table: Floats) -> Floats:
 
 
 def _attack_view(
-    name: str, matrix: sparse.csr_array, labels: NDArray[np.int64], folds: Any, names: Sequence[str]
+    name: str,
+    matrix: sparse.csr_array,
+    labels: NDArray[np.int64],
+    folds: Any,
+    names: Sequence[str],
+    *,
+    quick: bool,
 ) -> list[AttackRow]:
     """Return a row for each attacker who reads (people, features) of one view."""
     scores = {attacker: np.zeros(len(labels)) for attacker in names}
@@ -163,7 +171,7 @@ def _attack_view(
     for number, (train, test) in enumerate(folds):
         fold_of[test] = number
         seen = Releases.from_ratings(sparse.csr_array(matrix[train]))
-        panel = Panel(names).fit(seen, labels[train])
+        panel = Panel(names, quick=quick).fit(seen, labels[train])
         others = Releases.from_ratings(sparse.csr_array(matrix[test]))
         for attacker, given in panel.scores(others).items():
             scores[attacker][test] = given

@@ -111,7 +111,8 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
     number = min(number, ratings.n_items // 4)
     rare = np.argsort(counts, kind="stable")[: max(2 * number, ratings.n_items // 2)]
     mixed = generator.permutation(rare)
-    singles, others = mixed[:number], mixed[number:]
+    singles = mixed[:number]
+    others = mixed[number:]
     if min(number, len(others)) < GROUP_SIZE:
         raise DataError(
             "there are too few items for an audit",

@@ -77,7 +77,8 @@ def judge(
         areas.append(auc(inside.astype(np.int64), given))
     if delta is None:
         return make_row(attack, areas, labels, scores)
-    coded, flat = labels.ravel().astype(np.int64), scores.ravel()
+    coded = labels.ravel().astype(np.int64)
+    flat = scores.ravel()
     bounds = []
     for share in SHARES:
         right, made = guesses(coded, flat, share)
@@ -99,7 +100,8 @@ def make_row(
     middle, low, high = mean_interval(areas)
     if len(areas) == 1:
         half = 1.96 * _hanley_mcneil(middle, int(labels.sum()), int((~labels).sum()))
-        low, high = max(0.0, middle - half), min(1.0, middle + half)
+        low = max(0.0, middle - half)
+        high = min(1.0, middle + half)
     in_1000 = share_found(labels, scores, 0.001)
     in_100 = share_found(labels, scores, 0.01)
     return AttackRow(attack, middle, low, high, in_1000, in_100, bound)
@@ -113,6 +115,7 @@ def share_found(labels: Labels, scores: Floats, share: float) -> float:
 
 def _hanley_mcneil(area: float, ones: int, zeros: int) -> float:
     """Return the standard error of one AUC."""
-    first, second = area / (2 - area), 2 * area**2 / (1 + area)
+    first = area / (2 - area)
+    second = 2 * area**2 / (1 + area)
     variance = area * (1 - area) + (ones - 1) * (first - area**2) + (zeros - 1) * (second - area**2)
     return math.sqrt(max(variance, 0.0) / (ones * zeros))

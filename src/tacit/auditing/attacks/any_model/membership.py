@@ -150,8 +150,10 @@ def attack_membership(
         name = f"membership {number} of {shadows} and {victims}, {views}"
         favours = kept.find(name)
         if favours is None:
-            there = ratings.where(~np.isin(ratings.users, chosen[~labels]))  # all keep their number
-            prober = Prober(model.fit(there), ratings.item_ids.tolist(), length)
+            members_only = ratings.where(
+                ~np.isin(ratings.users, chosen[~labels])
+            )  # all keep their number
+            prober = Prober(model.fit(members_only), ratings.item_ids.tolist(), length)
             favours = [prober.favour(people, view).tolist() for view in views]
             kept.add(name, favours)
         for view, favour in zip(views, favours, strict=True):

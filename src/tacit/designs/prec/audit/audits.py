@@ -134,7 +134,7 @@ BENCH: Mapping[str, tuple[Callable[[], AuditedClaim], ...]] = {
 
 
 def audit() -> AuditPlan:
-    """Plan the audit of both variants, with what is computed of the running code."""
+    """Plan the audit of both variants, with the losses computed from the running code."""
     return AuditPlan(
         BENCH,
         BUGS,

@@ -285,9 +285,9 @@ def solve_game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, 
         value[others] = value[others - 1]
         best[others] = (Play(None, True), others - 1)
         without = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
-        beside = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
+        with_vote = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
         for agreeing, own in product(range(others + 1), (True, False)):
-            loss = side * math.log(beside[agreeing + own] / without[agreeing])
+            loss = side * math.log(with_vote[agreeing + own] / without[agreeing])
             left = agreeing if own else others - agreeing  # if the answer spares them
             later = value[left] if peers - 1 <= left < others else 0.0
             if loss + later > value[others] + 1e-15:
@@ -318,5 +318,7 @@ def stage_game(plays: list[Play], voters: int) -> Pattern:
         answers.append([int(play.own), int(not play.own)])
         staying = [voter for voter in staying if (row[voter] == 0) == play.own]
     made = make_pattern(np.array(votes), np.array(answers))
-    here = leaves > 1  # who leaves before the first round was never there
-    return Pattern(made.votes[:, here], made.answers, made.comes[here], leaves[here])
+    takes_part = leaves > 1  # who leaves before the first round was never there
+    return Pattern(
+        made.votes[:, takes_part], made.answers, made.comes[takes_part], leaves[takes_part]
+    )

@@ -90,9 +90,9 @@ class RoundsState:
 
     def other_settings(self, settings: PRecSettings) -> tuple[str, ...]:
         """Name the settings whose values differ from those that the run began with."""
-        wanted = settings.to_header()
+        present = settings.to_header()
         began = container.unpack(self.run)[0]["settings"]
-        return tuple(name for name in wanted if wanted[name] != began.get(name))
+        return tuple(name for name in present if present[name] != began.get(name))
 
     def numbers(self, names: Iterable[str]) -> dict[str, str]:
         """Number voters by their names.
@@ -209,10 +209,8 @@ class RoundSteps:
 
     def recommend(self, client: str, source: Source, state: bytes | None) -> Step:
         """Recommend this round's candidate to a client; a new client's run begins."""
-        if state is None:
-            return _NOT_OPEN, None
-        now = RoundsState.decode(state)
-        if now.number == 0:
+        now = _decode_open_round(state)
+        if now is None:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
@@ -225,10 +223,8 @@ class RoundSteps:
 
     def feedback(self, client: str, liked: bool, source: Source, state: bytes | None) -> Step:
         """Take a client's answer to this round's recommendation, once."""
-        if state is None:
-            return _NOT_OPEN, None
-        now = RoundsState.decode(state)
-        if now.number == 0:
+        now = _decode_open_round(state)
+        if now is None:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
@@ -281,3 +277,11 @@ class RoundSteps:
 def is_among(candidate: Id, candidates: Iterable[Id]) -> bool:
     """Say whether a candidate is among others: the number 1 is not the text 1."""
     return any(type(other) is type(candidate) and other == candidate for other in candidates)
+
+
+def _decode_open_round(state: bytes | None) -> RoundsState | None:
+    """Read a state with an open round; None where no round was opened."""
+    if state is None:
+        return None
+    now = RoundsState.decode(state)
+    return now if now.number > 0 else None

@@ -158,6 +158,7 @@ def evaluate_hiding(
         contributions=contributions,
         releases=tuple(releases),
         attacks=names,
+        quick=attacks is None and panel == "quick",
         schedules=tuple(schedules),
         seed=seed,
     )
@@ -174,16 +175,14 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
     pairs = list(combinations_with_replacement(range(folds), 2))
     with Runner(experiment, workers=workers) as runner:
         made = runner.run(estimate_without, pairs, advance)
-    tables = dict(zip(pairs, made, strict=True))
-    experiment = replace(
-        experiment, penalty=accuracy.choose_list_penalty(experiment, tables[0, 0][0])
-    )
-    tasks = []
-    for fold in range(folds):
-        tables_of_fold = {pair: table for pair, table in tables.items() if fold in pair}
-        tasks.append((fold, tables_of_fold))
-    with Runner(experiment, workers=workers) as runner:
-        return _PooledScores(experiment, runner.run(run_fold, tasks, advance)).table()
+        tables = dict(zip(pairs, made, strict=True))
+        penalty = accuracy.choose_list_penalty(experiment, tables[0, 0][0])
+        tasks = []
+        for fold in range(folds):
+            tables_of_fold = {pair: table for pair, table in tables.items() if fold in pair}
+            tasks.append((fold, tables_of_fold, penalty))
+        results = runner.run(run_fold, tasks, advance)
+    return _PooledScores(experiment, results).table()
 
 
 class _PooledScores:

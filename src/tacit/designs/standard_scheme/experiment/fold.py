@@ -82,10 +82,17 @@ class FoldResult:
     """AUC of each frozen attack and the RMSE, by mix."""
 
 
-def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
-    """Everything measured on the people of one fold."""
+def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> FoldResult:
+    """Measure everything on the people of one fold.
+
+    Args:
+        experiment: Data and settings.
+        fold: Number of the fold.
+        tables: Tables estimated without it and another fold.
+        penalty: Penalty of the item-item weights that make the lists.
+    """
     with simulation():
-        return _Fold(experiment, fold, tables).measure()
+        return _Fold(replace(experiment, penalty=penalty), fold, tables).measure()
 
 
 class _Fold:
@@ -124,7 +131,7 @@ class _Fold:
         experiment = self.experiment
         public = self.make_public(target)
         dealt = permute_labels(experiment.labels, experiment.seed)[self.train]
-        frozen = Panel(experiment.attacks).fit(
+        frozen = Panel(experiment.attacks, quick=experiment.quick).fit(
             Releases.from_ratings(self.raw, public), _indicate(self.labels, target)
         )
         for name in experiment.releases:
@@ -249,7 +256,9 @@ class _Fold:
             self.add_scores(name, KNOWN, "nothing", target, {str(number): scores})
         counts = np.diff(rated.indptr)
         known = _indicate(self.labels, target)
-        attacker = KnownCount().fit(train, counts[self.train], keep, known)
+        attacker = KnownCount(quick=self.experiment.quick).fit(
+            train, counts[self.train], keep, known
+        )
         scores = attacker.score(test, counts[self.test], keep)
         self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
 
@@ -288,7 +297,8 @@ class _Fold:
     def learn_and_score(
         self, attacks: Sequence[str], labels: Labels, target: int, train: Releases, test: Releases
     ) -> dict[str, Floats]:
-        return Panel(attacks).fit(train, _indicate(labels, target)).scores(test)
+        panel = Panel(attacks, quick=self.experiment.quick)
+        return panel.fit(train, _indicate(labels, target)).scores(test)
 
     def add_scores(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
@@ -395,7 +405,13 @@ class KnownCount:
     """Boosted trees on summaries, where the number of rated items is known.
 
     Under the right value v the sum of 1 / keep_v over shown items comes near that number.
+
+    Args:
+        quick: Whether to take fewer trees.
     """
+
+    def __init__(self, *, quick: bool = False) -> None:
+        self.quick = quick
 
     def fit(self, seen: Releases, counts: Ints, keep: Floats, labels: Labels) -> Self:
         """Learn from people whose labels are known.
@@ -407,7 +423,7 @@ class KnownCount:
             labels: (people,) 0 or 1.
         """
         self._space = space_of(seen)
-        (self._model,) = boosted_trees(labels)
+        (self._model,) = boosted_trees(labels, quick=self.quick)
         self._model.fit(self._features(seen, counts, keep), labels)
         return self
 

@@ -114,6 +114,8 @@ class Experiment:
     """How the judged release is also watched over time."""
     seed: int
     """Seed of folds, draws and attackers."""
+    quick: bool = False
+    """Whether attackers take the shorter ways of the quick panel."""
     penalty: int = 0
     """Penalty of the item-item weights that make the lists."""
 

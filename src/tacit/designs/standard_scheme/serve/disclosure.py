@@ -173,7 +173,7 @@ class ServedDisclosure(ServedThing):
         """Read a letter that a device made for this disclosure in an epoch that has ended.
 
         Raises:
-            Problem: Status 422; it is none, or its epoch has not ended.
+            Problem: Status 422; the bytes are no letter, or its epoch has not ended.
         """
         if len(data) > self.largest_letter:
             raise _UNREAD()

@@ -9,6 +9,7 @@ The order: people, their tables, item profiles, item-item weights.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from scipy import sparse
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.standard_scheme.server import Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
+from tacit.designs.standard_scheme.training.attributes import bin_ends
 from tacit.designs.standard_scheme.training.features import item_features
 from tacit.designs.standard_scheme.training.item_weights import fit_ease
 from tacit.designs.standard_scheme.training.people import (
@@ -214,6 +216,8 @@ def describe_rarest_value(fitted: Fitted) -> str:
     values = fitted.tables[rare_name].values
     others = [value for number, value in enumerate(values) if number != rare_value]
     named = f"The rarest value is {values[rare_value]!r} of {rare_name}: its people rated {least:,}"
+    if not math.isnan(bin_ends(values[rare_value])[0]):
+        return f"{named} of these items often enough. Leave out an edge beside it."
     if len(others) < 2:
         return f"{named} of these items often enough. It takes more of them."
     listed = shlex.quote(f"{rare_name}={','.join(others[:6])}")
