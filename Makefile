@@ -56,6 +56,7 @@ check: setup-all ## lint, format, types, import layers, dead links in the docume
 	@failed=0; \
 	for step in "ruff check" "ruff format --check" "mypy" "lint-imports --no-logo" \
 	  "python tools/check_links.py" "python tools/check_text.py" \
+	  "python tools/people_needed.py --check" \
 	  "python tools/check_language.py $(addprefix src/tacit/,$(LANGUAGE))"; do \
 	  echo "== $$step"; $(BIN)/$$step || failed=1; done; exit $$failed
 

@@ -1,5 +1,6 @@
 """How Sphinx builds this folder; `make docs` runs it. Nothing is fetched from the network."""
 
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -15,6 +16,7 @@ version = release = installed_version("tacit-rec")
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from executed import with_outputs  # noqa: E402
+from notebooks import write_notebooks  # noqa: E402
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 copybutton_prompt_text = r"\$ "
@@ -32,6 +34,8 @@ nitpicky = False  # docstrings are plain text: a name in them is no link
 
 html_theme = "furo"
 html_title = f"tacit {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).parent / "search_scores.js")
 html_math_renderer = "mathml"  # the others fetch a script, or need TeX
 
@@ -48,7 +52,25 @@ def _block(translator: Any, node: nodes.math_block) -> None:
 
 def _run_notebooks(app: Any, page: str, source: list[str]) -> None:
     if page.startswith("notebooks/"):
-        source[0] = with_outputs(source[0], page)
+        source[0] = _with_download(with_outputs(source[0], page), page)
+
+
+def _with_download(text: str, page: str) -> str:
+    """Put a link to the notebook's file below the title."""
+    title, _, rest = text.partition("\n\n")
+    while rest and not title.splitlines()[-1].startswith(
+        "# "
+    ):  # the header of the file comes first
+        more, _, rest = rest.partition("\n\n")
+        title = f"{title}\n\n{more}"
+    name = f"{page.removeprefix('notebooks/')}.ipynb"
+    link = f'<p><a href="{name}" download>Download this page as a Jupyter notebook</a></p>'
+    return f"{title}\n\n```{{raw}} html\n{link}\n```\n\n{rest}"
+
+
+def _write_notebooks(app: Any, failure: Exception | None) -> None:
+    if failure is None and app.builder.format == "html":
+        write_notebooks(Path(app.outdir) / "notebooks")
 
 
 def _leave_out_of_search(app: Any, page: str, source: list[str]) -> None:
@@ -69,8 +91,22 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
     lines[:] = [row.replace("`", "``") if row[:1] != " " else row for row in found]
 
 
+def _open_to_keyboards(
+    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let what scrolls be reached without a mouse, and give the sidebar's headings their level."""
+    scrolls = re.compile(r'<pre>|<div class="table-wrapper[^">]*">')
+    body = context.get("body", "")
+    context["body"] = scrolls.sub(lambda found: f'{found[0][:-1]} tabindex="0">', body)
+    tree = context.get("furo_navigation_tree", "")
+    heading = 'role="heading"'
+    context["furo_navigation_tree"] = tree.replace(heading, f'{heading} aria-level="2"')
+
+
 def setup(app: Any) -> None:
     app.connect("source-read", _run_notebooks)
+    app.connect("build-finished", _write_notebooks)
     app.connect("source-read", _leave_out_of_search)
     app.connect("autodoc-process-docstring", _plain)
+    app.connect("html-page-context", _open_to_keyboards, priority=900)  # after the theme
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

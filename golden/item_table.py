@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from golden.vectors import Item, Vector, message, outcome, readable, tagged
-from tacit.designs.sketches.sensing import draw_below, words
+from tacit.designs.sketches.sensing import draw_below, random_words
 from tacit.designs.standard_scheme.messages import ItemTable, liked_levels
 
 ITEMS: tuple[Item, ...] = (12, "12", "é", "😀", -7, 2**53, 2**60, "", 'a "b"\\\n\u2028', 40)
@@ -17,7 +17,7 @@ SMALL = ItemTable(DIGEST, liked_levels(5), (((1,), (7,)), ((0,), (-7,)), ((), ()
 
 def table(n_items: int, levels: int, seed: int, *, largest: int = 60_000) -> ItemTable:
     """Weights that mean nothing; some items have none."""
-    stream = words(bytes(16), seed)
+    stream = random_words(bytes(16), seed)
 
     def column(item: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         share = draw_below(stream, 4)

@@ -22,6 +22,7 @@ _SAID = {
     "items": ITEMS,
     "titles": None,
     "context": None,
+    "cold": 0,
     "scale": [1.0, 5.0],
     "liked_from": 3.8,
     "low": 0.4,
@@ -35,7 +36,7 @@ _SAID = {
 def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
     """A file of numbers that were fitted to nobody."""
     draws = np.random.default_rng(seed)
-    context = said.get("context") or ITEMS
+    context = said.get("context") or ITEMS[: len(ITEMS) - said.get("cold", 0)]
     arrays: dict[str, Any] = {"means": draws.integers(0, 3000, len(ITEMS))}
     exact: dict[str, Any] = {}
     places: dict[str, Any] = {}
@@ -44,7 +45,7 @@ def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
         arrays |= {"mean": draws.integers(0, 9000, 4)}
         arrays |= {"directions": draws.integers(-32767, 32768, (4, 3))}
         arrays |= {"items": draws.integers(-32767, 32768, (len(ITEMS), 3))}
-        if context is ITEMS:
+        if "context" not in said:
             exact["own_likes"] = draws.integers(-(2**31) + 1, 2**31, (3, 3))
             exact["own_likes_mean"] = draws.integers(-(2**31) + 1, 2**31, 3)
         rows = [[place % 4, (place + 1 + place // 3) % 4] for place in range(len(context))]
@@ -76,6 +77,7 @@ def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
 MODELS = {
     "taste": model("taste"),
     "dense taste": model("taste", named_features=0.7),
+    "taste, cold items": model("taste", cold=3),
     "top-items": model("top-items"),
     "popularity": model("popularity"),
     "taste across": model("taste", context=["a", "b", 3, 4]),
@@ -146,6 +148,10 @@ def _refused() -> list[bytes]:
         {"items": [1] * 10},
         {"items": [True, *ITEMS[1:]]},
         {"context": [1, 2]},
+        {"cold": -1},
+        {"cold": True},
+        {"cold": 11},
+        {"cold": 1},
         {"scale": [1.0]},
         {"clip": "2"},
         {"low": None},

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from golden.vectors import completion, readable, release
-from tacit.designs.sketches.sensing import draw_below, words
+from tacit.designs.sketches.sensing import draw_below, random_words
 from tacit.designs.standard_scheme.dice import secret_dice
 from tacit.designs.standard_scheme.disclosure import (
     CAP,
@@ -51,7 +51,7 @@ def table(
     name: str, values: tuple[str, ...], items: int, scale: Scale, rule: Rule, seed: int
 ) -> AttributeTable:
     """Public numbers that mean nothing, such as a device follows."""
-    stream = words(bytes(16), seed)
+    stream = random_words(bytes(16), seed)
 
     def some(size: int, least: int, most: int) -> tuple[int, ...]:
         return tuple(least + draw_below(stream, most - least + 1) for _ in range(size))
@@ -91,7 +91,7 @@ def disclosure(
     seed: int = 0,
 ) -> Disclosure:
     averaged = items if rule.transform == "movie-average" else ()
-    means = words(bytes(16), 1000 + seed)
+    means = random_words(bytes(16), 1000 + seed)
     return Disclosure(
         rule=rule,
         minimum=scale.minimum,
@@ -236,7 +236,7 @@ def memory() -> State:
 def completions() -> list[dict[str, Any]]:
     found = []
     for number, (shown, _) in enumerate(disclosures()[:6]):
-        stream = words(bytes(16), number)
+        stream = random_words(bytes(16), number)
         levels = [draw_below(stream, 8 * MICRO) - 2 * MICRO for _ in shown.items]
         ranks = [draw_below(stream, 2000) - 1000 for _ in shown.items]
         scores = Scores(shown.digest, tuple(zip(shown.items, levels, ranks, strict=True)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from golden.scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
 from golden.vectors import History, Item, Vector, tagged, tagged_history
-from tacit.designs.sketches.sensing import draw_below, words
+from tacit.designs.sketches.sensing import draw_below, random_words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
 from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
@@ -248,7 +248,7 @@ def silences() -> list[Vector]:
 
 def lived(number: int) -> Vector:
     """A life by chance."""
-    stream = words(bytes(16), 5000 + number)
+    stream = random_words(bytes(16), 5000 + number)
     many = disclosure(RULE, attributes=(AGE, GENDER), seed=number)
     life = Life(many if number % 3 == 0 else SHOWN, SECRETS[number % 2])
     history: dict[Item, float] = {}

@@ -80,6 +80,9 @@ class RecordDefinition:
     confirms what is claimed. Nothing else of such a record is compared."""
     small: str = ""
     """For a benchmark: the command at a small shape, as `make bench` runs it."""
+    costs: tuple[str, ...] = ()
+    """Those paths of `keep` that say what a run took, such as its seconds: they are never equal,
+    and are not compared."""
 
     def __post_init__(self) -> None:
         if not (self.command and self.data and self.keep):
@@ -201,7 +204,8 @@ def _refuse_repeated(name: str, known: Mapping[str, object], file: Path) -> None
 
 def _read_record(name: str, settings: dict[str, Any]) -> RecordDefinition:
     triples = [tuple(triple) for triple in settings.pop("intervals", ())]
-    lists: dict[str, Any] = {key: tuple(settings.pop(key, ())) for key in ("keep", "prepare")}
+    names = ("keep", "prepare", "costs")
+    lists: dict[str, Any] = {key: tuple(settings.pop(key, ())) for key in names}
     try:
         return RecordDefinition(name, intervals=tuple(triples), **lists, **settings)
     except TypeError as error:
@@ -367,14 +371,16 @@ def differences(
 ) -> list[str]:
     """Say in which quantities a second measurement refutes a record.
 
-    Without intervals all kept values must be equal, numbers but for rounding. With intervals each
-    value must lie in its recorded interval; other kept values are not compared. Where the
-    definition gives least values, these alone are compared.
+    Without intervals all kept values but costs must be equal, numbers but for rounding. With
+    intervals each value must lie in its recorded interval; other kept values are not compared.
+    Where the definition gives least values, these alone are compared.
     """
     if definition.at_least:
         return below_claims(definition, again)
     if not definition.intervals:
-        return list(_unequal(record["values"], again["values"], ""))
+        compared = [path for path in definition.keep if path not in definition.costs]
+        first = keep_quantities(record["values"], compared)
+        return list(_unequal(first, keep_quantities(again["values"], compared), ""))
     found = []
     for value_path, low_path, high_path in definition.intervals:
         values = find_quantities(again["values"], value_path)

@@ -209,7 +209,7 @@ def measure_products(
     C = Gram / people - mu mu', its diagonal replaced by that of its large part, and d the deviation
     of C's noise, eigenvalues above 2 d sqrt(head) are kept, shrunk to lambda - head d^2 / lambda.
     """
-    effective, people = release.sums.usefulness.effective, release.sums.counts.people
+    effective, people = release.sums.usefulness.effective_population, release.sums.counts.people
     size = MOST_ITEMS if effective is None else round(effective / choice.size)
     head = choose_head(release.shares, min(max(size, LEAST_HEAD), MOST_ITEMS))
     rows = unit_rows(split.people, head, likes=True)
@@ -239,7 +239,7 @@ def measure_vectors(
     With C = sum / people, an estimate of covariance times Q, and Q'C = U diag(lambda) U', B_2 is
     C U lambda^(-1/2), of the lambda that exceed the noise.
     """
-    effective, people = release.sums.usefulness.effective, release.sums.counts.people
+    effective, people = release.sums.usefulness.effective_population, release.sums.counts.people
     size = split.n_items
     if effective is not None:
         size = max(LEAST_HEAD, math.floor(HEAD_OF_VECTORS * math.sqrt(effective)))
@@ -371,7 +371,7 @@ def judge_split(
     if math.isfinite(epsilon):
         popularity = PrivatePopularity(epsilon=epsilon)
         figures["private-popularity"] = judge_lists(popularity, split.trial).ndcg
-    return figures, today.sums.usefulness.effective
+    return figures, today.sums.usefulness.effective_population
 
 
 def _shares(choices: Sequence[SecondSum]) -> set[float]:

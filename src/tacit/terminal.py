@@ -229,20 +229,22 @@ def show_next(after: str) -> None:
     """Print what to type next: what it does, and the command on a line of its own.
 
     Args:
-        after: A command, and after two spaces what it does; or a sentence without a command.
+        after: A command, and after two spaces what it does.
+
+    Raises:
+        ValueError: It is no command of this program.
     """
     command, _, gloss = after.partition("  ")
     if not command.startswith("tacit "):
-        next_step(f"Next: {after}")
-        return
+        raise ValueError(f"A next step is a command of tacit; got {after!r}.")
     names = [word for word in command.split() if word.isupper() and word.isalpha()]
     own = f" Put yours for {' and '.join(dict.fromkeys(names))}." if names else ""
-    next_step(f"Next: {gloss.strip()}{own}".rstrip())
-    next_step(f"  {command}")
+    say_quietly(f"Next: {gloss.strip()}{own}".rstrip())
+    say_quietly(f"  {command}")
 
 
-def next_step(text: str) -> None:
-    """Print a quiet line of what to type next."""
+def say_quietly(text: str) -> None:
+    """Print a line beside what a command answers, such as what to type next."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 

@@ -64,7 +64,7 @@ def test_refuted_alone_is_red(monkeypatch):
     """A refuted card has a colour that no other basis has, in its first line and its frame."""
     shown = []
     monkeypatch.setattr(terminal.console, "print", lambda panel: shown.append(panel))
-    monkeypatch.setattr(terminal, "next_step", lambda text: None)
+    monkeypatch.setattr(terminal, "say_quietly", lambda text: None)
     for variant in ("published", "sound"):
         assert main(["guarantee", "standard-scheme", "--variant", variant]) == 0
     red = ["red" in str(panel.renderable.spans[0].style) for panel in shown]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tacit.evaluation import Result
 from tacit.terminal import render
 
@@ -30,6 +32,7 @@ def test_words_to_replace_are_named(capsys):
     assert lines[1] == "  tacit attack standard-scheme RATINGS"
 
 
-def test_a_sentence_stays_a_sentence(capsys):
-    """What is no command is printed as it is."""
-    assert last_lines(capsys, "--json has all digits.") == ["Next: --json has all digits."]
+def test_a_sentence_is_no_next_step(capsys):
+    """What cannot be typed is refused where it is written."""
+    with pytest.raises(ValueError, match="command of tacit"):
+        last_lines(capsys, "--json has all digits.")

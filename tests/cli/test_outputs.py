@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any
 
 import pytest
-import typer
-from typer.main import get_command
 
-from tacit.cli.app import COMMANDS, PLACES, main
+from tacit.cli.app import main
 from tacit.ledger import open_ledger
-
-
-def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield each command below a command or group, with its words."""
-    if not hasattr(command, "list_commands"):
-        yield name, command
-        return
-    context = typer.Context(command)
-    for inner in command.list_commands(context):
-        yield from walk(command.get_command(context, inner), f"{name} {inner}")
-
-
-def all_commands() -> dict[str, Any]:
-    """Return every command of the program by its words."""
-    found: dict[str, Any] = {}
-    for name in COMMANDS:
-        top = get_command(resolve_name(f"tacit.cli.{PLACES.get(name, f'{name}:app')}"))
-        found |= dict(walk(top, name))
-    return found
+from tests.support.program import all_commands
 
 
 def test_no_command_requires_a_place_for_its_result() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tacit import Private
 from tacit.data.ratings import Ratings
+from tacit.designs.private.device import DeviceLists
 from tacit.errors import ConfigError, DataError
 from tacit.profile_sums.cold_items import fit_cold_model
 
@@ -128,3 +129,32 @@ def test_the_map_is_made_of_the_release_alone(model: Private, tmp_path) -> None:
     first = model.recommend(history=history, cold=COLD, candidates=[])
     assert loaded.recommend(history=history, cold=COLD, candidates=[]).rows == first.rows
     assert np.isfinite(fit_cold_model(loaded.fitted_).coefficients).all()
+
+
+def test_a_device_scores_cold_items_as_the_model_does(model: Private) -> None:
+    """The file holds those with a known feature, last and marked; its scores are those of the
+    model, to the precision of 16 bits."""
+    cold = {**COLD, "odd": {"genre": ["purple"]}}
+    history = dict.fromkeys(history_of("red"), 5.0)
+    lists = DeviceLists.decode(model.device_file(cold))
+    assert list(lists.cold) == list(COLD)
+    assert list(lists.items) == [*model.item_ids_.tolist(), *COLD]
+    found = dict(lists.rank(history, n=ITEMS + len(COLD)))
+    rows = model.recommend(history=history, cold=cold, n=ITEMS + len(COLD))
+    expected = {row.item_id: row.score for row in rows}
+    assert found.keys() == expected.keys()
+    assert max(abs(found[item] - expected[item]) for item in expected) < 1e-3
+    assert min(abs(found["new-red"] - found[item]) for item in COLD if item != "new-red") > 1e-2
+
+
+def test_a_device_file_without_cold_items_has_none(model: Private) -> None:
+    """Lists of it hold the model's items alone."""
+    lists = DeviceLists.decode(model.device_file())
+    assert (list(lists.cold), list(lists.items)) == ([], model.item_ids_.tolist())
+
+
+def test_titles_of_cold_items_are_in_the_device_file(model: Private) -> None:
+    """A list can name them without the catalogue."""
+    cold = {"new": {"genre": "red", "title": "A red thing"}, "plain": {"genre": "blue"}}
+    lists = DeviceLists.decode(model.device_file(cold))
+    assert lists.header["titles"][-2:] == ["A red thing", None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.data.domains import on_catalogue
-from tacit.data.ratings import RatingScale
+from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.synthetic import generate
 from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.private import Private
@@ -22,6 +23,7 @@ from tacit.errors import ConfigError, ModelFileError
 from tacit.recommenders.baselines import ItemKNN, Popularity
 from tacit.service.deployment import Deployment
 from tacit.service.kinds import installed_kinds
+from tacit.service.model_watch import ModelWatch
 from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
 from tacit.service.served_things import Section
 
@@ -87,6 +89,7 @@ def test_pages_are_the_catalogue(shared_shop, limit):
             "categories": [],
             "price": None,
             "image": None,
+            "cold": False,
         }
         for item, domain in zip(model.item_ids_.tolist(), domains, strict=True)
     ]
@@ -241,3 +244,76 @@ def test_a_private_model_goes_to_devices(demo, folder, shops):
     history = {1: 5.0, 4: 2.0}
     ranked = [item for item, _ in lists.rank(history, n=8)]
     assert ranked == model.recommend(history=history, n=8).item_ids
+
+
+@pytest.fixture(scope="module")
+def colours():
+    """A model of tastes without noise: people like items of one colour."""
+    generator = np.random.default_rng(5)
+    names = ("blue", "green", "red", "yellow")
+    users, items, stars = [], [], []
+    for person in range(400):
+        chosen = generator.choice(40, 12, replace=False)
+        users += [person] * len(chosen)
+        items += chosen.tolist()
+        stars += np.where(chosen % 4 == person % 4, 5.0, 2.0).tolist()
+    ratings = Ratings.from_arrays(np.array(users), np.array(items), np.array(stars))
+    genres = [names[item % 4] for item in ratings.item_ids.tolist()]
+    with_genres = replace(ratings, item_metadata={"genre": np.array(genres, dtype=object)})
+    return Private(math.inf, mode="taste").fit(with_genres)
+
+
+def with_cold_items(folder, model, text):
+    """The section of a model beside a table of cold items."""
+    model.save(folder / "m.tacit")
+    (folder / "new.csv").write_text(text)
+    return section(folder, file="m.tacit", cold_items="new.csv", without_guarantee=True)
+
+
+NEW = """sku,genre,title,price
+N-1,red,A red one,9.90
+N-2,purple,Nobody knows,1
+3,blue,It is rated,1
+"""
+
+
+def test_cold_items_are_in_the_catalogue_and_on_devices(colours, tmp_path):
+    """Those with a known feature, marked; what the model has by now, or nothing is known of, is
+    left out of both."""
+    served = ServedModel.from_section(with_cold_items(tmp_path, colours, NEW))
+    (row,) = [item for item in served.items if item.cold]
+    assert (row.item_id, row.title, row.price) == ("N-1", "A red one", "9.90")
+    assert (row.categories, row.recommended) == (("red",), True)
+    lists = DeviceLists.decode(served.device_file)
+    assert list(lists.cold) == ["N-1"]
+    red, blue = (dict.fromkeys(range(place, 24, 4), 5.0) for place in (2, 0))
+    score = [dict(lists.rank(history, n=50))["N-1"] for history in (red, blue)]
+    assert score[0] > score[1]
+
+
+def test_a_cold_item_is_no_rating(colours, tmp_path):
+    """Nobody can rate it: it is not in the model."""
+    served = ServedModel.from_section(with_cold_items(tmp_path, colours, NEW))
+    assert served.usable_ratings({"N-1": 5.0, "3": 5.0}) == {"3": 5.0}
+
+
+def test_models_that_score_no_cold_items_are_refused_with_some(ratings, tmp_path):
+    """The sentence names the setting."""
+    popular = Popularity().fit(ratings)
+    tasteless = Private(math.inf, mode="popularity").fit(ratings)
+    for model in (popular, tasteless):
+        with pytest.raises(ConfigError, match=r"models\.films\.cold_items"):
+            ServedModel.from_section(with_cold_items(tmp_path, model, NEW))
+
+
+def test_a_changed_table_of_cold_items_is_taken_up(colours, tmp_path):
+    """The device file changes with it, without a restart and without another fit."""
+    one = with_cold_items(tmp_path, colours, NEW)
+    served = {"models/films": ServedModel.from_section(one)}
+    deployment = Deployment("shop", dict(served), {"models/films": one})
+    watch = ModelWatch(deployment)
+    assert watch.take_up_changes(pytest.fail) == []
+    (tmp_path / "new.csv").write_text(NEW + "N-3,green,A green one,2\n")
+    assert watch.take_up_changes(pytest.fail) == ["models/films"]
+    lists = DeviceLists.decode(deployment.served["models/films"].device_file)
+    assert list(lists.cold) == ["N-1", "N-3"]

@@ -115,8 +115,8 @@ def replayed(release: Fit, a: Any, b: Any, noise: Answer | None = None) -> tuple
 
 
 def _sum(first: Transcript, found: ReplayComparison) -> float:
-    moved = zip(first.asked, found.steps, strict=True)
-    return float(sum(np.abs(step).sum() / asked.scale for asked, step in moved))
+    moved = zip(first.calls, found.steps, strict=True)
+    return float(sum(np.abs(step).sum() / call.scale for call, step in moved))
 
 
 @contextmanager

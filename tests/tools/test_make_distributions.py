@@ -10,6 +10,8 @@ import zipfile
 import make_distributions
 import pytest
 
+from hatch_build import read_alone
+
 ROOT = make_distributions.ROOT
 
 
@@ -70,3 +72,15 @@ def test_all_distributions_have_one_version():
         found.append(re.search(r'version[_"]*:? =? ?"(\d+\.\d+\.\d+)"', text).group(1))
     assert len(found) == 4
     assert len(set(found)) == 1
+
+
+def test_the_readme_of_the_index_has_no_link_to_a_file():
+    """Words of links stay, pictures and relative addresses go."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](docs/" in text
+    alone = read_alone(text)
+    targets = re.findall(r"\]\(([^)]+)\)", alone)
+    assert all(target.startswith(("http", "#")) for target in targets)
+    assert "docs/figures" not in alone
+    assert "is this number strong?" in alone
+    assert alone.startswith("# tacit")

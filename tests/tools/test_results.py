@@ -232,6 +232,15 @@ def test_equal_values_hold_but_for_rounding():
     ]
 
 
+def test_costs_of_a_run_are_not_compared():
+    """Seconds are kept and shown, and differ each time; what was computed is compared."""
+    definition = replace(DEFINITION, costs=("people",))
+    longer = RECORD | {"values": RECORD["values"] | {"people": 999}}
+    assert results.differences(definition, RECORD, longer) == []
+    assert results.differences(DEFINITION, RECORD, longer) != []
+    assert results.differences(definition, RECORD, changed(0.501)) != []
+
+
 def test_a_lost_entry_is_a_difference():
     """Lists of other lengths are unequal."""
     again = RECORD | {"values": {"rows": RECORD["values"]["rows"][:1], "people": 1200}}

@@ -58,13 +58,15 @@ export interface ListOptions {
  * What a device needs to make lists.
  *
  * header: all that the file says, with `titles` and the `card` of the model. digest: SHA-256 of the
- * file, in hex. Ids are texts, or integers that a number holds exactly.
+ * file, in hex. cold: the last of the items, which no one rated; they have features alone. Ids are
+ * texts, or integers that a number holds exactly.
  */
 export class DeviceLists {
   private constructor(
     readonly header: Json,
     readonly digest: string,
     readonly items: readonly ItemId[],
+    readonly cold: readonly ItemId[],
     readonly context: readonly ItemId[],
     private readonly means: Floats,
     private readonly model: { readonly tastes?: Tastes; readonly topItems?: TopItems },
@@ -76,14 +78,16 @@ export class DeviceLists {
     const known = header["message"] === "private-lists" && header["version"] === 1;
     require(known, "these lists are of a form that is not known here");
     const items = requireIds(header["items"]);
-    const context = header["context"] === null ? items : requireIds(header["context"]);
+    const rated = items.slice(0, items.length - requireColdCount(header, items.length));
+    const context = header["context"] === null ? rated : requireIds(header["context"]);
     const reader = new Reader(header, arrays);
     const means = reader.readColumn("means", items.length);
     const model = reader.readModel(context.length, items.length);
     const [low, high, ...more] = requireNumbers(header["scale"]);
     require(low !== undefined && high !== undefined && more.length === 0, "a scale has two ends");
     for (const name of ["liked_from", "low", "beside", "clip"]) requireFinite(header[name]);
-    return new DeviceLists(header, toHex(digest), items, context, means, model);
+    const cold = items.slice(rated.length);
+    return new DeviceLists(header, toHex(digest), items, cold, context, means, model);
   }
 
   /**
@@ -165,6 +169,15 @@ export class DeviceLists {
   private headerNumber(name: string): number {
     return this.header[name] as number;
   }
+}
+
+/** How many of the items no one rated: they are there with tastes alone. */
+function requireColdCount(header: Json, items: number): number {
+  const count = header["cold"];
+  const isCount = typeof count === "number" && Number.isSafeInteger(count) && count >= 0;
+  require(isCount && count <= items, "lists say how many items no one rated");
+  require(count === 0 || header["mode"] === "taste", "items that no one rated have tastes");
+  return count;
 }
 
 type OwnRating = readonly [place: number, liked: boolean];
@@ -303,7 +316,7 @@ class Reader {
       ...(this.arrays.has("dense") ? { dense: this.readDense(contextSize, mean.length) } : {}),
       ...(oneDomain ? { ownLikes: this.readOwnLikes(wide) } : {}),
       ...(oneDomain && this.arrays.has("consented")
-        ? { consented: this.readConsented(items) }
+        ? { consented: this.readConsented(contextSize) }
         : {}),
     };
   }

@@ -159,7 +159,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in words or os.environ.get("TACIT_DEBUG", "") not in ("", "0")
     words = [word for word in words if word != "--debug"]  # it may stand after the command too
+    typed = sys.argv
     try:
+        sys.argv = ["tacit", *words]  # what manifests and next steps repeat
         announce_compilation(words)
         code = get_command(app)(words, prog_name="tacit", standalone_mode=False)
         sys.stdout.flush()
@@ -176,6 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exception(error)
         return _report(error, as_json="--json" in words)
+    finally:
+        sys.argv = typed
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
@@ -192,7 +196,7 @@ def _report(error: Exception, *, as_json: bool) -> int:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """The paragraph and the exit code of an error."""
+    """Return the paragraph and the exit code of an error."""
     if isinstance(error, TacitError):
         return str(error), error.exit_code
     if isinstance(error, typer.TyperException):

@@ -94,8 +94,9 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
             **settings,
         ).to_dict()
     made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
-    after = "docs/attacks.md says what each row means;  --json has all digits."
-    return Result(result | {"manifest": made_with}, [*_show_rows(result)], after)
+    after = f"{run.command} --json  has all digits."
+    shown = [*_show_rows(result), "docs/attacks.md says what each row means."]
+    return Result(result | {"manifest": made_with}, shown, after)
 
 
 app.command("model")(function_with_options(Command(ModelSettings, attack_model, ratings=True)))

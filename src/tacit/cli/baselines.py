@@ -12,6 +12,7 @@ from tacit.design import (
     Run,
     card_summary,
     fit_summary,
+    guarantee_command,
     option,
     private_fit_summary,
 )
@@ -82,7 +83,7 @@ def _baseline(name: str, baseline: type[Any], about: str) -> Command:
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
             "people. It promises no privacy."
         )
-        return Result(data, (sentence,), f"tacit recommend {asked.out} --history my_ratings.csv")
+        return Result(data, (sentence,), guarantee_command(asked.out))
 
     run.__doc__ = f"{about}\n\nNo privacy: a baseline."
     return Command(_settings(baseline), run, ratings=True)
@@ -103,7 +104,7 @@ def _private_popularity(asked: Any, run: Run) -> Result:
         **card_summary(card),
     }
     sentence = f"Fitted private popularity to {items:,} items. {card.first_line} {card.sentence}"
-    return Result(data, (sentence,), f"tacit guarantee {asked.out}")
+    return Result(data, (sentence,), guarantee_command(asked.out))
 
 
 _KINDS = {

@@ -138,6 +138,10 @@ def compare(
         row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.data["differences"]
     ]
     tables = [_terminal_table(table) for table in result.tables()]
+    after = ""
+    if report is None:
+        typed = terminal.command_line()
+        after = f"{typed} --report comparison.html  draws one page, with intervals and groups."
     return Result(
         {
             "rows": rows,
@@ -152,7 +156,7 @@ def compare(
             *comparing.sentences_by_reason(result.excluded_designs),
             describe_features(ratings, names_of_features),
         ],
-        "--report out.html draws one page;  --json has intervals and groups.",
+        after,
     )
 
 

@@ -47,7 +47,7 @@ def get(
     return Result(
         {"name": name, "folder": str(folder), "sha256": sha256, "licence": licence},
         (f"{name} lies in {folder}", licence),
-        f"tacit data describe {folder}",
+        f"tacit data describe {shlex.quote(str(folder))}  shows what is in it.",
     )
 
 
@@ -94,9 +94,12 @@ def domains(
         f"with {left['ratings']:,} ratings are left out."
     )
     names_typed = f"--source {shlex.quote(first)} --target {shlex.quote(second)}"
-    after = f"tacit fit xmap {out} --domain-column domain {names_typed} --epsilon 1 --delta 1e-6"
+    after = (
+        f"tacit fit xmap {shlex.quote(str(out))} --domain-column domain {names_typed} --epsilon 1 "
+        "--delta 1e-6 -o model.tacit  makes lists in the second domain."
+    )
     shown = (_domain_table(parts), written)
-    return Result(result, shown, f"{after} -o model.tacit")
+    return Result(result, shown, after)
 
 
 @command(app)

@@ -194,7 +194,8 @@ def import_(
         "warnings": warnings + warnings_about(ratings, done.read, done.dropped),
         "folder": str(out),
     }
-    after = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
+    fit = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
+    after = f"{fit}  makes private lists."
     is_described = done.written is not None
     return Result(result, list(_describe_import(result, ratings, is_described)), after)
 
@@ -398,4 +399,5 @@ def _write(
     sizes = {"users": made.n_users, "items": made.n_items, "ratings": len(made)}
     sentence = f"{len(made):,} ratings of {made.n_users:,} people are in {out}, {also}."
     data = {**files, **sizes, "digest": made.digest, **facts}
-    return Result(data, (sentence,), f"tacit data describe {out} {flag}")
+    described = f"tacit data describe {shlex.quote(str(out))} {flag}"
+    return Result(data, (sentence,), f"{described}  shows what is in it.")

@@ -184,9 +184,9 @@ def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> Non
     if not cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
     if useful:
-        terminal.next_step(useful)
+        terminal.say_quietly(useful)
     if cards and following:
-        terminal.next_step(f"Next:  {following}")
+        terminal.show_next(following)
 
 
 def _write_card(card: Guarantee) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -66,9 +67,12 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
             f"The operator's key is in {operator_key}. Keep a copy away from this machine: without "
             "it no epoch can begin, and anyone who has it can begin one."
         )
-    after = f"tacit ledger open-budget {_ledger_arguments(where, second)} --tenant T --dataset NAME"
+    after = (
+        f"tacit ledger open-budget {_ledger_arguments(where, second)} --tenant shop "
+        "--dataset orders --epsilon 2  opens a budget; put your own names."
+    )
     result |= {"operator_key": operator_key, "new_key": new}
-    return _answer(result, shown, where, second, f"{after} --epsilon 2")
+    return _answer(result, shown, where, second, after)
 
 
 @command(app)
@@ -105,7 +109,7 @@ def open_budget(
             ledger.open_budget(holder, cap)
         budgets = [_row(ledger.balance(holder)) for holder in holders]
     shown = [_table("Open", budgets)]
-    after = f"tacit ledger show {_ledger_arguments(where, second)}"
+    after = f"tacit ledger show {_ledger_arguments(where, second)}  shows what is spent and left."
     return _answer({"budgets": budgets}, shown, where, second, after)
 
 
@@ -183,7 +187,9 @@ def restore(where: Where, source: Path = option("The backup."), second: Second =
     result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
     shown = [f"Restored {checked.entries} entries."]
     after = _ledger_arguments(where, second)
-    return _answer(result, shown, where, second, f"tacit ledger verify {after}")
+    return _answer(
+        result, shown, where, second, f"tacit ledger verify {after}  checks every entry."
+    )
 
 
 @command(app)
@@ -273,7 +279,7 @@ def _cap_of_fits(
 
 
 def _key_or_new(path: Path) -> tuple[bytes, bool]:
-    """The key, and whether it was made now."""
+    """Return the key, and whether it was made now."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -313,23 +319,26 @@ def _answer(
 
 def _ledger_arguments(where: str, second: str | None) -> str:
     """Write the ledger as the next command types it; an address may hold a password."""
-    shown = "LEDGER" if "://" in where else where
-    more = "SECOND" if second and "://" in second else second
-    return f"{shown} --second {more}" if more else shown
+    shown = _address(where, "LEDGER")
+    return f"{shown} --second {_address(second, 'SECOND')}" if second else shown
+
+
+def _address(place: str, name: str) -> str:
+    """Quote a file for a shell; a database is shown by the option's name alone."""
+    return name if "://" in place else shlex.quote(place)
 
 
 def _row(balance: Balance) -> dict[str, Any]:
-    """Make a row of a balance: epsilons at a delta, then what is stored.
+    """Make a row of a balance: epsilons at a delta as they are stated, then what is stored.
 
     Stored amounts are in millionths, deltas in steps of 1e-18.
     """
-    from tacit.ledger import epsilon_of_cap, epsilon_spent
+    from tacit.ledger import epsilon_of_cap, state_cap, state_spent
 
-    most = epsilon_of_cap(balance.cap)
     return {
-        "epsilon": epsilon_spent(balance).epsilon,
-        "epsilon_cap": most.epsilon,
-        "epsilon_delta": most.delta,
+        "epsilon": float(state_spent(balance)),
+        "epsilon_cap": float(state_cap(balance.cap)),
+        "epsilon_delta": epsilon_of_cap(balance.cap).delta,
         "number": balance.number,
         "tenant": balance.holder.tenant,
         "kind": balance.holder.kind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -13,6 +14,7 @@ import typer
 from tacit import terminal
 from tacit.cli.commands import FORCE, command, name_beside
 from tacit.cli.source import DELIMITER, ITEM, STARS, USER
+from tacit.data.cold_items import read_cold_items
 from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
@@ -125,7 +127,7 @@ def recommend(
         "exclude": ids(exclude or []),
         "candidates": ids(candidates) if candidates else None,
         **({} if target is None else {"target": target}),
-        **({} if cold is None else {"cold": _read_cold_items(cold, delimiter)}),
+        **({} if cold is None else {"cold": read_cold_items(cold, delimiter)}),
     }
     sent: dict[str, Any] = {"computed": "here"}
     times: dict[str, Any] = {}
@@ -171,7 +173,9 @@ def recommend(
             for row in made
         ],
     }
-    return Result(result, [*_describe_list(result, show_release)], _next_step(result, show_release))
+    return Result(
+        result, [*_describe_list(result, show_release)], _next_step(result, fitted, show_release)
+    )
 
 
 def _from_letter(
@@ -233,7 +237,7 @@ def _reasons(
 
 
 def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
-    """The person's ratings under the model's own ids, and how many items it does not know."""
+    """Read the person's ratings by the model's own ids; count the items that it does not know."""
     from tacit.data.columns import EVENTS
     from tacit.data.tabular import read_history
 
@@ -254,32 +258,6 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
             fix="Name the id's column with --item, or use the history of the same catalogue.",
         )
     return own, unknown
-
-
-def _read_cold_items(path: Path, delimiter: str | None) -> dict[str, dict[str, str]]:
-    """Read a table of items that no one rated: ids in the first column, then public facts."""
-    import csv
-
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, delimiter=delimiter or ","))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError("the table cannot be read", path=path, found=str(error)) from None
-    if len(rows) < 2 or len(rows[0]) < 2:
-        raise DataError(
-            "no items without ratings",
-            path=path,
-            expected="a heading and a line for each item: the id, then columns of the catalogue",
-        )
-    heading, *lines = rows
-    items = {}
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(heading):
-            raise DataError(
-                f"line {number} has {len(line)} columns", path=path, expected=f"{len(heading)}"
-            )
-        items[line[0]] = dict(zip(heading[1:], line[1:], strict=True))
-    return items
 
 
 def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
@@ -311,20 +289,24 @@ def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table
             yield f"The letter, byte for byte:\n{result['release']}"
 
 
-def _next_step(result: dict[str, Any], show_release: bool) -> str:
-    card = f"tacit guarantee {result['model']}"
+def _next_step(result: dict[str, Any], model: Any, show_release: bool) -> str:
+    """Choose the command that a person who got this list types next."""
+    typed = terminal.command_line()
+    card = f"tacit guarantee {shlex.quote(result['model'])}"
     if result["computed"] == "before the first letter":
-        return f"--as-of {result['due'][:19]} --show-release  shows it now."
+        return f"{typed} --as-of {result['due'][:19]} --show-release  shows it now."
     if result["shown"] is not None and show_release:
         return f"{card}  shows what they hide."
     if result["shown"] is not None:
-        return "--show-release prints the bytes that would leave the device."
-    if any("because" in row for row in result["items"]):
+        return f"{typed} --show-release  prints the bytes that would leave the device."
+    if result["computed"] == "at the device" or any("because" in row for row in result["items"]):
         return f"{card}  shows who is protected."
     if result["item_table"] and result["computed"] == "here":
-        return "--at-device makes the list as a device does: nothing leaves."
+        return f"{typed} --at-device  makes the list as a device does: nothing leaves."
     if result["hides"]:
-        return "--about NAME=VALUE makes the list from an obfuscated release."
+        attribute = model.disclosure_.attributes[0]
+        about = shlex.quote(f"{attribute.name}={attribute.values[0]}")
+        return f"{typed} --about {about}  makes the list from a letter; put your own value."
     return ""
 
 

@@ -64,7 +64,7 @@ def reproduce(
         return _run_item(chosen[0][1], folder, as_json)
     commands = dict.fromkeys(result.command for _, result in chosen if result.command)
     for line in commands:
-        if not quick or shlex.split(line)[1] in QUICK_COMMANDS:
+        if not quick or is_quick(line):
             _run(line, folder)
     return None
 
@@ -112,7 +112,7 @@ def _find_item(
 
 
 def is_named_in(part: str, item: str) -> bool:
-    """Whether a part, such as 'Theorem 15', is whole words of an item's name or one of its list.
+    """Tell whether a part, such as 'Theorem 15', is whole words of an item's name or list.
 
     'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
     """
@@ -145,8 +145,15 @@ def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
     rows = [index_row(name, result) for name, result in chosen]
     cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
     table = Table("", ("paper", "item", "status", "reason"), cells)
-    after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
+    quick = (row for row in chosen if is_quick(row[1].command))
+    paper, result = next(quick, chosen[0])
+    after = f"tacit reproduce {paper} {shlex.quote(result.item)}  runs one of these."
     return Result({"rows": rows}, (table,), after)
+
+
+def is_quick(line: str) -> bool:
+    """Whether a command that makes a figure again takes seconds or a few minutes."""
+    return bool(line) and shlex.split(line)[1] in QUICK_COMMANDS
 
 
 def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result | None:

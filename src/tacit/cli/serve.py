@@ -162,7 +162,7 @@ def init(
         f"  tacit refit {shlex.quote(str(folder))} {shlex.quote(str(source.path))}",
         f"  tacit guarantee {shlex.quote(str(folder / MODEL_FILE))} --for-officer",
     ]
-    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}  serves it.")
 
 
 def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatings) -> Result:
@@ -190,7 +190,7 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
         "Each in a terminal of its own:",
         *[f"  tacit serve {shlex.quote(str(one))}" for one in folders],
     ]
-    return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}")
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folders[0]))}  serves the first.")
 
 
 def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
@@ -278,6 +278,9 @@ def serve(
         "Whether visitors get a person's key [only --demo].", flag="--visitors/--no-visitors"
     ),
     behind_tls: bool | None = option("A proxy in front speaks TLS.", flag="--behind-tls"),
+    item_word: str | None = option(
+        "Of a model file: what one item is called on the page, such as product [item]."
+    ),
     as_json: JSON = False,
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
@@ -299,7 +302,7 @@ def serve(
         "visitors": visitors if visitors is not None or not demo else True,
         "behind_tls": behind_tls,
     }
-    with _folder(folder, demo=demo) as (home, made):
+    with _folder(folder, item_word, demo=demo) as (home, made):
         settings = Settings.gather(home.absolute(), given, os.environ)
         warnings = list(_warnings(settings))
         for warning in () if as_json else warnings:  # with --json they stand in the object
@@ -326,11 +329,17 @@ def serve(
 
 
 @contextmanager
-def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
+def _folder(
+    folder: Path | None, item_word: str | None, *, demo: bool
+) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yield the folder that is served, and the keys that were made for it."""
     from tacit.service.demo import make_demo
     from tacit.service.model_folder import make_model_folder
 
+    if item_word is not None and (demo or folder is None or not folder.is_file()):
+        raise ConfigError(
+            "--item-word is for a model file. A folder's tacit.toml has item_word for each model."
+        )
     if demo:
         with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
             folder = folder or Path(made)
@@ -340,7 +349,8 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
             "Say which model file or folder is served, or  tacit serve --demo  for generated data."
         )
     else:
-        yield make_model_folder(folder) if folder.is_file() else (folder, {})
+        is_model = folder.is_file()
+        yield make_model_folder(folder, item_word) if is_model else (folder, {})
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
@@ -375,12 +385,17 @@ def _show(result: dict[str, Any]) -> None:
     for name, value in lines:
         terminal.say(f"  {name + ':':<21} {value}")
     if result["keys"]:
-        terminal.next_step(
+        terminal.say(
             "Open the page. Or as the operator:  "
             f'curl -H "Authorization: Bearer KEY" {result["address"]}/api/privacy/budgets'
         )
     else:
-        terminal.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
+        terminal.show_next(_add_operator(result["folder"]))
+
+
+def _add_operator(folder: Path) -> str:
+    """Write the command that makes an operator's key of a folder."""
+    return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
 
 
 @keys.callback()
@@ -422,7 +437,7 @@ def list_keys(folder: Folder) -> Result:
         rows.append(row)
     data = {"folder": folder, "keys": rows}
     if not rows:
-        after = f"tacit keys add {folder} NAME --role operator"
+        after = _add_operator(folder)
         return Result(data, ("There is no key yet.",), after)
     cells = []
     for row in rows:

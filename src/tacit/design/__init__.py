@@ -9,11 +9,17 @@ commands      `Command` and `Run`: a command of a design and one run of it
 answers       what commands that fit a model answer
 comparison    what `tacit compare` asks and is answered
 papers        results of a design's paper
+people_needed  how many people each design needs, from a data file
 tour          a design's screen of `tacit demo`
 registry      names, designs by name, the design of a model
 """
 
-from tacit.design.answers import card_summary, fit_summary, private_fit_summary
+from tacit.design.answers import (
+    card_summary,
+    fit_summary,
+    guarantee_command,
+    private_fit_summary,
+)
 from tacit.design.commands import Command, Run
 from tacit.design.comparison import Comparison, ComparisonEntry
 from tacit.design.declaration import Design, ServedSection
@@ -52,6 +58,7 @@ __all__ = [
     "design_of",
     "fit_count",
     "fit_summary",
+    "guarantee_command",
     "model_class",
     "names",
     "option",

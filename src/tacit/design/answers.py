@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,3 +41,8 @@ def card_summary(card: Guarantee) -> dict[str, Any]:
     """Summarise a guarantee card: its basis, its first line and its sentence."""
     lines = {"first_line": card.first_line, "sentence": card.sentence}
     return {"basis": card.basis.value, **lines}
+
+
+def guarantee_command(model: Path) -> str:
+    """Write the command that shows the cards of a model file, and what it does."""
+    return f"tacit guarantee {shlex.quote(str(model))}  says what it promises."

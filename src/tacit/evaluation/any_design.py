@@ -15,6 +15,7 @@ from tacit.design import (
     Design,
     Run,
     card_summary,
+    guarantee_command,
     model_class,
     option,
     options_of,
@@ -63,7 +64,7 @@ def _fit(design: Design) -> Command:
         useful = usefulness(model)
         data = private_fit_summary(kind, settings.out, len(model.item_ids_)) | card_summary(card)
         fitted = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
-        after = f"tacit guarantee {settings.out}  says what it promises."
+        after = guarantee_command(settings.out)
         return Result(data | {"useful": useful}, (fitted.strip(),), after)
 
     return _command(design, run, f"Fit {design.title}: {design.citation}.", FitOptions)

@@ -29,6 +29,8 @@ from tacit.ledger.chain import Head as Head
 from tacit.ledger.epsilons import EpsilonAtDelta as EpsilonAtDelta
 from tacit.ledger.epsilons import epsilon_of_cap as epsilon_of_cap
 from tacit.ledger.epsilons import epsilon_spent as epsilon_spent
+from tacit.ledger.epsilons import state_cap as state_cap
+from tacit.ledger.epsilons import state_spent as state_spent
 from tacit.ledger.heads import FileHead as FileHead
 from tacit.ledger.heads import HeadStore as HeadStore
 from tacit.ledger.inspection import Inspection as Inspection

@@ -148,13 +148,18 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
 
 def check_name(text: str, what: str) -> None:
     """Refuse what is no short text in Unicode's composed form; the sentence does not repeat it."""
-    if (
-        not isinstance(text, str)
-        or not 1 <= len(text) <= LONGEST_NAME
-        or not unicodedata.is_normalized("NFC", text)
-        or any(unicodedata.category(sign)[0] == "C" for sign in text)
-    ):
+    is_short = isinstance(text, str) and 1 <= len(text) <= LONGEST_NAME
+    if not is_short or not _is_composed_and_visible(text):
         raise ConfigError(
             f"The name of a {what} is 1 to {LONGEST_NAME} signs in Unicode's composed form (NFC), "
             "without control signs."
         )
+
+
+def _is_composed_and_visible(text: str) -> bool:
+    """Whether a text is in Unicode's composed form and has no control signs."""
+    if text.isascii():  # nearly all are: looking at each sign takes longer than the hash
+        return text.isprintable()
+    if not unicodedata.is_normalized("NFC", text):
+        return False
+    return all(unicodedata.category(sign)[0] != "C" for sign in text)

@@ -59,9 +59,11 @@ class Statement:
         if dialect.name not in self._texts:
             core = self._postgresql if dialect.name == "postgresql" else self._core
             self._texts[dialect.name] = str(core.compile(dialect=dialect))
-        with _translate_errors(connection):
-            driver = _driver(connection)
+        driver = _driver(connection)
+        try:  # a context manager would take as long as SQLite itself
             return SentStatement(connection, driver.execute(self._texts[dialect.name], values))
+        except _error_class(connection) as error:
+            raise _translate(connection, error) from None
 
 
 @contextmanager
@@ -87,9 +89,18 @@ def _driver(connection: sa.Connection) -> Any:
 @contextmanager
 def _translate_errors(connection: sa.Connection) -> Iterator[None]:
     """Turn the driver's errors into SQLAlchemy's, without the values."""
-    kind = connection.dialect.loaded_dbapi.Error
     try:
         yield
-    except kind as error:
-        translated = DBAPIError.instance(None, None, error, kind, dialect=connection.dialect)
-        raise translated from None
+    except _error_class(connection) as error:
+        raise _translate(connection, error) from None
+
+
+def _error_class(connection: sa.Connection) -> Any:
+    """The class of all errors of the driver."""
+    return connection.dialect.loaded_dbapi.Error
+
+
+def _translate(connection: sa.Connection, error: BaseException) -> BaseException:
+    """Turn an error of the driver into SQLAlchemy's, without the values."""
+    kind = _error_class(connection)
+    return DBAPIError.instance(None, None, error, kind, dialect=connection.dialect)

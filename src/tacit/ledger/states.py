@@ -92,8 +92,8 @@ class StateCache:
 
     def note(self, states: Mapping[str, bytes | None]) -> None:
         """Cache states by name, None where there is none."""
-        self.forget(states)
-        with self._lock:
+        with self._lock:  # once: a state that is changed is never missed in between
+            self._drop(states)
             self._states.update(states)
             self._bytes += sum(_size(*item) for item in states.items())
             while self._bytes > self._most:
@@ -102,8 +102,11 @@ class StateCache:
     def forget(self, names: Iterable[str]) -> None:
         """Drop states that may have changed, so that the store is asked."""
         with self._lock:
-            for name in self._states.keys() & set(names):
-                self._bytes -= _size(name, self._states.pop(name))
+            self._drop(names)
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in self._states.keys() & set(names):
+            self._bytes -= _size(name, self._states.pop(name))
 
 
 def _size(name: str, state: bytes | None) -> int:

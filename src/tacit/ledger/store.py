@@ -139,6 +139,10 @@ class Ledger:
             self._state_cache.note({name: state})
             return state
 
+    def is_in_memory(self, name: str) -> bool:
+        """Whether a state is in memory now: then reading it waits for no commit and no disk."""
+        return self._state_cache.look_up(name) is not None
+
     def balance(self, holder: Holder) -> Balance:
         """Return one budget. Show it to its holder and the operator only.
 

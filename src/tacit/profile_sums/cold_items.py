@@ -126,6 +126,20 @@ def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItem
     )
 
 
+def cold_item_tastes(fitted: FittedLists, items: ColdItems) -> Floats:
+    """(cold items, k) m [x, 1] W of each item, as a release has tastes of the items it counted.
+
+    m is the popularity of an average item, x the item's features and W the coefficients.
+
+    Raises:
+        ConfigError: The model scores no cold items.
+    """
+    cold = fit_cold_model(fitted)
+    with_constant = np.hstack([items.features.toarray(), np.ones((len(items.ids), 1))])
+    rows: Floats = cold.popularity * (with_constant @ cold.coefficients)
+    return rows
+
+
 def score_cold_items(history: Mapping[Any, float], fitted: FittedLists, items: ColdItems) -> Floats:
     """(cold items,) scores of one person, on the scale of `scoring.score_items`.
 
@@ -135,8 +149,6 @@ def score_cold_items(history: Mapping[Any, float], fitted: FittedLists, items: C
     Raises:
         ConfigError: The model scores no cold items.
     """
-    cold = fit_cold_model(fitted)
     tastes = people_tastes_of_lists(fitted.profile(history), fitted.released, fitted.settings)[0]
-    with_constant = np.hstack([items.features.toarray(), np.ones((len(items.ids), 1))])
-    scores: Floats = cold.popularity * (1 + with_constant @ cold.coefficients @ tastes)
+    scores: Floats = fit_cold_model(fitted).popularity + cold_item_tastes(fitted, items) @ tastes
     return scores

@@ -6,6 +6,8 @@ scores differ a little from those of the model.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,19 +22,38 @@ from tacit.profile_sums.people import LIKE_TOLERANCE
 from tacit.profile_sums.release import TasteModel
 from tacit.profile_sums.scoring import POPULARITY_WEIGHT_OF_TOP_ITEMS
 from tacit.profile_sums.sums.top_items import TopItemsModel
-from tacit.recommenders.headers import items_to_header
 
 _LARGEST_INT16 = 2**15 - 1
 _LARGEST_INT32 = 2**31 - 1
 
 
-def pack_device_file(fitted: FittedLists, card: Guarantee) -> bytes:
-    """Pack what devices need to make lists, with the card of the model."""
-    numbers, units = _quantize(_float_arrays(fitted), _LARGEST_INT16, "<i2")
+@dataclass(frozen=True, eq=False)
+class ColdRows:
+    """Items that no one rated, as lists on a device hold them."""
+
+    ids: tuple[Any, ...] = ()
+    titles: Mapping[Any, str] = field(default_factory=dict)
+    """Titles by id, of those that have one."""
+    tastes: NDArray[np.float64] | None = None
+    """(items, k) rows of `cold_item_tastes`; None without any item."""
+    popularity: float = 0.0
+    """What each has beside its tastes."""
+
+
+def pack_device_file(fitted: FittedLists, card: Guarantee, cold: ColdRows) -> bytes:
+    """Pack what devices need to make lists, with the card of the model.
+
+    Items that no one rated stand behind the others: a history is never read for them.
+    """
+    numbers, units = _quantize(_float_arrays(fitted, cold), _LARGEST_INT16, "<i2")
     exact_numbers, exact_units = _quantize(_exact_arrays(fitted), _LARGEST_INT32, "<i4")
     scale = fitted.scale
+    items = [*fitted.item_ids.tolist(), *cold.ids]
+    titles = {**fitted.titles, **cold.titles}
     header = {
-        **items_to_header(fitted.item_ids, fitted.titles),
+        "items": items,
+        "titles": [titles.get(item) for item in items] if titles else None,
+        "cold": len(cold.ids),
         "context": None if fitted.one_domain else list(fitted.context_ids.tolist()),
         "scale": [scale.minimum, scale.maximum],
         "liked_from": fitted.threshold - LIKE_TOLERANCE,
@@ -49,8 +70,9 @@ def pack_device_file(fitted: FittedLists, card: Guarantee) -> bytes:
     return container.pack(header, numbers | exact_numbers | _place_arrays(fitted))
 
 
-def _float_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
-    arrays = {"means": fitted.released.means}
+def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.float64]]:
+    cold_means = np.full(len(cold.ids), cold.popularity)
+    arrays = {"means": np.concatenate([fitted.released.means, cold_means])}
     model = fitted.released.personal
     if isinstance(model, TopItemsModel):
         arrays["weights"] = model.weights
@@ -59,6 +81,8 @@ def _float_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
         arrays["mean"] = model.centre.mean
         arrays["directions"] = model.directions
         arrays["items"] = model.items
+        if cold.tastes is not None:
+            arrays["items"] = np.vstack([model.items, cold.tastes])
         if fitted.dense_columns:
             columns = model.features.shape[1] - fitted.dense_columns
             arrays["dense"] = model.features[:, columns:].toarray()
@@ -68,7 +92,7 @@ def _float_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
 
 
 def _length_of_named_features(fitted: FittedLists) -> float:
-    """Length of an item's row of named features: 1 where there are no dense ones beside them."""
+    """Compute the length of an item's row of named features; 1 where no dense ones are beside."""
     model = fitted.released.personal
     if not isinstance(model, TasteModel) or not fitted.dense_columns:
         return 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import ROUND_UP, Decimal
 
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
@@ -38,6 +39,7 @@ def card_of_fits(
     usefulness: str = "",
     planned: Sequence[Fit] = (),
     consenting: int = 0,
+    lifetime: float | None = None,
 ) -> Guarantee:
     """Card of the last of some fits, of all before it, and of all that its plan still has.
 
@@ -47,13 +49,14 @@ def card_of_fits(
         usefulness: What was released about how useful lists are, in words; none of the claim.
         planned: Fits that are still to come in the last fit's plan.
         consenting: Number of people who agreed not to be protected and were learned from.
+        lifetime: Epsilon that all fits may cost together; None: no limit was set.
     """
     has_noise = all(noise > 0 for fit in fits for noise in fit.noises)
     if not has_noise and all(fits[-1].noises):
         return card_after_fit_without_noise()
     if not has_noise:
         return card_without_noise()
-    card = _card_with_noise(fits, delta, usefulness, planned)
+    card = _card_with_noise(fits, delta, usefulness, planned, lifetime)
     return card if not consenting else _add_consenting(card, consenting)
 
 
@@ -115,8 +118,27 @@ def card_after_fit_without_noise() -> Guarantee:
     )
 
 
+def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None) -> str:
+    """Say what all fits together may cost; without a limit, what one more like the last makes."""
+    if lifetime is not None:
+        return f"{_LIFETIME}, up to epsilon {lifetime:g} for all fits together, as was set"
+    one_more = total_epsilon((*fits, fits[-1]), delta)
+    return f"{_LIFETIME}; one more like the last makes epsilon {_round_up(one_more)} together"
+
+
+def _round_up(number: float) -> str:
+    """Write a number to three significant digits, never below it."""
+    exact = Decimal(repr(number))
+    last_digit = Decimal(1).scaleb(exact.adjusted() - 2)
+    return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"
+
+
 def _card_with_noise(
-    fits: Sequence[Fit], delta: float, usefulness: str, planned: Sequence[Fit]
+    fits: Sequence[Fit],
+    delta: float,
+    usefulness: str,
+    planned: Sequence[Fit],
+    lifetime: float | None,
 ) -> Guarantee:
     assumed_public = list_assumed_public(fits)
     epsilon = total_epsilon((*fits, *planned), delta)
@@ -154,13 +176,13 @@ def _card_with_noise(
         adjacency=_UNIT,
         against=(
             "all other people together, with their lists, explanations and the model file, which "
-            "may be given to everybody: they may know everything but that person's rows"
+            "may be given to everyone: they may know everything but that person's rows"
         ),
         trust=Trust.PLATFORM,
         basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
-        lifetime=f"{counted_fits}: {_LIFETIME}",
+        lifetime=f"{counted_fits}: {_describe_lifetime(drawn, delta, lifetime)}",
         assumptions=(
             *describe_assumptions(
                 "the catalogue, its domains and metadata, and the scale of stars", assumed_public
@@ -180,7 +202,7 @@ def _card_with_noise(
         ),
         not_covered=(
             "a person's own list, seen by another person: it is made from their own rows",
-            "the platform, which holds everybody's rows",
+            "the platform, which holds everyone's rows",
             "reactions of people to their lists that become rows of a later fit",
             "a profile that is changed rather than removed: at most twice the mu of a removal",
             "what other people's rows reveal about a person even without that person's rows",

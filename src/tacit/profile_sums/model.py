@@ -23,10 +23,12 @@ from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.cold_items import (
     ColdItems,
     Facts,
+    cold_item_tastes,
+    fit_cold_model,
     read_cold_items,
     score_cold_items,
 )
-from tacit.profile_sums.device_files import pack_device_file
+from tacit.profile_sums.device_files import ColdRows, pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
 from tacit.profile_sums.fits import Fit, count_fit
 from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, fit_lists, prepare_fit
@@ -43,6 +45,7 @@ from tacit.profile_sums.scoring import (
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode, Settings
 from tacit.recommenders import base, inputs
 from tacit.recommenders.base import Floats, History, Recommendations
+from tacit.recommenders.item_details import title_of_facts
 from tacit.recommenders.public_facts import UNKNOWN_SPENDING
 
 Likes = History | Iterable[Any]
@@ -137,7 +140,7 @@ class PrivateLists(base.ItemRecommender):
         return self.fit_part(ratings, ratings, own)
 
     def fit_part(self, part: RatingsSource, ratings: RatingsSource, earlier: Sequence[Fit]) -> Self:
-        """Learn from a part of some ratings; the fit counts as one of all of them.
+        """Learn from a part of some ratings; the card counts it as a fit of all of them.
 
         Args:
             part: What is learned from.
@@ -277,13 +280,17 @@ class PrivateLists(base.ItemRecommender):
         return base.pick(predicted, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
-        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
-        own = self._history(None, [item])
+        """Find the n items that liking `item` alone speaks most for, beyond popularity.
+
+        Raises:
+            DataError: The model does not know the item.
+        """
+        liked = self._history(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
-        profile = self.fitted_.profile(own)
+        profile = self.fitted_.profile(liked)
         scores = personal_scores(profile, self.released_, self.settings_)[0]
-        best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=liked, candidates=None)
         return best.with_titles(self.titles_)
 
     def explain(
@@ -315,13 +322,33 @@ class PrivateLists(base.ItemRecommender):
         of_features = largest_reasons("feature", names, parts.added_by_feature[: len(names)], n)
         return Reasons((*of_items, *of_features))
 
-    def device_file(self) -> bytes:
+    def device_file(self, cold: Mapping[Any, Facts] | None = None) -> bytes:
         """Pack what devices need to make lists: all of it is released or public.
 
         Numbers have 16 bits, so scores differ a little from `recommend`'s.
+
+        Args:
+            cold: Items that no one rated, which lists may hold too, as for `recommend`.
+
+        Raises:
+            ConfigError: There are cold items, and the model scores none.
+            DataError: A cold item is one of the model's.
         """
         (card,) = self.guarantees()
-        return pack_device_file(self.fitted_, card)
+        return pack_device_file(self.fitted_, card, self._cold_rows(cold or {}))
+
+    def _cold_rows(self, cold: Mapping[Any, Facts]) -> ColdRows:
+        """The cold items with a feature that the model knows, as devices score them."""
+        if not cold:
+            return ColdRows()
+        items = self.read_cold_items(cold)
+        titles = {item: title_of_facts(cold[item]) for item in items.ids}
+        return ColdRows(
+            items.ids,
+            {item: title for item, title in titles.items() if title is not None},
+            cold_item_tastes(self.fitted_, items),
+            fit_cold_model(self.fitted_).popularity,
+        )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
@@ -333,6 +360,7 @@ class PrivateLists(base.ItemRecommender):
             usefulness=usefulness,
             planned=fitted.planned_fits,
             consenting=fitted.consenting,
+            lifetime=fitted.lifetime,
         )
         return (card,)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.domains import split_list
+from tacit.data.domains import SEPARATOR, split_list
 from tacit.data.ratings import Column, Ratings
 from tacit.data.tables.names import is_named
 from tacit.recommenders.headers import names_from_header, read_array, read_places
@@ -57,6 +57,30 @@ def read_details(ratings: Ratings) -> Details:
         if facts != ItemDetails():
             details[item] = facts
     return details
+
+
+def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
+    """Read categories, price and picture from facts by the names of a catalogue's columns."""
+    categories: list[str] = []
+    details = ItemDetails()
+    for name, value in facts.items():
+        values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
+        if is_named("category", name):
+            for text in values:
+                categories += [part.strip() for part in text.split(SEPARATOR) if part.strip()]
+        elif is_named("price", name):
+            details = replace(details, price=values[0])
+        elif is_named("image", name):
+            details = replace(details, image=values[0])
+    return replace(details, categories=tuple(dict.fromkeys(categories))[:MOST_CATEGORIES])
+
+
+def title_of_facts(facts: Mapping[str, Any]) -> str | None:
+    """Read a title from facts by the names of a catalogue's columns; None without one."""
+    for name, value in facts.items():
+        if is_named("title", name) and isinstance(value, str):
+            return value
+    return None
 
 
 def details_to_parts(
@@ -127,7 +151,7 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:
-    """Name of the column that holds these facts; None where there is none."""
+    """Find the column that holds these facts; None where there is none."""
     for name in ratings.public_metadata:
         if is_named(subject, name):  # type: ignore[arg-type]  # a name of the caller's
             return name
@@ -135,7 +159,7 @@ def _find_column(ratings: Ratings, subject: str) -> str | None:
 
 
 def _read_texts(ratings: Ratings, column: str | None) -> list[str | None]:
-    """The texts of one column by item; None where there is none."""
+    """Read the texts of one column by item; None where there is none."""
     if column is None:
         return [None] * len(ratings.item_ids)
     texts: list[str | None] = []

@@ -118,7 +118,7 @@ def find_served(service: Service, kind: type[Thing], name: str) -> Thing:
     Raises:
         Problem: Status 404; nothing of this kind is.
     """
-    thing = service.deployment.find_all(kind).get(name)
+    thing = service.deployment.find(kind, name)
     if thing is None:
         raise Problem(404, NOT_FOUND)
     return thing

@@ -57,7 +57,15 @@ class Deployment:
     def replace(self, address: str, thing: ServedThing) -> None:
         """Serve another thing under an address. Requests that have begun keep the one they have."""
         self.cards[address] = sort_refuted_first(thing.guarantees())
+        self.largest_bodies.update(thing.largest_bodies())
         self.served[address] = thing
+
+    def find(self, kind: type[Thing], name: str) -> Thing | None:
+        """The thing of one class that is served under a name; None where there is none."""
+        for address, thing in self.served.items():
+            if isinstance(thing, kind) and address.partition("/")[2] == name:
+                return thing
+        return None
 
     def find_all(self, kind: type[Thing]) -> dict[str, Thing]:
         """The things of one class, by name."""
@@ -75,6 +83,14 @@ class Deployment:
         for address, thing in self.served.items():
             cards[address] = sort_refuted_first(thing.guarantees())
         return cards
+
+    @cached_property
+    def largest_bodies(self) -> dict[str, int]:
+        """Bytes of the largest bodies, by address, of everything that is served."""
+        sizes: dict[str, int] = {}
+        for thing in self.served.values():
+            sizes.update(thing.largest_bodies())
+        return sizes
 
 
 def read_tenant(folder: Path) -> str:

@@ -12,6 +12,8 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+_write_json = json.JSONEncoder(sort_keys=True).encode
+
 
 class EventLog:
     """Writes whole lines to a stream, whichever thread writes.
@@ -41,7 +43,7 @@ class EventLog:
     def write(self, event: str, **facts: Any) -> None:
         """Write any other event, such as start and stop, with public facts about it."""
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        line = json.dumps({**facts, "event": event, "time": now}, sort_keys=True)
+        line = _write_json({**facts, "event": event, "time": now})
         if self._stream.closed:  # the process is ending
             return
         self._stream.write(line + "\n")

@@ -46,6 +46,8 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode="max",
         )
+        self._counters: dict[tuple[str, int], Counter] = {}
+        self._histograms: dict[str, Histogram] = {}
         self._shown: dict[tuple[str, str], set[str]] = {}
         self._lock = threading.Lock()
         self._lists_since: dict[tuple[str, str], int] = {}
@@ -73,8 +75,12 @@ class Metrics:
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one answer of an operation."""
-        self._requests.labels(operation, str(status)).inc()
-        self._seconds.labels(operation).observe(seconds)
+        answer = (operation, status)
+        if answer not in self._counters:  # looking it up there takes longer than counting
+            self._counters[answer] = self._requests.labels(operation, str(status))
+            self._histograms[operation] = self._seconds.labels(operation)
+        self._counters[answer].inc()
+        self._histograms[operation].observe(seconds)
 
     def text(self) -> bytes:
         """The counts in Prometheus's text format."""

@@ -23,7 +23,7 @@ from tacit.service.http_bodies import read_body
 from tacit.service.keys import Caller
 from tacit.service.limits import RateLimits
 from tacit.service.metrics import Metrics
-from tacit.service.operations import Operation, find_operation
+from tacit.service.operations import Operation, OperationTable
 from tacit.service.problems import InvalidRequest, Problem
 from tacit.service.security_headers import HEADERS
 from tacit.service.service import Service
@@ -52,7 +52,7 @@ class Middleware:
         log: EventLog,
         documented_names: Collection[str],
     ) -> None:
-        self._operations = operations
+        self._operations = OperationTable(operations)
         self._keys = service.keys
         self._metrics = metrics
         self._log = log
@@ -117,7 +117,7 @@ class Middleware:
             raise Problem(400, "No service of this name is here: see `hosts` in tacit.toml.")
         caller = self._admit(scope)
         octets, value = await read_body(scope, receive, self._most_body(scope["path"]))
-        operation = find_operation(self._operations, scope)
+        operation = self._operations.find(scope)
         operation.check_role(caller)
         state = scope.setdefault("state", {})
         state["caller"] = caller
@@ -128,10 +128,7 @@ class Middleware:
 
     def _most_body(self, path: str) -> int:
         """Bytes of the largest body that is read at an address."""
-        most = self.settings.most_body
-        for thing in self._deployment.served.values():
-            most = max(most, thing.largest_bodies().get(path, 0))
-        return most
+        return max(self.settings.most_body, self._deployment.largest_bodies.get(path, 0))
 
     def _admit(self, scope: Scope) -> Caller:
         """Find who sends a request, and count it."""
@@ -156,7 +153,7 @@ class Middleware:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.settings.answer_within
         call = operation.prepare(request)
-        if operation.runs_on_loop:
+        if operation.runs_on_loop(call):
             return operation.make_response(call())
         await self._acquire_place(deadline)
         REQUEST_DEADLINE.set(deadline)

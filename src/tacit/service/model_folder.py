@@ -9,45 +9,55 @@ from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError
 from tacit.recommenders import load_model
 from tacit.service.keys import Role, add_key
+from tacit.service.served_models import read_words
 from tacit.service.setting_tables import TOML
 
 TENANT = "local"
 MODEL_FILE = "model.tacit"
 
 
-def make_model_folder(model: Path) -> tuple[Path, dict[str, str]]:
+def make_model_folder(model: Path, item_word: str | None = None) -> tuple[Path, dict[str, str]]:
     """Make the folder beside a model file, or copy the model into it again.
 
     Args:
         model: A model file NAME.tacit; the folder is NAME-service.
+        item_word: What one item is called on the page; None: as in the folder, or "item".
 
     Returns:
         The folder, and the keys that were made for it, by role: none when it was there already.
 
     Raises:
-        ConfigError: There is something else of the folder's name.
+        ConfigError: There is something else of the folder's name, or the word is none.
     """
+    if item_word is not None:
+        read_words("--item-word", item_word)
     load_model(model)  # what is no model is refused before a folder is made
     folder = model.with_name(f"{model.stem}-service")
     settings_file = folder / TOML
     is_made = settings_file.is_file()
     if folder.exists() and not is_made:
         raise ConfigError(f"{folder}: is there and holds no {TOML}. Rename it, or the model.")
+    if is_made and item_word is not None:
+        raise ConfigError(
+            f'{settings_file} says what items are called: write  item_word = "{item_word}"  there, '
+            "and leave out --item-word."
+        )
     content = model.read_bytes()
     folder.mkdir(exist_ok=is_made)
     write_whole(folder / MODEL_FILE, content)
     if is_made:
         return folder, {}
     key = add_key(folder / "keys.json", "operator", Role.OPERATOR, TENANT)
-    write_whole(settings_file, _first_settings(model.stem).encode())
+    write_whole(settings_file, _first_settings(model.stem, item_word or "item").encode())
     return folder, {Role.OPERATOR.value: key}
 
 
-def _first_settings(stem: str) -> str:
+def _first_settings(stem: str, item_word: str) -> str:
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 
 [models.{name}]
 file = "{MODEL_FILE}"
+item_word = "{item_word}"  # of one item, on the page
 """

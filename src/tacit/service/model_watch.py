@@ -1,8 +1,8 @@
 """Model files that change while the service runs: each worker takes them up by itself.
 
-A file is looked at every two seconds. A new one is read and checked in a thread beside the
-requests; then it replaces the one before in one step. A file that cannot be served is logged and
-passed over, and the model before goes on.
+A file, and a table of cold items beside it, is looked at every two seconds. A new one is read and
+checked in a thread beside the requests; then it replaces the one before in one step. A file that
+cannot be served is logged and passed over, and the model before goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from tacit.errors import ModelFileError, TacitError
 from tacit.service.background import run_in_background
 from tacit.service.deployment import Deployment
-from tacit.service.served_models import FileStamp, ServedModel, read_stamp
+from tacit.service.served_models import FileStamp, ServedModel, read_stamps
 
 SECONDS_BETWEEN_LOOKS = 2.0
 
@@ -24,26 +24,26 @@ class ModelWatch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._stamps: dict[str, FileStamp | None] = {}
+        self._stamps: dict[str, tuple[FileStamp, ...]] = {}
         for address, served in deployment.served.items():
             if isinstance(served, ServedModel):
-                self._stamps[address] = served.stamp  # from before it was read
+                self._stamps[address] = served.stamps  # from before it was read
 
     def take_up_changes(self, report_fault: Callable[[BaseException], None]) -> list[str]:
         """Serve the files that changed since the last call; return their addresses."""
         taken = []
         for address in self._addresses():
-            stamp = self._stamp(address)
-            if stamp is None or stamp == self._stamps[address]:
+            stamps = self._read_stamps(address)
+            if not stamps or stamps == self._stamps[address]:
                 continue
-            self._stamps[address] = stamp  # one that cannot be read is not tried again
+            self._stamps[address] = stamps  # one that cannot be read is not tried again
             try:
                 made = ServedModel.from_section(self._deployment.sections[address])
             except (TacitError, OSError) as error:
                 report_fault(error)
                 continue
             before = self._deployment.served[address]
-            if isinstance(before, ServedModel) and made.digest != before.digest:
+            if isinstance(before, ServedModel) and made.differs_from(before):
                 self._deployment.replace(address, made.replace_model(before))
                 taken.append(address)
         return taken
@@ -52,12 +52,12 @@ class ModelWatch:
         served = self._deployment.served.items()
         return [address for address, thing in served if isinstance(thing, ServedModel)]
 
-    def _stamp(self, address: str) -> FileStamp | None:
-        section = self._deployment.sections[address]
+    def _read_stamps(self, address: str) -> tuple[FileStamp, ...]:
+        """The stamps of a model's files; none while one of them is not there."""
         try:
-            return read_stamp(section.folder / section.text("file"))
+            return read_stamps(self._deployment.sections[address])
         except ModelFileError:
-            return None
+            return ()
 
 
 @asynccontextmanager

@@ -11,14 +11,15 @@ from __future__ import annotations
 import inspect
 import json
 from asyncio import Future, create_task, get_running_loop
+from collections import defaultdict
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, TypeVar, get_args
+from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from starlette.datastructures import QueryParams
 
 from tacit.errors import ConfigError
 from tacit.service.http_bodies import JSON, MISSING
@@ -35,6 +36,8 @@ ROLES_EXTENSION = "x-tacit-roles"
 """In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
 
 ReadRequest = Callable[[Request], Any]
+IsQuick = Callable[..., bool]
+"""Says of an operation's arguments whether their call neither waits nor computes for long."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Operation(APIRoute):
         self._readers, description = _split_signature(endpoint)
         self._endpoint = endpoint
         self._is_coroutine = inspect.iscoroutinefunction(endpoint)
-        self.runs_on_loop: bool = getattr(endpoint, "runs_on_loop", False)
+        self._is_quick: IsQuick = getattr(endpoint, "is_quick", _is_never_quick)
         super().__init__(path, description, **options)
         # Looked up once: fields make these anew each time.
         self._parameters = self._list_parameters()
@@ -92,7 +95,7 @@ class Operation(APIRoute):
             raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
         raise Problem(403, "The role of this key does not do this.")
 
-    def prepare(self, request: Request) -> Callable[[], Any]:
+    def prepare(self, request: Request) -> partial[Any]:
         """Make the call of the operation, with all its arguments.
 
         Raises:
@@ -103,6 +106,10 @@ class Operation(APIRoute):
         for name, read in self._readers.items():
             arguments[name] = read(request)
         return partial(self._endpoint, **arguments)
+
+    def runs_on_loop(self, call: partial[Any]) -> bool:
+        """Whether a prepared call neither waits nor computes for long: it needs no thread."""
+        return self._is_quick(**call.keywords)
 
     def start(self, request: Request, call: Callable[[], Any]) -> Future[Response]:
         """Start a prepared call: a coroutine on the loop, a function in a thread."""
@@ -130,6 +137,10 @@ class Operation(APIRoute):
             raise TypeError("an answer is not as the document says")
         return Response(field.serialize_json(value, by_alias=True), media_type=JSON)
 
+    def _read_query(self, text: bytes) -> dict[str, str]:
+        """Read the query. What is in no document, such as the page, may be linked to with any."""
+        return _read_query(text, self._query_names) if self.include_in_schema else {}
+
     def _list_parameters(self) -> list[_Parameter]:
         fields: list[tuple[str, Any]] = []
         fields += [("path", field) for field in self.dependant.path_params]
@@ -154,7 +165,7 @@ class Operation(APIRoute):
         scope = request.scope
         sent: dict[str, Any] = {
             "path": scope["path_params"],
-            "query": _read_query(scope["query_string"], self._query_names),
+            "query": self._read_query(scope["query_string"]),
             "header": request.headers,
         }
         arguments: dict[str, Any] = {}
@@ -199,38 +210,82 @@ def run_in_thread(request: Request, call: Callable[[], T]) -> Future[T]:
 
 def run_on_loop(endpoint: Endpoint) -> Endpoint:
     """Mark an operation that neither asks the ledger nor computes: no thread is woken for it."""
-    endpoint.runs_on_loop = True  # type: ignore[attr-defined]
-    return endpoint
+    return run_on_loop_where(lambda **_: True)(endpoint)
 
 
-def find_operation(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Operation:
-    """Find the operation of an address and a method.
+def run_on_loop_where(is_quick: IsQuick) -> Callable[[Endpoint], Endpoint]:
+    """Mark an operation that some calls of are quick: no thread is woken for those.
 
     Args:
-        operations: All operations.
-        scope: The request's ASGI scope. The operation and the path's parameters are noted in it.
-
-    Raises:
-        Problem: Status 404; or 405, with the methods of the address.
+        is_quick: Says of the operation's arguments whether their call neither asks the ledger nor
+            computes for long.
     """
-    allowed: set[str] = set()
-    for operation in operations:
-        match = operation.path_regex.match(scope["path"])
-        if match is None:
-            continue
-        methods = operation.methods or set()
-        if scope["method"] in methods:
-            scope["path_params"] = match.groupdict()
-            scope["route"] = operation
-            return operation
-        allowed |= methods
-    if not allowed:
-        raise Problem(404, "There is nothing at this address.")
-    if "GET" in allowed:
-        allowed.add("HEAD")
-    problem = Problem(405, "This address does not take this method.")
-    problem.headers["Allow"] = ", ".join(sorted(allowed))
-    raise problem
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        endpoint.is_quick = is_quick  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def _is_never_quick(**_: Any) -> bool:
+    return False
+
+
+class OperationTable:
+    """All operations, found by the address and the method of a request.
+
+    Most addresses begin with two fixed parts, such as /api/models: few patterns are tried for each.
+
+    Args:
+        operations: All operations; the first that fits an address answers it.
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._by_start: dict[str, list[Operation]] = defaultdict(list)
+        self._others: list[Operation] = []
+        for operation in operations:
+            start = _first_two_parts(operation.path)
+            group = self._others if "{" in start else self._by_start[start]
+            group.append(operation)
+
+    def find(self, scope: MutableMapping[str, Any]) -> Operation:
+        """Find the operation of a request.
+
+        Args:
+            scope: The request's ASGI scope. The operation and the path's parameters are noted in
+                it.
+
+        Raises:
+            Problem: Status 404; or 405, with the methods of the address.
+        """
+        allowed: set[str] = set()
+        path = scope["path"]
+        candidates: list[Operation] = [
+            *self._by_start.get(_first_two_parts(path), ()),
+            *self._others,
+        ]
+        for operation in candidates:
+            match = operation.path_regex.match(path)
+            if match is None:
+                continue
+            methods = operation.methods or set()
+            if scope["method"] in methods:
+                scope["path_params"] = match.groupdict()
+                scope["route"] = operation
+                return operation
+            allowed |= methods
+        if not allowed:
+            raise Problem(404, "There is nothing at this address.")
+        if "GET" in allowed:
+            allowed.add("HEAD")
+        problem = Problem(405, "This address does not take this method.")
+        problem.headers["Allow"] = ", ".join(sorted(allowed))
+        raise problem
+
+
+def _first_two_parts(path: str) -> str:
+    return "/".join(path.split("/", 3)[:3])
 
 
 def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
@@ -240,7 +295,7 @@ def _read_query(text: bytes, known_names: set[str]) -> dict[str, str]:
     """
     if not text:
         return {}
-    pairs = QueryParams(text).multi_items()
+    pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
     query = dict(pairs)
     if len(query) != len(pairs):
         raise Problem(400, "A parameter of the query is given once.")

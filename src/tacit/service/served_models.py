@@ -25,14 +25,14 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from tacit import container
+from tacit.data.cold_items import read_cold_items
 from tacit.data.ratings import RatingScale
-from tacit.data.tables.names import is_named
 from tacit.design import fit_count
 from tacit.errors import ConfigError, DataError, ModelFileError
 from tacit.privacy import Basis, Guarantee
 from tacit.privacy.officer_card import FitCount
 from tacit.recommenders import Recommendation
-from tacit.recommenders.item_details import ItemDetails
+from tacit.recommenders.item_details import ItemDetails, details_of_facts, title_of_facts
 from tacit.recommenders.model_files import model_from_parts
 from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import setting
@@ -63,11 +63,18 @@ class ModelSettings:
         "item",
         refused="other than 1 to 40 letters, blanks and hyphens",
     )
+    cold_items: str | None = setting(
+        "a table of items that no one rated, which lists made on devices may hold too, marked as "
+        "new: ids in the first column, then columns of the catalogue; it is looked at like `file`",
+        None,
+        default_text="none",
+        refused="outside of the folder, no such table, or for a model that scores no such items",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueItem:
-    """One item of a model's public catalogue. All items may be rated."""
+    """One item of a model's public catalogue."""
 
     item_id: str
     title: str | None
@@ -79,6 +86,8 @@ class CatalogueItem:
     """As the catalogue writes it."""
     image: str | None = None
     """Address of a picture, over HTTPS or written out as `data:`."""
+    cold: bool = False
+    """Whether no one rated it: it may be listed, and a history is not read for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +138,17 @@ class FileStamp(NamedTuple):
     """Number of the file in its file system."""
 
 
-def read_stamp(path: Path) -> FileStamp:
+def read_stamps(section: Section) -> tuple[FileStamp, ...]:
+    """Read the stamps of the files of a model's section, the model file's first.
+
+    Raises:
+        ModelFileError: One of them is not there.
+    """
+    keys = [key for key in ("file", "cold_items") if key in section.values]
+    return tuple(_read_stamp(section.folder / section.text(key)) for key in keys)
+
+
+def _read_stamp(path: Path) -> FileStamp:
     """Read the stamp of a file.
 
     Raises:
@@ -162,8 +181,10 @@ class ServedModel(ServedThing):
     """SHA-256 of the model file."""
     date_made: date = date.min
     """The day of the model file."""
-    stamp: FileStamp | None = None
-    """By which a change of the model file is noticed."""
+    stamps: tuple[FileStamp, ...] = ()
+    """By which a change of the model file, or of the table of cold items, is noticed."""
+    cold: Mapping[str, ColdFacts] = field(default_factory=dict, repr=False)
+    """Public facts of the items that no one rated and that lists on devices may hold."""
     previous: ServedModel | None = field(default=None, repr=False)
     """The model that this one replaced while the service ran, without its own previous one."""
 
@@ -173,7 +194,7 @@ class ServedModel(ServedThing):
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
         path = section.file_path("file")
-        stamp = read_stamp(path)  # before the file is read, so that no later change is missed
+        stamps = read_stamps(section)  # before they are read, so that no later change is missed
         content = container.read_bytes(path)  # once: a refit may replace the file meanwhile
         header, arrays = container.unpack(content, path)
         kind = str(header.get("recommender"))
@@ -184,7 +205,7 @@ class ServedModel(ServedThing):
         model = model_from_parts(header, arrays, path)
         _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
         scale = _read_scale(where, model, settings.scale)
-        words = _read_words(where, settings.item_word)
+        words = read_words(f"{where}.item_word", settings.item_word)
         served = cls(
             section.name,
             kind,
@@ -193,11 +214,16 @@ class ServedModel(ServedThing):
             model,
             words,
             digest=hashlib.sha256(content).hexdigest(),
-            date_made=datetime.fromtimestamp(stamp.changed / 1e9, UTC).date(),
-            stamp=stamp,
+            date_made=datetime.fromtimestamp(stamps[0].changed / 1e9, UTC).date(),
+            stamps=stamps,
+            cold=_read_cold_items(where, section, model),
         )
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
+
+    def differs_from(self, before: ServedModel) -> bool:
+        """Whether another file, or other cold items, are served than before."""
+        return self.digest != before.digest or self.cold != before.cold
 
     def replace_model(self, before: ServedModel) -> ServedModel:
         """Return this model as the successor of another, which it remembers."""
@@ -258,6 +284,7 @@ class ServedModel(ServedThing):
                 image=_safe_image(facts.image),
             )
             items.append(row)
+        items += [_describe_cold_item(item, facts) for item, facts in self.cold.items()]
         return tuple(items)
 
     @cached_property
@@ -293,7 +320,7 @@ class ServedModel(ServedThing):
         if make_file is None:
             return None
         try:
-            return bytes(make_file())
+            return bytes(make_file(self.cold) if self.cold else make_file())
         except ConfigError:  # another variant, or several target domains
             return None
 
@@ -313,8 +340,8 @@ class ServedModel(ServedThing):
 
     @cached_property
     def categories(self) -> Mapping[str, tuple[str, ...]]:
-        """Categories of each item of the catalogue."""
-        return {item.item_id: item.categories for item in self.items}
+        """Categories of each item of the model."""
+        return {item.item_id: item.categories for item in self.items if not item.cold}
 
     def recommend(
         self, ratings: Mapping[str, float], options: ListOptions
@@ -350,7 +377,8 @@ class ServedModel(ServedThing):
         """The cold items that a list may hold."""
         allowed = {}
         for item, facts in options.cold.items():
-            in_category = options.category is None or options.category in categories_of(facts)
+            categories = details_of_facts(facts).categories
+            in_category = options.category is None or options.category in categories
             is_seen = item in ratings and not options.keep_seen
             if in_category and not is_seen and item not in options.exclude:
                 allowed[item] = facts
@@ -405,7 +433,7 @@ class ServedModel(ServedThing):
     def _categories_of(self, item: str, options: ListOptions) -> tuple[str, ...]:
         """The categories of an item of the catalogue, or of a cold one."""
         if item in options.cold:
-            return categories_of(options.cold[item])
+            return details_of_facts(options.cold[item]).categories
         return self.categories[item]
 
     def _limit_categories(
@@ -433,13 +461,38 @@ class ServedModel(ServedThing):
         return self.items[position].title
 
 
-def categories_of(facts: ColdFacts) -> tuple[str, ...]:
-    """The categories of an item by the facts of a catalogue."""
-    categories: list[str] = []
-    for name, value in facts.items():
-        if is_named("category", name):
-            categories += [str(one) for one in (value if isinstance(value, list) else [value])]
-    return tuple(categories)
+def _read_cold_items(where: str, section: Section, model: Any) -> dict[str, ColdFacts]:
+    """Read the table of items that no one rated, and leave out what the model has or cannot score.
+
+    An item that people have rated since the table was written is one of the model's.
+    """
+    if "cold_items" not in section.values:
+        return {}
+    table = read_cold_items(section.file_path("cold_items"))
+    if not hasattr(model, "read_cold_items"):
+        raise ConfigError(f"{where}.cold_items: this model cannot score items without ratings.")
+    known = {str(item) for item in model.history_ids_.tolist()}
+    cold = {item: facts for item, facts in table.items() if item not in known}
+    try:
+        usable = set(model.read_cold_items(cold).ids)
+    except ConfigError as error:
+        raise ConfigError(f"{where}.cold_items: {error}") from None
+    return {item: facts for item, facts in cold.items() if item in usable}
+
+
+def _describe_cold_item(item: str, facts: ColdFacts) -> CatalogueItem:
+    """Describe an item that no one rated by what its table says."""
+    details = details_of_facts(facts)
+    return CatalogueItem(
+        item_id=item,
+        title=title_of_facts(facts),
+        domain=None,
+        recommended=True,
+        categories=details.categories,
+        price=details.price,
+        image=_safe_image(details.image),
+        cold=True,
+    )
 
 
 def _renumber(rows: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
@@ -468,12 +521,18 @@ def _safe_image(address: str | None) -> str | None:
     return None
 
 
-def _read_words(where: str, word: str) -> ItemWords:
-    """Make the words for items from the word for one of them, by the rules of English plurals."""
+def read_words(where: str, word: str) -> ItemWords:
+    """Make the words for items from the word for one of them, by the rules of English plurals.
+
+    Args:
+        where: Name of the setting or option that gave the word, in the error.
+        word: What one item is called.
+
+    Raises:
+        ConfigError: It is no word.
+    """
     if not _WORD.fullmatch(word):
-        raise ConfigError(
-            f'{where}.item_word is 1 to 40 letters, blanks and hyphens, such as "product".'
-        )
+        raise ConfigError(f'{where} is 1 to 40 letters, blanks and hyphens, such as "product".')
     if word.endswith(("s", "x", "ch", "sh")):
         return ItemWords(word, word + "es")
     if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):

@@ -37,6 +37,11 @@ class StoredRatings:
         """Read what is stored of a person now."""
         return cls.decode(service.read_state(ratings_state_name(user)))
 
+    @staticmethod
+    def are_in_memory(service: Service, user: str) -> bool:
+        """Whether `read` waits for nothing now."""
+        return service.is_in_memory(ratings_state_name(user))
+
     def encode(self, source: Source) -> bytes:
         """Write the state, with new random bytes in front."""
         text = json.dumps(self.by_model, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -521,3 +521,11 @@ def test_a_notebook_shows_the_budget():
         assert words in shown._repr_html_()
     endless = BudgetStatus(fits=1, epsilon=1.0, total=1.0, lifetime=None, further=None)
     assert endless._repr_html_().count("no limit") == 2
+
+
+def test_an_inherited_lifetime_is_not_above_what_was_set(world, ledger):
+    """A fit that states none gets the lifetime of the open budget, as it was set: 0.01."""
+    account = Account(ledger)
+    ledger.open_budget(account.holder, refits.cap_of_lifetime(0.01, 1e-6))
+    assert account.lifetime(None, 1e-6)[0] == 0.01
+    assert account.lifetime(None, 1e-5)[0] < 0.01  # stated at another delta, it is less

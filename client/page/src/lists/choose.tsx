@@ -33,7 +33,12 @@ export function Choose({ visit, onNext }: { visit: ModelVisit; onNext: () => voi
         <h1 id="choose" tabIndex={-1}>
           What do you like?
         </h1>
-        <p>Choose {words.many} that you like. Your list is made of them.</p>
+        <p>
+          {maker?.isForAll
+            ? `This model has popular ${words.many} alone, the same for everybody. Choose those that ` +
+              "you know: they are left out."
+            : `Choose ${words.many} that you like. Your list is made of them.`}
+        </p>
         <p class="stays">
           <Lock />
           {maker !== undefined
@@ -173,11 +178,15 @@ export function Facts({ item }: { item: CatalogueItem }) {
   return facts.length === 0 ? null : <p class="facts">{facts.map(capitalize).join(" · ")}</p>;
 }
 
-/** Items that lists are made of come first, by popularity; then the others, as the catalogue is. */
+/**
+ * Items that lists are made of come first, by popularity; then the others, as the catalogue is.
+ * Those that no one rated are left out: a list cannot be made of them.
+ */
 function orderItems(catalogue: Catalogue, popular: readonly string[]): CatalogueItem[] {
   const first = popular.map((id) => catalogue.find(id)).filter((item) => item !== undefined);
   const ordered = new Set(first);
-  return [...first, ...catalogue.items.filter((item) => !ordered.has(item))];
+  const all = [...first, ...catalogue.items.filter((item) => !ordered.has(item))];
+  return all.filter((item) => !item.cold);
 }
 
 function findItems(

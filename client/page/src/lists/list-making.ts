@@ -23,6 +23,11 @@ export class DeviceMaker {
     this.ids = new Map([...lists.context, ...lists.items].map((item) => [String(item), item]));
   }
 
+  /** Whether everybody gets the same list, of popular items: choices only leave items out of it. */
+  get isForAll(): boolean {
+    return this.lists.header["mode"] === "popularity";
+  }
+
   /** Items by the ids that the catalogue writes, best first. */
   rank({ choices, candidates }: ListWish): string[] {
     const allowed =

@@ -24,11 +24,12 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
     [keeping.choices, category],
   );
   const liked = itemsOf(keeping.choices, "liked").length;
+  const isForAll = maker?.isForAll ?? false;
   return (
     <section aria-labelledby="made">
       <div class="lead">
         <h1 id="made" tabIndex={-1}>
-          For you
+          {isForAll ? `Popular ${words.many}` : "For you"}
         </h1>
         {maker === undefined ? (
           <p class="stays">
@@ -41,7 +42,13 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
             device fetched all of it and ranks with what you chose.
           </p>
         )}
-        {liked === 0 && (
+        {isForAll && (
+          <p>
+            Everybody gets this list: the model was learned from too few people for lists of one's
+            own. {capitalize(words.many)} that you chose or left out are not in it.
+          </p>
+        )}
+        {liked === 0 && !isForAll && (
           <p>
             These are popular {words.many}. For a list of your own,{" "}
             <a href="#rate">choose {words.many}</a>.
@@ -52,7 +59,7 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
       {maker === undefined ? (
         <ListByService visit={visit} wish={wish} />
       ) : (
-        <Items visit={visit} maker={maker} items={maker.rank(wish)} wish={wish} />
+        <ListOnDevice visit={visit} maker={maker} wish={wish} />
       )}
       <OwnChoices visit={visit} />
       <section class="promise-of-model" aria-labelledby="promise">
@@ -93,6 +100,13 @@ function itemsIn(visit: ModelVisit, category: string): ReadonlySet<string> | und
   if (category === "") return undefined;
   const items = visit.model.catalogue.items.filter((item) => item.categories.includes(category));
   return new Set(items.map(({ item_id }) => item_id));
+}
+
+/** A list that is made here, once for each wish. */
+function ListOnDevice(given: { visit: ModelVisit; maker: DeviceMaker; wish: ListWish }) {
+  const { visit, maker, wish } = given;
+  const items = useMemo(() => maker.rank(wish), [maker, wish]);
+  return <Items visit={visit} maker={maker} items={items} wish={wish} />;
 }
 
 /** A list by the service, with the key of a visitor, or one that the person has. */
@@ -224,7 +238,10 @@ function Row(given: {
       </span>
       <Picture item={item} isShown={visit.wantsPictures} />
       <div class="said">
-        <h2>{title}</h2>
+        <h2>
+          {title}
+          {item.cold && <span class="new">New</span>}
+        </h2>
         <Facts item={item} />
         {maker !== undefined && (
           <Why item={item} visit={visit} maker={maker} wish={wish} title={title} />
@@ -280,6 +297,14 @@ function Reasons(given: {
   const shared = item.categories.filter((category) =>
     liked.some((own) => catalogue.find(own)?.categories.includes(category)),
   );
+  if (item.cold && reasons.length === 0) {
+    return (
+      <p class="why">
+        Nobody rated it yet. It stands here by its {describeFacts(item)}, as if it were as popular as
+        most {catalogue.words.many}.
+      </p>
+    );
+  }
   if (reasons.length === 0) {
     return (
       <p class="why">
@@ -289,11 +314,17 @@ function Reasons(given: {
   }
   return (
     <p class="why">
+      {item.cold && `Nobody rated it yet: it stands here by its ${describeFacts(item)}. `}
       You chose {joined(reasons.map((own) => catalogue.title(own)))}; without{" "}
       {reasons.length === 1 ? "it" : "them"} this {catalogue.words.one} would stand lower.
       {shared.length > 0 && ` In common with your choices: ${joined(shared)}.`}
     </p>
   );
+}
+
+/** What is known of an item that no one rated. */
+function describeFacts(item: CatalogueItem): string {
+  return item.categories.length === 0 ? "description" : `category, ${joined(item.categories)}`;
 }
 
 /** What the person said, to take it back. */

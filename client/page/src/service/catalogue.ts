@@ -20,6 +20,8 @@ export interface CatalogueItem {
   readonly categories: readonly string[];
   readonly price: string | null;
   readonly image: string | null;
+  /** Whether no one rated it: it may be listed, and a choice of it counts for nothing. */
+  readonly cold: boolean;
 }
 
 interface ItemPage {

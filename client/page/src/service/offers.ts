@@ -61,6 +61,8 @@ export interface Offers {
   readonly questions: readonly Question[];
 }
 
+type Catalogues = Promise<readonly Catalogue[]>;
+
 interface Model extends Named {
   readonly device: string | null;
   readonly item_words: Words;
@@ -85,35 +87,42 @@ interface CampaignEntry extends Named {
   readonly clusters: boolean;
 }
 
+/** What needs no answer of another request is asked for at once: a visitor waits for all of it. */
 export async function fetchOffers(): Promise<Offers> {
-  const { models } = await fetchJson<{ models: readonly Model[] }>("/api/models");
-  const catalogues = await Promise.all(
-    models.map(({ name, item_words }) => fetchCatalogue(name, item_words)),
+  const asked = fetchJson<{ models: readonly Model[] }>("/api/models");
+  const catalogues = asked.then(({ models }) =>
+    Promise.all(models.map(({ name, item_words }) => fetchCatalogue(name, item_words))),
   );
-  const [released, offers, questions] = await Promise.all([
-    fetchReleasedModel(models, catalogues),
+  const [{ models }, found, lists, offers, questions] = await Promise.all([
+    asked,
+    catalogues,
+    asked.then(({ models }) => fetchLists(models)),
     fetchDisclosures(catalogues),
     fetchCampaigns(catalogues),
   ]);
   const served = models.map(({ name, scale }, place) => ({
     name,
     scale,
-    catalogue: catalogues[place] as Catalogue,
+    catalogue: found[place] as Catalogue,
   }));
+  const catalogue = served.find(({ name }) => name === lists?.name)?.catalogue;
+  const released =
+    lists === undefined || catalogue === undefined
+      ? undefined
+      : { ...lists, titles: catalogue.title, catalogue };
   return { models: served, released, offers, questions };
 }
 
-/** Without one that can be read, the other ways to a list are there all the same. */
-async function fetchReleasedModel(
+/** Without a model that can be read, the other ways to a list are there all the same. */
+async function fetchLists(
   models: readonly Model[],
-  catalogues: readonly Catalogue[],
-): Promise<ReleasedModel | undefined> {
-  for (const [place, { name, device }] of models.entries()) {
+): Promise<{ readonly name: string; readonly lists: DeviceLists } | undefined> {
+  for (const { name, device } of models) {
     if (device === null) continue;
-    const catalogue = catalogues[place] as Catalogue;
     try {
-      const lists = await DeviceLists.decode(await fetchOctets(`/api/models/${name}/device?digest=${device}`));
-      if (lists.digest === device) return { name, lists, titles: catalogue.title, catalogue };
+      const octets = await fetchOctets(`/api/models/${name}/device?digest=${device}`);
+      const lists = await DeviceLists.decode(octets);
+      if (lists.digest === device) return { name, lists };
     } catch {
       continue;
     }
@@ -131,7 +140,7 @@ export async function fetchPublished(name: string): Promise<Published> {
   return { disclosure, log: log.map(({ epoch, digest }) => [epoch, digest] as const) };
 }
 
-async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer[]> {
+async function fetchDisclosures(catalogues: Catalogues): Promise<Offer[]> {
   const { disclosures } = await fetchJson<{ disclosures: readonly DisclosureEntry[] }>(
     "/api/disclosures",
   );
@@ -145,12 +154,12 @@ async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer
 
 async function fetchOffer(
   { name, item_table }: DisclosureEntry,
-  catalogues: readonly Catalogue[],
+  catalogues: Catalogues,
 ): Promise<Offer> {
   const { disclosure, log } = await fetchPublished(name);
   const table = item_table ? await fetchTable(name, disclosure) : undefined;
   const popular = table === undefined ? await fetchPopular(name) : [];
-  const { titles, words } = namesOf(disclosure.items, catalogues);
+  const { titles, words } = namesOf(disclosure.items, await catalogues);
   return { name, disclosure, log, table, popular, titles, words };
 }
 
@@ -164,7 +173,7 @@ async function fetchPopular(name: string): Promise<readonly ItemId[]> {
   return found.items;
 }
 
-async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Question[]> {
+async function fetchCampaigns(catalogues: Catalogues): Promise<Question[]> {
   const { campaigns } = await fetchJson<{ campaigns: readonly CampaignEntry[] }>("/api/campaigns");
   return Promise.all(
     campaigns.map(async ({ name, closed: isClosed, clusters: hasClusters }) => {
@@ -172,7 +181,7 @@ async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Questio
         fetchOctets(`/api/campaigns/${name}`),
         fetchJson<{ items: ItemId[] }>(`/api/campaigns/${name}/catalogue`),
       ]);
-      const { titles, words } = namesOf(items, catalogues);
+      const { titles, words } = namesOf(items, await catalogues);
       const campaign = Campaign.decode(bytes);
       return { name, campaign, catalogue: items, titles, words, isClosed, hasClusters };
     }),

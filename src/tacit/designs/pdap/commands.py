@@ -110,7 +110,8 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
         "weights": weights,
         "guarantees": [card.to_dict() for card in cards],
     }
-    return Result(data, _tables_of(data, logged, rows), "--json  has all numbers, and the cards.")
+    after = f"{run.command} --json  has all numbers, and the cards."
+    return Result(data, _tables_of(data, logged, rows), after)
 
 
 def propensities_of(visits: LoggedVisits) -> tuple[Floats, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.design import Design, ServedSection, option
+from tacit.design.people_needed import people_needed
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -53,8 +54,7 @@ DESIGN = Design(
         "compare": "design:contenders",
         "reproduce": "paper_results:RESULTS",
     },
-    "Works from about 12,500 visits of each of four vendors at epsilon 1: half the regret "
-    "of videos chosen by chance, on generated clicks. Popular videos were not compared.",
+    people_needed("pdap").works_from,
     served=(
         ServedSection(
             "vendors",

@@ -79,6 +79,13 @@ RESULTS = (
         "a comparison in words: which earlier work is content-based, collaborative, graph-based or "
         "context-aware, whose privacy it protects, centralized or decentralized; no number",
     ),
+    PaperResult(
+        "Corollary 1",
+        "no figure",
+        "",
+        "composition, quoted from elsewhere: epsilons of randomized computations add up. The proof "
+        "of Theorem 5 uses it for a learner's trees",
+    ),
     _bound(
         "Theorem 1",
         "bound",

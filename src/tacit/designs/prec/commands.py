@@ -112,7 +112,9 @@ def plan(settings: PlanSettings, run: Run) -> Result:
         write_curve(planned, curve, settings.report, describe_run(run.command, asdict(settings)))
     if planned["epsilon_exact_reason"] is not None:
         shown.append(planned["epsilon_exact_reason"])
-    return Result(planned, shown, "docs/prec-theory.md  says how these numbers are found.")
+    shown.append("docs/prec-theory.md says how these numbers are found.")
+    after = "tacit guarantee prec --epsilon 1  reads what each variant promises."
+    return Result(planned, shown, after)
 
 
 def advice_sentences(planned: Mapping[str, Any]) -> str:
@@ -311,7 +313,7 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
                 if number in rounds:
                     server.feedback(client, server.recommend(client) in rounds[number])
             advance(1)
-    return _show_replay(server, recorded, likes)
+    return _show_replay(server, recorded, likes, run.command)
 
 
 def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
@@ -329,7 +331,7 @@ def _read_likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     return {"client": followed}
 
 
-def _show_replay(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
+def _show_replay(server: PRec, recorded: VoteRounds, wanted: Likes, command: str) -> Result:
     """Write down what each client was recommended, with the plan and the cards."""
     plan = server.plan
     guarantees = server.guarantees()
@@ -358,7 +360,7 @@ def _show_replay(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
             "The candidates were read off the votes, which the guarantee does not cover: add a row "
             "without a voter for each candidate of each round."
         )
-    return Result(data, shown, "--json  has every recommendation.")
+    return Result(data, shown, f"{command} --json  has every recommendation.")
 
 
 def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.design import Design, ServedSection, option
+from tacit.design.people_needed import people_needed
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -55,7 +56,7 @@ DESIGN = Design(
     {},
     CardSettings,
     cards,
-    "tacit plan prec --help  says how many voters it takes.",
+    "tacit audit prec  looks for violations of it.",
     {
         "audit": "audit.audits:audit",
         "plan": "commands:PLAN",
@@ -65,9 +66,7 @@ DESIGN = Design(
         "compare": "design:contenders",
         "reproduce": "paper_results:PAPER_RESULTS",
     },
-    "Works from about 300 voters who agree with a client, at epsilon 1 for 1,000 rounds. On"
-    " MovieLens 100K nobody has so many: there the weighted majority, without privacy, is "
-    "better.",
+    people_needed("prec").works_from,
     served=(
         ServedSection(
             "rounds",

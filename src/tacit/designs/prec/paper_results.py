@@ -28,6 +28,12 @@ PAPER_RESULTS = (
         "inequalities of phi, steps of Lemmas 10, 12 and 13; tests check them on a grid",
     ),
     PaperResult(
+        "Claim 1",
+        "no figure",
+        "",
+        "a step of Lemma 8's proof; the world of one round plays its chain of voting patterns",
+    ),
+    PaperResult(
         "Theorem 6",
         "bound",
         f"tacit plan prec {_SIZES} --json",

@@ -10,7 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
+from tacit.design import (
+    Command,
+    ExecutionOptions,
+    Run,
+    card_summary,
+    guarantee_command,
+    option,
+    private_fit_summary,
+)
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 from tacit.evaluation.any_design import table_of_lists
@@ -24,6 +32,7 @@ from tacit.profile_sums.settings import (
 )
 
 if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
     from tacit.designs.private.model import Private
     from tacit.designs.private.plan import Plan, PlannedWeek
     from tacit.evaluation.lists import Contender
@@ -159,7 +168,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
             f"Of the {len(model.consented)} people of {settings.consented} who agreed not to be "
             f"protected, {with_rows} have ratings and {without} have none."
         )
-    after = f"tacit guarantee {settings.out}  says what it promises."
+    after = guarantee_command(settings.out)
     return Result(data, (*sentences, *_describe_budget(model, card.delta)), after)
 
 
@@ -325,10 +334,13 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     table = table_of_lists(rows)
     if settings.report is not None:
         make_lists_page("Private", rows, table, made_with).write(settings.report)
+    after = (
+        f"{_plan_line(ratings)} --epsilon {settings.epsilon[0]:g}  says how many people it takes."
+    )
     return Result(
         {"rows": shown, "manifest": made_with},
         (table, describe_features(ratings, settings.features)),
-        "tacit plan private --help  says how many people it takes.",
+        after,
     )
 
 
@@ -375,8 +387,13 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
     return Result(
         {"rows": [asdict(row) for row in rows], "manifest": made_with},
         (Table.from_rows("Lists of ten while people arrive", columns, rows),),
-        f"tacit plan private --people N --items N --epsilon {lifetime:g} --fits {fits}",
+        f"{_plan_line(ratings)} --epsilon {lifetime:g} --fits {fits}  says what theory expects.",
     )
+
+
+def _plan_line(ratings: Ratings) -> str:
+    """Write the command that plans fits to as many people and items."""
+    return f"tacit plan private --people {ratings.n_users} --items {ratings.n_items}"
 
 
 def _contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
@@ -490,7 +507,11 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         priced = cost(settings.ratings, people, items, stars=settings.stars)
         data["cost"] = asdict(priced)
         shown += priced.sentences
-    after = f"tacit fit private RATINGS --epsilon {epsilon}{options} -o m.tacit"
+    shown.append(
+        f"Fit, with your file for RATINGS:  tacit fit private RATINGS --epsilon {epsilon}{options} "
+        "-o m.tacit"
+    )
+    after = f"tacit guarantee private --epsilon {epsilon}  reads what one fit promises."
     return Result(data, shown, after)
 
 
@@ -527,11 +548,13 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
         "of tastes is the first fit's, made with half of the budget."
     )
     data = {"fits": fits, "epsilon": settings.epsilon, "weeks": [asdict(week) for week in planned]}
-    after = (
-        f"tacit fit private RATINGS --lifetime {epsilon} --fits {fits} --ledger budgets.db "
-        "-o m.tacit"
+    fit = (
+        f"Fit, with your file for RATINGS:  tacit fit private RATINGS --lifetime {epsilon} "
+        f"--fits {fits} --ledger budgets.db -o m.tacit"
     )
-    return Result(data, (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED), after)
+    shown = (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED, fit)
+    after = f"tacit guarantee private --epsilon {epsilon}  reads what all fits together promise."
+    return Result(data, shown, after)
 
 
 def _describe_plan(planned: Plan) -> str:

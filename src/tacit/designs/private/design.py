@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.design import Design, option
+from tacit.design.people_needed import people_needed
 from tacit.privacy import Guarantee
 from tacit.privacy.officer_card import FitCount
 from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP, Settings
@@ -52,7 +53,7 @@ DESIGN = Design(
     {"private": "Private"},
     CardSettings,
     make_cards,
-    "tacit plan private --help  says how many people it takes.",
+    "tacit audit private  looks for violations of it.",
     {
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
@@ -64,6 +65,5 @@ DESIGN = Design(
         "useful": "design:describe_usefulness",
         "count_fits": "design:count_fits",
     },
-    "Works from about 1,150 people at epsilon 1 and 1,700 items; with fewer, everybody gets a "
-    "list of popular items. tacit plan private says how many yours takes.",
+    people_needed("private").works_from,
 )

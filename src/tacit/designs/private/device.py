@@ -79,14 +79,16 @@ class TopItems:
 class DeviceLists:
     """Everything that a device needs to make lists.
 
-    items: ids that lists hold. context: ids that a history is read for. scale: least and most
-    stars. liked_from: the fewest stars of a like; low: what another rating counts for. means: of
-    the items. beside: what they count for beside personal lists. clip: how long tastes may be.
+    items: ids that lists hold. cold: those of them that no one rated, the last ones; they have
+    features alone. context: ids that a history is read for. scale: least and most stars.
+    liked_from: the fewest stars of a like; low: what another rating counts for. means: of the
+    items. beside: what they count for beside personal lists. clip: how long tastes may be.
     header: all that the file says, with `titles` and the `card` of the model.
     digest: SHA-256 of the file, in hex.
     """
 
     items: Sequence[ItemId]
+    cold: Sequence[ItemId]
     context: Sequence[ItemId]
     scale: tuple[float, float]
     liked_from: float
@@ -120,7 +122,7 @@ class DeviceLists:
         exclude: Collection[ItemId] = (),
         candidates: Collection[ItemId] | None = None,
     ) -> list[tuple[ItemId, float]]:
-        """The n best items that are not in the history or `exclude`, with their scores.
+        """Rank the n best items that are not in the history or `exclude`, with their scores.
 
         Ties in the order of the items. ConfigError for stars off the scale.
         """
@@ -267,7 +269,7 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], array[int]]]]:
-    """The header, and shape and numbers of each array, of a file that is whole."""
+    """Read the header, and shape and numbers of each array, of a file that is whole."""
     start = len(MAGIC) + 8
     if not data.startswith(MAGIC) or len(data) < start + _HASH or len(data) > _MOST:
         raise ModelFileError("These bytes are no lists of tacit. Fetch them again.")
@@ -301,8 +303,11 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], arr
 def _lists(
     header: dict[str, Any], arrays: dict[str, tuple[list[int], array[int]]], digest: str
 ) -> DeviceLists:
-    items, context = header["items"], header["context"]
-    known = items if context is None else context
+    items, context, cold = header["items"], header["context"], header["cold"]
+    if type(cold) is not int or not 0 <= cold <= len(items) or (cold and header["mode"] != "taste"):
+        raise ValueError("cold")
+    rated = items[: len(items) - cold]
+    known = rated if context is None else context
     for ids in (items, known):
         if not all(type(each) in (int, str) for each in ids) or len(set(ids)) < len(ids):
             raise ValueError("ids")
@@ -317,6 +322,7 @@ def _lists(
     low, high = map(_finite, header["scale"])
     return DeviceLists(
         items=items,
+        cold=items[len(rated) :],
         context=known,
         scale=(low, high),
         liked_from=_finite(header["liked_from"]),
@@ -354,7 +360,7 @@ def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
     if header["context"] is not None:
         return tastes
     k = len(directions[0])
-    consented = _read_consented(header, arrays, items) if "consented" in arrays else None
+    consented = _read_consented(header, arrays, known) if "consented" in arrays else None
     return replace(
         tastes,
         own_likes=_table(header, arrays, "own_likes", k, k),

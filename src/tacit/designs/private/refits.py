@@ -182,12 +182,23 @@ def largest_rho(lifetime: float, delta: float) -> Fraction:
 def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
     """Return the budget that pays for all fits: mu^2 / 2, stated at delta.
 
-    It is rounded up to a millionth, because each fit's cost is.
+    It is rounded up to a millionth, because each fit's cost is. No fit uses what that adds: before
+    each one, the exact epsilon of all is compared with the lifetime.
     """
     from tacit.ledger import Cap
 
     amount = math.ceil(largest_rho(read_lifetime(lifetime), delta) * MICRO_RHO)
     return Cap.gdp(Fraction(amount, MICRO_RHO), delta=repr(float(delta)))
+
+
+def _stated_lifetime(cap: Cap, delta: float) -> float:
+    """Return the epsilon that an open budget states, at this delta: not above what was set."""
+    from tacit.ledger import state_cap
+    from tacit.ledger.amounts import ATTO
+
+    if cap.delta == math.floor(Fraction(repr(delta)) * ATTO):
+        return float(state_cap(cap))
+    return epsilon_of_mu(math.sqrt(2 * (cap.amount - 1) / MICRO_RHO), delta)
 
 
 def check_lifetime(
@@ -268,7 +279,7 @@ class Account:
         return f"private/{hashlib.sha256(names).hexdigest()[:32]}"
 
     def fits(self) -> tuple[Fit, ...]:
-        """All fits that the ledger was charged for."""
+        """List all fits that the ledger was charged for."""
         return FitState.read(self.ledger.state(self._state)).fits
 
     def fits_before(self, earlier: Sequence[Fit], followed: Sequence[Fit]) -> tuple[Fit, ...]:
@@ -319,7 +330,7 @@ class Account:
         if cap.unit is not Unit.GDP:
             raise UnitsDiffer
         if lifetime is None:
-            return epsilon_of_mu(math.sqrt(2 * cap.amount / MICRO_RHO), delta), cap
+            return _stated_lifetime(cap, delta), cap
         if lifetime_cap is None or lifetime_cap.amount != cap.amount:
             raise CapChanged
         return lifetime, cap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from operator import itemgetter
@@ -35,7 +36,7 @@ NEEDED = (
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
 
 
-def world(
+def read_world(
     likes: str | None,
     clusters: int,
     item_shares: tuple[float, ...] = (),
@@ -115,7 +116,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         eta=settings.eta,
         wrong=settings.wrong,
         unit=settings.unit,
-        blocks=world(
+        blocks=read_world(
             settings.likes, settings.clusters, settings.item_shares, settings.people_shares
         ),
     )
@@ -141,7 +142,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     unit = "" if planned.unit == "user" else f" --method multi-maxsense --unit '{planned.unit}'"
     after = (
         f"tacit simulate sketches --items {planned.items} --rated {planned.rated} "
-        f"--epsilon {planned.epsilon:g} --people 1000,10000{unit}"
+        f"--epsilon {planned.epsilon:g} --people 1000,10000{unit}  tries it on generated people."
     )
     return Result(planned.to_dict(), shown, after)
 
@@ -284,7 +285,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     tasks = list(product(*cells, range(settings.seeds)))
     population = {
         "users": settings.people,
-        "blocks": world(
+        "blocks": read_world(
             settings.likes, settings.clusters, settings.item_shares, settings.people_shares
         ),
         "unit": settings.unit,
@@ -307,8 +308,15 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     return Result(
         {"rows": rows, "points": points},
         (Table.from_rows("", columns, points), "Means over seeds; --json prints every one."),
-        "tacit plan sketches  says how many people it takes.",
+        plan_command(settings.items[0], settings.rated[0], settings.epsilon),
     )
+
+
+def plan_command(items: int, rated: int, epsilons: Sequence[float]) -> str:
+    """Write the command that plans a campaign of this size, at the first finite epsilon."""
+    epsilon = next(filter(math.isfinite, epsilons), 1.0)
+    sizes = f"--items {items} --rated {min(rated, items)} --epsilon {epsilon:g}"
+    return f"tacit plan sketches {sizes}  says how many people it takes."
 
 
 def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -383,7 +391,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     return Result(
         found | {"manifest": made_with},
         (Table.from_rows("", columns, found["points"]), *found["sentences"]),
-        "tacit plan sketches  says what theory asks for;  --json has every row.",
+        plan_command(ratings.n_items, settings.rated, settings.epsilon),
     )
 
 

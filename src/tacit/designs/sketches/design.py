@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tacit.design import Design, ServedSection
+from tacit.design.people_needed import people_needed
 from tacit.designs.sketches.settings import CardSettings
 from tacit.privacy import Guarantee
 
@@ -41,9 +42,7 @@ DESIGN = Design(
         "compare": "experiment.comparison:contenders",
         "reproduce": "paper_results:PAPER_RESULTS",
     },
-    "Works from about a million people at epsilon 1, and on MovieLens 100K a list of "
-    "popular items was better however many there were. tacit plan sketches says how many "
-    "yours takes.",
+    people_needed("sketches").works_from,
     served=(
         ServedSection(
             "campaigns",

@@ -152,4 +152,11 @@ PAPER_RESULTS = (
         "theorem's N log N, and the lemmas are steps of its proof",
         shows=("lower_bounds.adaptive",),
     ),
+    PaperResult(
+        "Appendices C and D",
+        "no figure",
+        "",
+        "proofs: Lemma C.3, Theorem C.5 and Lemma D.1 are Lemma 4.7, Theorem 4.10 and Lemma 6.4 "
+        "again; Lemmas C.1, C.7, D.2, D.4 and D.6 are steps of them",
+    ),
 )

@@ -88,5 +88,5 @@ def audit() -> AuditPlan:
         {"": claim_makers([audited_disclosure])},
         BUGS,
         conclusion="No violation of the disclosure's claim was found. That is no proof.",
-        after="tacit attack standard-scheme RATINGS  measures what letters reveal.",
+        after="tacit guarantee standard-scheme  reads what letters promise, and what they do not.",
     )

@@ -17,9 +17,11 @@ from tacit.design import (
     Run,
     Tour,
     fit_summary,
+    guarantee_command,
     option,
     usefulness,
 )
+from tacit.design.people_needed import people_needed
 from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment import commands as experiment
 from tacit.designs.standard_scheme.messages import MICRO
@@ -146,7 +148,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if table is not None:
         panel = experiment.plain_table(experiment.attackers_table(table))
         shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
-    return Result(data, shown, f"tacit guarantee {settings.out}  says what it promises.")
+    return Result(data, shown, guarantee_command(settings.out))
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
@@ -168,7 +170,7 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
 
 
 def tour() -> Tour:
-    """One device's bytes, and an attack before and after."""
+    """Show one device's bytes, and an attack before and after."""
     import numpy as np
     from scipy import sparse
 
@@ -199,7 +201,7 @@ def tour() -> Tour:
         f"{after:.2f} from what the device sends.",
         bars=(Bar("from true stars", before), Bar("from what is sent", after)),
         trusted="the device, and the training people's platform",
-        real_data="better from 600 people",
+        real_data=people_needed("standard-scheme").real_data,
         asked=f"{ASKERS} people ask for lists and want to keep their gender to themselves; "
         f"{PEOPLE - ASKERS:,} others agreed to train the recommender. One of them gets "
         f"{', '.join(f'item {row.item_id}' for row in made.recommendations)}.",

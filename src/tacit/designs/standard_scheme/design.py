@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.design import Design, PaperResult, ServedSection, option
+from tacit.design.people_needed import people_needed
 from tacit.privacy import Guarantee
 
 
@@ -18,7 +19,7 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """The card of the person who hides an attribute, and that of those who consented."""
+    """Make the card of the person who hides an attribute, and that of those who consented."""
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
     from tacit.recommenders.public_facts import PUBLIC_FACTS
@@ -28,12 +29,12 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     return guarantees.cards(chosen, (), read_off)
 
 
-LEAST_PEOPLE = 600
+LEAST_PEOPLE = people_needed("standard-scheme").people
 """Who train it, from whom on lists were measured to beat popularity: docs/results.md."""
 
 
 def describe_usefulness(model: Any) -> str:
-    """Whether lists are expected to beat popularity, by the number of consenting people.
+    """Say whether lists are expected to beat popularity, by the number of consenting people.
 
     Where devices can show few items, their number is said instead: nothing was measured there.
     """
@@ -216,7 +217,7 @@ DESIGN = Design(
     {"standard-scheme": "StandardScheme"},
     CardSettings,
     cards,
-    "tacit attack standard-scheme RATINGS  measures the attacks.",
+    "tacit audit standard-scheme  looks for violations of it.",
     {
         "audit": "audit:audit",
         "fit": "commands:FIT",
@@ -228,9 +229,7 @@ DESIGN = Design(
         "reproduce": "design:PRINTED",
         "useful": "design:describe_usefulness",
     },
-    "Works from about 600 people who agree to train it: lists beat popular items on "
-    "MovieLens with 631 and 943 people. More of them make attackers stronger, too: "
-    "measure what they read with  tacit attack standard-scheme.",
+    people_needed("standard-scheme").works_from,
     served=(
         ServedSection(
             "disclosures",

@@ -27,8 +27,9 @@ ONLY_FOR = (
     "Only for services that do not otherwise learn what you watched, bought, opened or rated. "
 )
 OUTSIDE_KNOWLEDGE_SOUND = (
-    "From ten items known to be rated the value was read with AUC .94 (MovieLens 100K), and from "
-    "their number with .93."
+    "On MovieLens 100K the strongest of eleven attackers read gender from one default release with "
+    "AUC .677 (bound .738; .798 from true stars). Who knows more reads more: from ten items known "
+    "to be rated .94, from their number .93."
 )
 OUTSIDE_KNOWLEDGE_PUBLISHED = (
     "From ten items known to be rated the value was read with AUC .98 (MovieLens 100K), and from "
@@ -111,7 +112,7 @@ def cards(
     assumed_public: tuple[str, ...],
     epsilons: Sequence[float] = (),
 ) -> tuple[Guarantee, ...]:
-    """The card of the person who hides an attribute, and that of those who consented to training.
+    """Make the card of who hides an attribute, and that of those who consented to training.
 
     Args:
         settings: Settings of the model.
@@ -155,9 +156,9 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
         delta=None,
         lifetime=(
             "items rated on the account's first day are decided, each once, whatever becomes of "
-            "its star or of the tables; later letters show nothing new. Nobody who sees only "
-            "tables and releases can be certain, whatever the number of releases or refits, as "
-            "long as the device's memory is kept"
+            "its star or of the tables; later letters show nothing new while the device's memory "
+            "is kept. Attackers who read several letters had AUC .650 at most (MovieLens 100K). No "
+            "bound over a lifetime is proved, and other attackers may do better"
         ),
         assumptions=list_assumptions(hidden, settings.release),
         not_covered=_NOT_COVERED,
@@ -169,7 +170,7 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
 def card_of_published_release(
     settings: Settings, measurements: tuple[Measurement, ...]
 ) -> Guarantee:
-    """The card of a release as the patent prints it, whose claims are refuted."""
+    """Make the card of a release as the patent prints it, whose claims are refuted."""
     hidden = " and ".join(settings.attributes)
     return Guarantee(
         name=f"standard scheme (published), {settings.release}",
@@ -214,7 +215,7 @@ def describe_attacks(hidden: str, measurements: tuple[Measurement, ...]) -> str:
 def card_of_private_disclosure(
     settings: Settings, assumed_public: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> Guarantee:
-    """The card of consenting people whose public tables are differentially private.
+    """Make the card of consenting people whose public tables are differentially private.
 
     Args:
         settings: Settings of the model.
@@ -255,7 +256,7 @@ def card_of_private_disclosure(
 
 
 def card_of_exact_disclosure(settings: Settings) -> Guarantee:
-    """The card of consenting people whose exact statistics are published: no protection."""
+    """Make the card of consenting people whose exact statistics are published: no protection."""
     sentence = (
         "People whose ratings train the recommender are not protected: they agreed to show ratings "
         "and attribute."

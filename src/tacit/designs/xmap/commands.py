@@ -15,11 +15,13 @@ from tacit.design import (
     Run,
     Tour,
     card_summary,
+    guarantee_command,
     option,
     options_of,
     private_fit_summary,
     usefulness,
 )
+from tacit.design.people_needed import people_needed
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, SEED, Result, Table
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
@@ -117,7 +119,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"Fitted X-Map ({variant}) from {', '.join(data['source'] or ['every other domain'])} to "
         f"{', '.join(data['target'])}. {card.first_line} {card.sentence}{more}"
     )
-    after = f"tacit guarantee {settings.out}  says what it promises."
+    after = guarantee_command(settings.out)
     shown = [sentence]
     if variant == "sound":
         shown.append(describe_features(catalogue_of(ratings), settings.features))
@@ -148,7 +150,10 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     joins = settings.variant == "published"
     size = (settings.ratings, settings.people, settings.items)
     price = cost(*size, stars=settings.stars, joins=joins)
-    after = "tacit plan private --across  says whether sound lists would be useful."
+    after = (
+        f"tacit plan private --people {settings.people:.0f} --items {settings.items:.0f} --across  "
+        "says whether sound lists would be useful."
+    )
     return Result({"cost": asdict(price)}, price.sentences, after)
 
 
@@ -268,7 +273,7 @@ def tour() -> Tour:
         f"{ndcg['popularity']:.3f}.",
         bars=(Bar("attacker, no noise", without), Bar("attacker, with noise", private)),
         trusted="the platform, with both domains",
-        real_data="better from 1,400 people",
+        real_data=people_needed("xmap").real_data,
         asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "
         f"and no film gets {', '.join(f'film {row.item_id}' for row in best)}.",
         left="From the platform: a few noisy sums over people, released once, and the lists that "

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tacit.design import Design, PaperResult, option
+from tacit.design.people_needed import people_needed
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -202,8 +203,8 @@ PRINTED = (
         "--k 50 --pnsa printed,counted,positive --seeds 5 --method x-map-ib,x-map-ub,item-average "
         "--variant published",
         "no figure of its own: all figures of X-Map rest on PNSA",
-        f"{_OTHER_DATA}; with all items as candidates, as printed, X-Map errs more than with the "
-        "positively similar ones alone",
+        f"{_OTHER_DATA}; with all items as candidates, as printed, item-based X-Map errs more than "
+        "with the positively similar ones alone; user-based it is a tie",
         ("points[pnsa=printed].mae", "points[pnsa=counted].mae", "points[pnsa=positive].mae"),
         "--seeds 1 --method x-map-ib",
     ),
@@ -240,7 +241,7 @@ DESIGN = Design(
     {"xmap": "XMap", "x-map": "XMap"},
     CardSettings,
     cards,
-    "tacit evaluate xmap RATINGS --domain-column D --source S --target T  measures what it costs.",
+    "tacit audit xmap  looks for violations of it.",
     {
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
@@ -253,6 +254,5 @@ DESIGN = Design(
         "reproduce": "design:PRINTED",
         "useful": "model:describe_usefulness",
     },
-    "Works from about 1,400 people with both domains at epsilon 1 and 1,700 items; with fewer, a "
-    "list of popular items is better. tacit plan private --across says how many yours takes.",
+    people_needed("xmap").works_from,
 )

@@ -20,7 +20,8 @@ from tacit.ledger import (
     UnknownBudget,
     Verification,
     epsilon_of_cap,
-    epsilon_spent,
+    state_cap,
+    state_spent,
 )
 from tacit.service.access import CurrentCaller, CurrentService, allow
 from tacit.service.keys import Caller, Role
@@ -58,11 +59,6 @@ def decimal(steps: int, exponent: int = AMOUNT_EXPONENT) -> str:
     return f"{Decimal(steps).scaleb(exponent).normalize():f}"
 
 
-def four_digits(number: float) -> str:
-    """A decimal in text to four significant digits: what people compare."""
-    return f"{number:.4g}"
-
-
 class Budget(AnswerModel):
     """A budget for a lifetime: nothing is ever refunded. Amounts are decimals in text.
 
@@ -70,9 +66,9 @@ class Budget(AnswerModel):
     """
 
     epsilon: str
-    """Epsilon of everything that was charged so far, together; to four digits."""
+    """Epsilon of everything that was charged so far, together; rounded up to four digits."""
     epsilon_cap: str
-    """Epsilon of everything that may be charged; to four digits."""
+    """Epsilon of everything that may be charged; rounded down to four digits."""
     epsilon_delta: str
     """Delta at which epsilon_cap holds; epsilon as well, except in the approximate unit, where
     delta_spent belongs to it."""
@@ -94,11 +90,10 @@ class Budget(AnswerModel):
 def describe_budget(balance: Balance) -> Budget:
     """Describe a balance of the ledger in the form in which answers show a budget."""
     cap = balance.cap
-    most = epsilon_of_cap(cap)
     return Budget(
-        epsilon=four_digits(epsilon_spent(balance).epsilon),
-        epsilon_cap=four_digits(most.epsilon),
-        epsilon_delta=four_digits(most.delta),
+        epsilon=f"{state_spent(balance):f}",
+        epsilon_cap=f"{state_cap(cap):f}",
+        epsilon_delta=f"{epsilon_of_cap(cap).delta:.4g}",
         counted_in=COUNTED_IN[cap.unit],
         cap=decimal(cap.amount),
         spent=decimal(balance.spent),

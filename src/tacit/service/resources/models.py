@@ -139,7 +139,7 @@ def _describe(served: ServedModel) -> Model:
         name=served.name,
         kind=served.kind,
         variant=served.variant,
-        items=len(served.items),
+        items=len(served.ids),
         recommends=sorted(recommended_domains),
         learns_from=sorted(domains),
         device=None if file is None else file[-_DIGEST_BYTES:].hex(),

@@ -34,11 +34,12 @@ from tacit.service.list_requests import (
     read_question,
 )
 from tacit.service.metrics import Metrics
-from tacit.service.operations import Operation
+from tacit.service.operations import Operation, run_on_loop_where
 from tacit.service.problems import Problem
-from tacit.service.resources.splits import note_served
+from tacit.service.resources.splits import find_splits, note_served
 from tacit.service.schemas import AnswerModel
 from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
+from tacit.service.service import Service
 from tacit.service.stored_ratings import StoredRatings
 from tacit.service.strict_json import PRINTABLE
 
@@ -48,6 +49,13 @@ ModelName = Annotated[str, Field(pattern=NAME_PATTERN)]
 ListLength = Annotated[int, Query(ge=1, le=LONGEST_LIST)]
 Diversity = Annotated[int | None, Query(ge=1, le=LONGEST_LIST)]
 Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
+
+
+MOST_ITEMS_ON_LOOP = 5_000
+"""Items of the largest catalogue whose lists are made on the loop: more take above a millisecond,
+for which other requests would wait."""
+MOST_RATINGS_ON_LOOP = 100
+"""Ratings of the longest history of which a list is made there."""
 
 
 class Line(AnswerModel):
@@ -111,11 +119,51 @@ class ManyQuestion(ListQuestion):
     people: Annotated[list[PersonQuestion], Field(min_length=1, max_length=MOST_PEOPLE)]
 
 
+def _is_quick_model(service: Service, caller: Caller, served: ServedModel) -> bool:
+    """Whether lists of a model are small sums, after which no file is written."""
+    is_compared = bool(find_splits(service, served.name, caller))
+    return not is_compared and len(served.ids) <= MOST_ITEMS_ON_LOOP
+
+
+def _is_quick_list(
+    service: Service,
+    caller: Caller,
+    user: str,
+    model: str | None,
+    category: str | None,
+    diversity: int | None,
+    **_: Any,
+) -> bool:
+    """Whether the list of stored ratings needs no thread: they are in memory, and few."""
+    person = service.keys.person_name(user)
+    check_self(caller, person)
+    is_plain = category is None and diversity is None
+    is_quick_model = _is_quick_model(service, caller, _find_model(service, model))
+    return is_plain and is_quick_model and StoredRatings.are_in_memory(service, person)
+
+
+def _is_quick_question(service: Service, caller: Caller, question: Question, **_: Any) -> bool:
+    """Whether the list of a history that is sent needs no thread."""
+    served = find_served(service, ServedModel, question.model)
+    is_plain = question.category is None and question.diversity is None
+    has_few_items = not question.cold and question.candidates is None
+    is_short = len(question.history) <= MOST_RATINGS_ON_LOOP
+    return is_plain and has_few_items and is_short and _is_quick_model(service, caller, served)
+
+
+def _find_model(service: Service, name: str | None) -> ServedModel:
+    """Find a model; by default the first that is served."""
+    if name is None:
+        name = next(iter(service.deployment.find_all(ServedModel)), "")
+    return find_served(service, ServedModel, name)
+
+
 @router.get(
     "/api/recommend/{user}",
     response_model=Listed,
     **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND),
 )
+@run_on_loop_where(_is_quick_list)
 def recommend(
     service: CurrentService,
     caller: CurrentCaller,
@@ -134,9 +182,7 @@ def recommend(
     """
     user = service.keys.person_name(user)
     check_self(caller, user)
-    if model is None:
-        model = next(iter(service.deployment.find_all(ServedModel)), "")
-    served = find_served(service, ServedModel, model)
+    served = _find_model(service, model)
     stored = StoredRatings.read(service, user).of_model(served.name)
     options = ListOptions(n=n, category=category, diversity=diversity, keep_seen=seen)
     question = ReadQuestion(served.usable_ratings(stored), options, ())
@@ -147,6 +193,7 @@ def recommend(
 @router.post(
     "/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR, Role.RECOMMEND)
 )
+@run_on_loop_where(_is_quick_question)
 def recommend_once(
     service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: Question
 ) -> Response:

@@ -130,12 +130,17 @@ def describe_split(split: Split, days: Sequence[DayFigures]) -> SplitView:
 
 def note_served(service: Service, model: str, caller: Caller, customers: Iterable[str]) -> None:
     """Note for the comparisons of a model that lists were served to customers of a backend."""
-    if caller.role is not Role.RECOMMEND:
-        return
     known = list(customers)
-    for split in service.deployment.find_all(Split).values():
-        if known and split.settings.model == model:
-            note_people(service, split, caller, known, "served")
+    for split in find_splits(service, model, caller) if known else ():
+        note_people(service, split, caller, known, "served")
+
+
+def find_splits(service: Service, model: str, caller: Caller) -> list[Split]:
+    """The comparisons in which a list of a model counts that this caller gets."""
+    if caller.role is not Role.RECOMMEND:
+        return []
+    splits = service.deployment.find_all(Split).values()
+    return [split for split in splits if split.settings.model == model]
 
 
 def note_people(

@@ -97,7 +97,7 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
         "manifest": manifest,
         "report": settings.report,
     }
-    after = "--report out.html  writes curves, and the paper's orderings."
+    after = f"{run.command} --report pdap.html  draws curves, and the paper's orderings."
     if settings.report is not None:
         after = "tacit guarantee pdap --epsilon 1  shows what each policy claims."
     return Result(data, report.tables_of(found), after)

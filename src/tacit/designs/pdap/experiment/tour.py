@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.data import clicks
 from tacit.design import Bar, Tour
+from tacit.design.people_needed import people_needed
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.model import PDap
 
@@ -46,7 +47,7 @@ def tour() -> Tour:
             Bar("clicks, best video", clicked["best single video"]),
         ),
         trusted="the vendor that a person visits",
-        real_data="not measured",
+        real_data=people_needed("pdap").real_data,
         asked=f"A generated vendor shows {VIDEOS} videos to {VISITS:,} visitors, learns from their "
         "clicks, and asks other vendors where a visitor may find something better.",
         left=f"To the other vendors: {len(sent[0].encode())} bytes a visit, with the visitor's "

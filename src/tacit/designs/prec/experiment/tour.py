@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tacit.design import Bar, Tour
+from tacit.design.people_needed import people_needed
 from tacit.designs.prec.experiment.simulation import play
 from tacit.designs.prec.experiment.worlds import Game
 
@@ -29,7 +30,7 @@ def tour() -> Tour:
             Bar("votes, with the gate", hunted["p-rec"]),
         ),
         trusted="the curator of the votes",
-        real_data="weighted majority was better",
+        real_data=people_needed("prec").real_data,
         asked=f"{game.voters} generated voters vote on two objects in {game.rounds} rounds; "
         f"{game.peers} of them like what the client likes. The client asks for one object in each "
         "round.",

@@ -12,6 +12,7 @@ from tacit.auditing.attacks import auc
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.design import Bar, Comparison, ComparisonEntry, Tour
+from tacit.design.people_needed import people_needed
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.private.model import Private
 from tacit.evaluation.lists import judge_lists, list_trial
@@ -74,7 +75,7 @@ def make_tour() -> Tour:
             Bar("attacker, epsilon 1", aucs["1"]),
         ),
         trusted="the platform, with the ratings",
-        real_data="better from 1,150 people",
+        real_data=people_needed("private").real_data,
         asked=f"{PEOPLE:,} generated people rated {ITEMS} items. A person who liked three of them "
         f"asks for a list and gets {items}.",
         left=f"From the person: nothing. The list is made on their device from a published file of "

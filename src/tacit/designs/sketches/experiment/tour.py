@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.design import Bar, Tour
+from tacit.design.people_needed import people_needed
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, new_secret
 from tacit.designs.sketches.experiment.simulation import simulate
@@ -42,7 +43,7 @@ def tour() -> Tour:
             Bar("clusters of items", many["accuracy"]),
         ),
         trusted="nobody",
-        real_data="popular items were better",
+        real_data=people_needed("sketches").real_data,
         asked=f"Each device is asked one question, such as: do you like both {one} and {two}? "
         f"Nobody has to be trusted. {MANY_PEOPLE:,} generated people answer about {items} items.",
         left=f"One report of {len(report.encode())} bytes: a random number, which chose the "

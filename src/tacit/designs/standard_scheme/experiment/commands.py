@@ -185,7 +185,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     made_with = manifest(ratings, command=run.command, **facts)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
-    after = "--report out.html draws it;  --json prints every figure."
+    after = "tacit guarantee standard-scheme  reads what a device's letters promise."
+    if settings.report is None:
+        after = f"{run.command} --report evaluation.html  draws it on one page."
     return Result(table.to_dict() | {"manifest": made_with}, tuple(describe_table(table)), after)
 
 
@@ -218,7 +220,8 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     made_with = manifest(ratings, seed=settings.seed, command=run.command, folds=settings.folds)
     data = {name: figures[name] for name in ("attribute", "values", "people", "worst", "control")}
     data |= {"sentence": table.sentence(settings.release), "rows": rows, "manifest": made_with}
-    after = "tacit evaluate standard-scheme RATINGS --report out.html"
+    evaluate = run.command.replace(" attack ", " evaluate ", 1)
+    after = f"{evaluate} --report evaluation.html  measures every attack."
     return Result(data, tuple(describe_table(table)), after)
 
 

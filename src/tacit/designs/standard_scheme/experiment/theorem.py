@@ -75,9 +75,9 @@ def simulate(settings: TheoremSettings, run: Run) -> Result:
         "disclosure": withhold_gaps(profiles, settings.sigma),
         "coarse_disclosure": compute_coarse_disclosure(),
     }
-    return Result(
-        data, tuple(describe(data)), "docs/standard-scheme.md  says why real stars differ."
-    )
+    shown = (*describe(data), "docs/standard-scheme.md says why real stars differ.")
+    after = "tacit guarantee standard-scheme  reads what a device's letters promise."
+    return Result(data, shown, after)
 
 
 def compute_privacy() -> dict[str, Any]:

@@ -88,6 +88,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     if pairs:
         data["similarities"] = pairs
     data["manifest"] = made_with
+    after = "tacit guarantee xmap --epsilon 1  reads what each variant promises."
+    if settings.report is None:
+        after = f"{run.command} --report xmap.html  draws it on one page."
     return Result(
         data,
         (
@@ -97,7 +100,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             *tables_of_similarities(pairs),
             _LEGEND,
         ),
-        "--report out.html draws it;  --json prints every row.",
+        after,
     )
 
 

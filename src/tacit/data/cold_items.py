@@ -1,0 +1,44 @@
+"""A table of items that no one rated, with the public facts that a catalogue has of them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from tacit.errors import DataError
+
+
+def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[str, str]]:
+    """Read a table of items that no one rated.
+
+    Args:
+        path: A table with a heading: ids in the first column, then columns of the catalogue.
+        delimiter: Sign between columns; None: a comma.
+
+    Returns:
+        Facts by the names of their columns, by id; empty cells are left out.
+
+    Raises:
+        DataError: The file is no such table.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file, delimiter=delimiter or ","))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError("the table cannot be read", path=path, found=str(error)) from None
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise DataError(
+            "no items without ratings",
+            path=path,
+            expected="a heading and a line for each item: the id, then columns of the catalogue",
+        )
+    heading, *lines = rows
+    items = {}
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(heading):
+            raise DataError(
+                f"line {number} has {len(line)} columns", path=path, expected=f"{len(heading)}"
+            )
+        cells = zip(heading[1:], line[1:], strict=True)
+        items[line[0]] = {name: text for name, text in cells if text.strip()}
+    return items
