@@ -6,21 +6,21 @@
     python tools/mutants.py --part designs         only experiments, planners, training and so on
     python tools/mutants.py --done verdicts.txt --again   tries the survivors of that run again
 
-A mutant is one file with one number, comparison, operator or function replaced. Tests run on each
-mutant in a process forked from one in which all other packages are imported; the quickest test
-first, up to the first failure. A mutant that no test fails on has survived: a test is missing, or
-the mutant is equivalent and stands in equivalent.toml with the reason. In the part `designs` the
-tests are imported before the fork as well, and the mutant's functions get their changed code there;
-a change outside functions is imported with the tests.
+A mutant is one file with one number, comparison, operator or function replaced. It is killed when a
+test fails on it. A mutant that no test fails on has survived: a test is missing, or the mutant is
+equivalent and stands in equivalent.toml with the reason.
 
-There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
-DESIGNS (steps, training, worlds, experiments, planners, judging) is held by the test file that is
-named after it, then by those of its design that import it, each test up to FIRST_SECONDS; where
-there is none, it survives at first. Survivors are tried with `--again` on all tests of the design
-and of the commands that name it, slow ones included. In both cases test files are gone through one
-by one, near ones first, in each the cheapest test first, and of all together as far as `--most`
-seconds of processor reach. A test that never calls the changed function is left out. What the tests
-of a file cost and call is found out when they are first asked; `--costs` keeps it for the next run.
+There are two parts: files of FORMULAS, and files of DESIGNS (steps, training, worlds, experiments,
+planners, judging). The test file that is named after the changed file is tried first, then others
+of its design or package that import it, or all in the folder beside it where none does, up to the
+first failure, and of all together as far as `--most` seconds of processor reach. A test that fails,
+or takes _MORE times as long as it may, is run on the shipped file: where it fails there too, or
+takes more than FIRST_SECONDS, it is left out from then on. `--again` tries survivors on all test
+files of the design or package, and on others that import it or name it in a command, with tests of
+up to AGAIN_SECONDS.
+
+Tests are imported once, in a process that forks itself for each mutant; there the changed functions
+get their new code. A change outside functions is imported with the tests in a process of its own.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
@@ -31,41 +31,40 @@ import argparse
 import ast
 import copy
 import gc
+import hashlib
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import inspect
 import json
-import math
 import os
-import random
 import resource
 import select
 import signal
 import sys
-import threading
 import time
 import tomllib
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from _pytest.outcomes import OutcomeException
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/tacit")
-FORMULAS: dict[str, str] = {
-    "designs/*/theory.py": "tests/designs/{design}",
-    "designs/*/device.py": "tests/designs/{design}",
-    "designs/xmap/recommender.py": "tests/designs/xmap",
-    "mechanisms/*.py": "tests/mechanisms",
-    "accounting/*.py": "tests/accounting",
-}
-"""Files of the part `formulas`, and where the tests lie that hold them."""
+FORMULAS = (
+    "designs/*/theory.py",
+    "designs/*/device.py",
+    "designs/xmap/recommender.py",
+    "mechanisms/*.py",
+    "accounting/*.py",
+)
+"""Files of the part `formulas`."""
 DESIGNS = "designs/*/**/*.py"
 """Files of the part `designs`, but those of FORMULAS and these:"""
 LEFT_OUT = frozenset(
@@ -77,19 +76,17 @@ LAST = ("test_reproduce.py", "test_demo.py", "test_compare.py")
 """Test files of commands that run every design for minutes: a survivor is tried on them at last."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Mutants that change nothing a test could see, and why."""
-_SLOW = 2.0
-"""Seconds of processor: slower tests of formulas, on the unchanged file, are left out."""
-FIRST_SECONDS = 2.0
-"""Seconds of processor: a test of a design that takes more is for survivors."""
+FIRST_SECONDS, AGAIN_SECONDS = 1.0, 30.0
+"""Seconds of processor that a test may take on the shipped file: at first, and for survivors."""
 MOST = 60.0
-"""Seconds of processor for the tests of one mutant of the part `designs`, by default."""
-_WITHIN, _FAULT, NEEDS_MORE_TESTS = 1800, 99, 98
-_MORE, _START = 3, 20.0
-"""A mutant whose tests need so many times the processor's time of the unchanged file, and so many
-seconds more, is taken for one that does not end."""
+"""Seconds of processor for the tests of one mutant, by default."""
+_WITHIN, _FAULT, NEEDS_MORE_TESTS, NO_IMPORT = 1800, 99, 98, 2
+_MORE, _START = 3, 10.0
+"""A test that takes so many times what it may, and tests that take so many seconds more than all of
+them may, are stopped."""
 _PACKAGES = ["numpy", "scipy.stats", "scipy.sparse.linalg", "hypothesis", "polars", "pydantic"]
 _PACKAGES += ["numba", "opendp.prelude", "sklearn.linear_model", "fastapi", "sqlalchemy"]
-"""Imported once for all tests of the part `designs`; what is missing is imported by each."""
+"""Imported once for all tests; what is missing is imported by each."""
 _PYTEST = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0"]
 _PYTEST.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
@@ -103,17 +100,15 @@ _REPLACED = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
-_PLAIN = {"property", "staticmethod", "classmethod", "override"}
 _NAMES = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum", "ceil": "floor"}
 
 
 class Mutant(NamedTuple):
-    """place: `file:line:column: change`. text: the file. within: its function's first line."""
+    """place: `file:line:column: change`. text: the changed file."""
 
     file: Path
     place: str
     text: str
-    within: int | None
 
 
 def places(file: Path) -> list[tuple[int, int]]:
@@ -127,7 +122,7 @@ def mutant(file: Path, number: int, change: int) -> Mutant:
     tree = ast.parse((ROOT / file).read_text())
     node = next(one for at, one in enumerate(ast.walk(tree)) if at == number)
     place = _place(file, node, [*_changes(node)][change])
-    return Mutant(file, place, ast.unparse(tree), _function_at(tree, getattr(node, "lineno", 0)))
+    return Mutant(file, place, ast.unparse(tree))
 
 
 def named(file: Path) -> Iterator[str]:
@@ -147,17 +142,6 @@ def equivalent() -> dict[str, str]:
     """Reasons by place."""
     files = tomllib.loads(EQUIVALENT.read_text())
     return {f"{file}:{at}": why for file, one in files.items() for at, why in one.items()}
-
-
-def _function_at(tree: ast.AST, line: int) -> int | None:
-    """First line of the outermost plain function that holds the line. None where there is none, or
-    where a decorator may keep its values or compile it, so that tests need not call it."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
-            around = [ast.unparse(one) for one in node.decorator_list]
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            return first if {*around} <= _PLAIN else None
-    return None
 
 
 def _changes(node: ast.AST) -> Iterator[Callable[[], str]]:
@@ -187,18 +171,18 @@ def _set(node: ast.AST, field: str, value: object) -> str:
     return ast.unparse(node)
 
 
-def files_of_formulas() -> list[tuple[str, Path]]:
-    """List the files of the part `formulas`, each with the pattern that names it."""
+def files_of_formulas() -> list[Path]:
+    """List the files of the part `formulas`."""
     found = []
     for pattern in FORMULAS:
         paths = sorted((ROOT / PACKAGE).glob(pattern))
-        found += [(pattern, path.relative_to(ROOT)) for path in paths]
+        found += [path.relative_to(ROOT) for path in paths]
     return found
 
 
 def files_of_designs() -> list[Path]:
     """List the files of the part `designs`."""
-    formulas = {file for _, file in files_of_formulas()}
+    formulas = files_of_formulas()
     found = []
     for path in sorted((ROOT / PACKAGE).glob(DESIGNS)):
         file = path.relative_to(ROOT)
@@ -207,52 +191,55 @@ def files_of_designs() -> list[Path]:
     return found
 
 
-def design_of(file: Path) -> str:
-    """Name the design's folder that a file lies in."""
-    return file.relative_to(PACKAGE / "designs").parts[0]
+def folder_of_tests(file: Path) -> Path:
+    """Name the folder of the tests that lie near a file: of its design, or of its package."""
+    folders = file.relative_to(PACKAGE).parts
+    return Path("tests", *folders[: 2 if folders[0] == "designs" else 1])
 
 
-def tests_of_formula(pattern: str, file: Path) -> list[str]:
-    """List the test files near this file that import it, or what it defines."""
-    near = ROOT / FORMULAS[pattern].format(design=file.parent.name)
-    return [
-        str(test.relative_to(ROOT)) for test in near.rglob("test_*.py") if imports_file(test, file)
-    ]
+def tests_of(folder: Path) -> list[str]:
+    """List the test files of a folder."""
+    found = sorted((ROOT / folder).rglob("test_*.py"))
+    return [str(test.relative_to(ROOT)) for test in found]
 
 
-def own_tests(design: str) -> list[str]:
-    """List the test files of a design."""
-    own = sorted((ROOT / "tests" / "designs" / design).rglob("test_*.py"))
-    return [str(test.relative_to(ROOT)) for test in own]
-
-
-def tests_of_design(design: str) -> list[str]:
-    """List the test files of a design, then those of commands that name it, LAST at the end."""
-    name = f'"{design.replace("_", "-")}"'
-    commands = sorted((ROOT / "tests" / "cli").glob("test_*.py"))
-    naming = [test for test in commands if name in test.read_text()]
-    naming.sort(key=lambda test: test.name in LAST)
-    return own_tests(design) + [str(test.relative_to(ROOT)) for test in naming]
+@lru_cache
+def tests_of_survivors(folder: Path) -> list[str]:
+    """List the test files of a folder, then those elsewhere that import its design or whose command
+    names it, LAST at the end."""
+    name = f'"{folder.name.replace("_", "-")}"'
+    found = []
+    for test in sorted((ROOT / "tests").rglob("test_*.py")):
+        if test.is_relative_to(ROOT / folder):
+            continue
+        text = test.read_text()
+        if f"tacit.designs.{folder.name}" in text or (test.parent.name == "cli" and name in text):
+            found.append(test)
+    found.sort(key=lambda test: test.name in LAST)
+    return tests_of(folder) + [str(test.relative_to(ROOT)) for test in found]
 
 
 def by_nearness(file: Path, *, again: bool) -> list[str]:
-    """List the test files of a mutant of a design, in the order in which they are tried.
+    """List the test files of a mutant, in the order in which they are tried.
 
     Args:
         file: the changed file.
-        again: whether those that do not import it are among them, and those of commands.
+        again: whether those that do not import it are among them, and those elsewhere. Else there
+            are such ones only where none imports it: those in the folder beside the file.
     """
-    design = design_of(file)
-    tests = tests_of_design(design) if again else own_tests(design)
-    near = [test for test in tests if imports_file(ROOT / test, file)]
-    named = [test for test in near if file.stem in Path(test).stem]
-    importing = [test for test in near if test not in named]
+    folder = folder_of_tests(file)
+    tests = tests_of_survivors(folder) if again else tests_of(folder)
+    importing = [test for test in tests if imports_file(ROOT / test, file)]
+    named = [test for test in importing if file.stem in Path(test).stem]
+    beside = Path("tests") / file.parent.relative_to(PACKAGE)
+    neighbours = [test for test in tests if Path(test).parent == beside]
     if not again:
-        return named + importing
-    return named + importing + [test for test in tests if test not in near]
+        return list(dict.fromkeys(named + importing)) or neighbours
+    return list(dict.fromkeys(named + importing + neighbours + tests))
 
 
 def imports_file(test: Path, file: Path) -> bool:
+    """Whether a test file imports the module, or what it defines from a package above it."""
     module = name_of(file)
     tree = ast.parse((ROOT / file).read_text())
     defined = {getattr(node, "name", "") for node in tree.body} | {
@@ -295,54 +282,58 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._one.text, module.__file__, "exec"), module.__dict__)  # noqa: S102
 
 
+class _TooLong(OutcomeException):
+    """A test takes longer than it may. Fixtures keep it as their result; Hypothesis lets it pass,
+    where it would take pytest's own failure for an example to make smaller."""
+
+
 def _stop(*_signal: object) -> None:
-    # Without a traceback: where a signal arrives there may be no line.
-    raise pytest.fail.Exception("takes longer than it may", pytrace=False)
+    raise _TooLong
 
 
-class _InOrder:
-    """Notes what each test costs, and which functions of the traced files it calls; where costs are
-    known, runs only the tests that have one, in that order."""
+class Asked(NamedTuple):
+    """Tests to run.
 
-    def __init__(
-        self, known: dict[str, float], traced: list[Path], slowest: float = math.inf
-    ) -> None:
-        self._known = known
+    tests: their names, or those of their files.
+    without: names of tests that are left out.
+    first: names of tests that come first, in this order.
+    most: seconds of processor after which no other test is begun.
+    slowest: seconds of processor after which a test is stopped, and before it what it is given.
+    """
+
+    tests: Sequence[str]
+    without: Sequence[str] = ()
+    first: Sequence[str] = ()
+    most: float = MOST
+    slowest: float = AGAIN_SECONDS
+
+
+class _Watched:
+    """Notes what each test costs and which fail, and stops those that take too long. What takes too
+    long to be given to one test is not made again for the next."""
+
+    def __init__(self, slowest: float) -> None:
         self._slowest = slowest
-        self._traced = {str(ROOT / file): str(file) for file in traced}
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
-        self.calls: dict[str, list[tuple[str, int]]] = {}
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self._known:
-            order = {name: place for place, name in enumerate(self._known)}
-            chosen = [item for item in items if item.nodeid in order]
-            items[:] = sorted(chosen, key=lambda item: order[item.nodeid])
+        self.slow: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        began, called = time.process_time(), set[tuple[str, int]]()
-
-        def trace(frame: types.FrameType, _event: str, _argument: object) -> None:
-            file = self._traced.get(frame.f_code.co_filename)
-            if file is not None:
-                called.add((file, frame.f_code.co_firstlineno))
-
-        if self._traced:
-            sys.settrace(trace)
-            threading.settrace(trace)
+        began = time.process_time()
         found = yield
-        sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - began
-        self.calls[item.nodeid] = sorted(called)
         return found
 
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_pyfunc_call(self) -> Iterator[None]:
-        if math.isinf(self._slowest):
-            return (yield)
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        return (yield from self._limited())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        return (yield from self._limited())
+
+    def _limited(self) -> Iterator[None]:
         signal.signal(signal.SIGPROF, _stop)
         signal.setitimer(signal.ITIMER_PROF, self._slowest)
         try:
@@ -350,32 +341,77 @@ class _InOrder:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        """Report what took too long without a traceback: where a signal arrives, there may be no
+        line."""
+        stopped = call.excinfo is not None and call.excinfo.errisinstance(_TooLong)
+        if not stopped or call.when == "collect":
+            return None
+        self.slow.append(item.nodeid)
+        said = "takes longer than it may"
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", said, call.when)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
+        if report.failed and report.nodeid not in self.slow:
             self.failed.append(report.nodeid)
 
 
-def _tested(
-    tests: list[str], known: dict[str, float], one: Mutant | None, traced: list[Path]
-) -> dict[str, Any]:
-    """Runs in a process of its own: what pytest says, what tests cost, what was imported, which
-    functions of the `traced` files each test calls."""
+def _run_items(session: pytest.Session, asked: Asked, *, to_the_end: bool) -> dict[str, Any]:
+    """Run tests that are collected, all of them or up to the first failure.
+
+    Returns:
+        The seconds of each, those that failed, those that were stopped, and the code 0 or 1.
+    """
+    watched = _Watched(asked.slowest)
+    session.config.pluginmanager.register(watched)
+    items = []
+    for item in session.items:
+        named = item.nodeid in asked.tests or item.nodeid.partition("::")[0] in asked.tests
+        if named and item.nodeid not in asked.without:
+            items.append(item)
+    order = {name: place for place, name in enumerate(asked.first)}
+    items.sort(key=lambda item: order.get(item.nodeid, len(order)))
+    for item, following in zip(items, [*items[1:], None], strict=False):
+        if (watched.failed and not to_the_end) or sum(watched.seconds.values()) >= asked.most:
+            break
+        session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+    found = {"seconds": watched.seconds, "failed": watched.failed, "slow": watched.slow}
+    return found | {"code": 1 if watched.failed or watched.slow else 0}
+
+
+class _Once:
+    """Runs tests in the place of pytest's loop."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.found: dict[str, Any] = {"code": NO_IMPORT}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if not session.testsfailed:
+            self.found = _run_items(session, self._asked, to_the_end=False)
+        return True
+
+
+def run_importing(one: Mutant, asked: Asked) -> dict[str, Any] | None:
+    """Let tests import the mutant, in a process of their own.
+
+    Returns:
+        What `Workshop.run` returns; the code is NO_IMPORT where they cannot import it.
+    """
+    return forked(partial(_tested, one, asked), _limit(asked))
+
+
+def _tested(one: Mutant, asked: Asked) -> dict[str, Any]:
     sys.path.insert(0, str(ROOT / "src"))
     _be_silent()
-    if one is not None:
-        sys.meta_path.insert(0, _Changed(one))
-    plugin = _InOrder(known, traced)
-    asked = [*_PYTEST, *tests]
-    code = int(pytest.main(["-x", *asked] if known else asked, plugins=[plugin]))
-    others = [
-        name
-        for name, module in sys.modules.items()
-        if not (getattr(module, "__file__", None) or str(ROOT)).startswith(str(ROOT / "src"))
-        and not (getattr(module, "__file__", None) or "").startswith(str(ROOT / "tests"))
-        and name.split(".")[0] not in ("tacit", "tests", "__main__")
-    ]
-    found = {"seconds": plugin.seconds, "failed": plugin.failed, "calls": plugin.calls}
-    return found | {"code": code, "others": others}
+    sys.meta_path.insert(0, _Changed(one))
+    files = {name.partition("::")[0] for name in asked.tests}
+    once = _Once(asked)
+    pytest.main([*_PYTEST, *sorted(files)], plugins=[once])
+    return once.found
 
 
 def forked(work: Callable[[], dict[str, Any]], most: float = _WITHIN) -> dict[str, Any] | None:
@@ -409,7 +445,7 @@ def forked(work: Callable[[], dict[str, Any]], most: float = _WITHIN) -> dict[st
 def _or_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return work()
-    except Exception as error:  # of this tool or of pytest: no mutant is killed by it
+    except BaseException as error:  # of this tool or of pytest: no mutant is killed by it
         return {"code": _FAULT, "failed": repr(error)}
 
 
@@ -417,59 +453,6 @@ def _be_silent() -> None:
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
-
-
-class Held(NamedTuple):
-    """Of each test on the shipped files: seconds of processor, and the functions that it calls, by
-    file and first line."""
-
-    seconds: dict[str, float]
-    calls: dict[str, list[tuple[str, int]]]
-
-    def of(self, one: Mutant, most: float = math.inf) -> dict[str, float]:
-        """Choose the tests of a mutant, with their seconds: the cheapest, up to `most` in all.
-
-        They call the changed function. Where no test is seen to call it (another process does, or
-        it is compiled), they call any function of the file; where none does, they are all.
-        """
-        called = self.calling(one, most) or self.calling(one._replace(within=None), most)
-        return called or _cheapest(self.seconds, most)
-
-    def calling(self, one: Mutant, most: float = math.inf) -> dict[str, float]:
-        """Choose as `of` does, but none where no test is seen to call the changed function.
-
-        Of what runs when the module is imported, any test is that calls a function of the file, or
-        none at all: it may read a constant.
-        """
-        file = str(one.file)
-        calling = [name for name, calls in self.calls.items() if (file, one.within) in calls]
-        if one.within is None:
-            for name, calls in self.calls.items():
-                if not calls or file in {called for called, _ in calls}:
-                    calling.append(name)
-        return _cheapest({name: self.seconds[name] for name in calling}, most)
-
-
-def _cheapest(seconds: dict[str, float], most: float) -> dict[str, float]:
-    chosen: dict[str, float] = {}
-    left = most
-    for name in sorted(seconds, key=lambda name: seconds[name]):
-        left -= seconds[name]
-        if left < 0 and chosen:
-            break
-        chosen[name] = seconds[name]
-    return chosen
-
-
-def held(tests: list[str], file: Path) -> Held:
-    """Run the tests of a formula on the shipped file, and leave out slow ones."""
-    found = forked(partial(_tested, tests, {}, None, []))
-    if found is None or found["code"] not in (0, 5):
-        raise SystemExit(f"{' '.join(tests)}: {(found or {}).get('failed', 'no end')} unchanged")
-    _import_packages(found["others"])
-    seconds = {name: cost for name, cost in found["seconds"].items() if cost < _SLOW}
-    called = forked(partial(_tested, tests, seconds, None, [file])) or {}
-    return Held(seconds, _pairs(called.get("calls", {})))
 
 
 class Workshop:
@@ -493,38 +476,19 @@ class Workshop:
         os.close(writing)
         self._lines = os.fdopen(self._answers, "r")
 
-    def run(
-        self,
-        tests: list[str],
-        one: Mutant | None,
-        traced: list[Path],
-        most: float,
-        slowest: float = math.inf,
-    ) -> dict[str, Any] | None:
-        """Run tests on a mutant, up to the first failure; all of them on the shipped file.
-
-        Args:
-            tests: their names, or those of their files.
-            one: the mutant; None for the shipped file.
-            traced: files whose called functions are noted.
-            most: seconds of processor of all.
-            slowest: seconds of processor after which a test fails.
+    def run(self, asked: Asked, one: Mutant | None = None) -> dict[str, Any] | None:
+        """Run tests on a mutant up to the first failure, or on the shipped file to the end.
 
         Returns:
-            What `_tested` returns; None where tests need more. The code is NEEDS_MORE_TESTS where
-            the mutant changes more than functions that are imported already.
+            `seconds` by name, the names that `failed`, those that were too `slow`, and the `code`:
+            0 where all passed, 1, or NEEDS_MORE_TESTS where the mutant changes more than functions
+            that are imported already. None where the tests do not end.
         """
-        asked = {
-            "tests": tests,
-            "one": one and [str(one.file), *one[1:]],
-            "traced": [str(file) for file in traced],
-            "most": most,
-            "slowest": slowest,
-        }
-        os.write(self._requests, (json.dumps(asked) + "\n").encode())
+        request = {"asked": asked, "one": one and [str(one.file), *one[1:]]}
+        os.write(self._requests, (json.dumps(request) + "\n").encode())
         answer = self._lines.readline()
         if not answer:
-            raise SystemExit(f"tests cannot be imported: {' '.join(tests)[:200]}")
+            raise SystemExit("tests cannot be imported")
         found: dict[str, Any] | None = json.loads(answer)
         return found
 
@@ -542,32 +506,27 @@ def _work(tests: list[str], reading: int, writing: int) -> None:
 
     class _Loop:
         def pytest_runtestloop(self, session: pytest.Session) -> bool:
+            if session.testsfailed:
+                return True
             for line in requests:
-                asked = json.loads(line)
-                found = forked(partial(_run_items, session, asked), asked["most"])
+                request = json.loads(line)
+                asked = Asked(*request["asked"])
+                one = request["one"] and Mutant(Path(request["one"][0]), *request["one"][1:])
+                found = forked(partial(_run_changed, session, asked, one), _limit(asked))
                 print(json.dumps(found), file=answers, flush=True)
             return True
 
     pytest.main([*_PYTEST, *tests], plugins=[_Loop()])
 
 
-def _run_items(session: pytest.Session, asked: dict[str, Any]) -> dict[str, Any]:
-    """Run the tests of one request, in a process of its own."""
-    one = asked["one"] and Mutant(Path(asked["one"][0]), *asked["one"][1:])
+def _run_changed(session: pytest.Session, asked: Asked, one: Mutant | None) -> dict[str, Any]:
     if one and not replace_functions(one):
         return {"code": NEEDS_MORE_TESTS}
-    plugin = _InOrder({}, [Path(file) for file in asked["traced"]], asked["slowest"])
-    session.config.pluginmanager.register(plugin)
-    order = {name: place for place, name in enumerate(asked["tests"])}
-    items = [item for item in session.items if item.nodeid in order]
-    items = items or [one for one in session.items if one.nodeid.partition("::")[0] in order]
-    items.sort(key=lambda item: order.get(item.nodeid, 0))
-    for item, following in zip(items, [*items[1:], None], strict=True):
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        if one and plugin.failed:
-            break
-    found = {"seconds": plugin.seconds, "failed": plugin.failed, "calls": plugin.calls}
-    return found | {"code": 1 if plugin.failed else 0}
+    return _run_items(session, asked, to_the_end=one is None)
+
+
+def _limit(asked: Asked) -> float:
+    return asked.most + asked.slowest + _START
 
 
 def replace_functions(one: Mutant) -> bool:
@@ -640,11 +599,6 @@ def _steps(code: types.CodeType) -> list[tuple[Any, ...]]:
     return steps
 
 
-def _pairs(calls: dict[str, list[list[Any]]]) -> dict[str, list[tuple[str, int]]]:
-    """Make JSON's lists of two entries pairs again."""
-    return {name: [(file, line) for file, line in called] for name, called in calls.items()}
-
-
 def _import_packages(names: list[str]) -> None:
     """Import other packages here, once for all processes that are forked from this one."""
     for name in names:
@@ -660,17 +614,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="files whose path holds this")
     parser.add_argument("--part", choices=("all", "formulas", "designs"), default="all")
-    parser.add_argument("--most", type=float, default=MOST, help="seconds of a mutant of a design")
+    parser.add_argument("--most", type=float, default=MOST, help="seconds of the tests of a mutant")
     parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
     parser.add_argument("--done", type=Path, help="verdicts so far; more are written to it")
     parser.add_argument("--again", action="store_true", help="run those that survived again")
-    parser.add_argument("--costs", type=Path, help="what tests of designs cost and call; is kept")
     given = parser.parse_args()
     os.chdir(ROOT)
     counts, began = Counter[str](), time.perf_counter()
     done = read_verdicts(given.done)
-    runs = _Runs(given.most, given.costs, given.again)
-    for one, pattern in _chosen(given.part, given.sample, given.seed, given.only):
+    runs = Runs(given.most, given.again)
+    for one in chosen_mutants(given.part, given.sample, given.seed, given.only):
         verdict = done.get(one.place)
         wanted = verdict == "survived" if given.again else verdict is None
         if not wanted:
@@ -678,9 +631,11 @@ def main() -> int:
             continue
         if time.perf_counter() - began > 60 * given.minutes:
             break
-        verdict = runs.verdict_of(one, pattern)
+        verdict, test = runs.verdict_of(one)
         counts[verdict] += 1
-        print(line := f"{verdict:10} {one.place}", flush=True)
+        line = f"{verdict:10} {one.place}"
+        by = f"  [{test}]" if test else ""
+        print(line + by, flush=True)
         if given.done:
             with given.done.open("a") as out:
                 print(line, file=out)
@@ -689,98 +644,94 @@ def main() -> int:
     return 1 if counts["survived"] else 0
 
 
-class _Runs:
-    """Runs tests on mutants; what tests cost and call on the shipped files is found out once."""
+class Runs:
+    """Runs tests on mutants, and learns on the way what tests cost and which are left out."""
 
-    def __init__(self, most: float, costs: Path | None, again: bool) -> None:
+    def __init__(self, most: float, again: bool) -> None:
         self._most = most
-        self._file_of_costs = costs
         self._again = again
-        self._formulas: dict[Path, Held] = {}
-        self._costs = read_costs(costs)
-        self._workshops: dict[str, Workshop] = {}
-        _import_packages(_PACKAGES)
+        self._slowest = AGAIN_SECONDS if again else FIRST_SECONDS
+        self._seconds: dict[str, float] = {}
+        self._passing: set[str] = set()
+        self._left_out: set[str] = set()
+        self._workshops: dict[Path, Workshop] = {}
 
-    def verdict_of(self, one: Mutant, pattern: str) -> str:
-        """Say whether a test kills the mutant."""
-        if pattern == DESIGNS:
-            killed = self._is_killed_by_design(one)
-        else:
-            tests = tests_of_formula(pattern, one.file)
-            if one.file not in self._formulas:
-                self._formulas[one.file] = held(tests, one.file)
-            killed = _is_killed(one, tests, self._formulas[one.file].of(one))
-        if killed:
-            return "killed"
-        return "equivalent" if one.place in equivalent() else "survived"
+    def verdict_of(self, one: Mutant) -> tuple[str, str]:
+        """Say whether a test kills the mutant, and which."""
+        test = self._killing_test(one)
+        if test:
+            return "killed", test
+        return ("equivalent" if one.place in equivalent() else "survived"), ""
 
     def end(self) -> None:
         """End the processes that hold tests."""
         for workshop in self._workshops.values():
             workshop.end()
 
-    def _is_killed_by_design(self, one: Mutant) -> bool:
-        """File by file. With `--again` tests import the mutant: it is the surer way, and dear."""
-        design, left = design_of(one.file), self._most
-        for test in by_nearness(one.file, again=self._again):
-            if left <= 0:
-                break
-            known = self._held(design, test).calling(one, left)
-            if not known:
-                continue
-            left -= sum(known.values())
-            found: dict[str, Any] | None = {"code": NEEDS_MORE_TESTS}
-            if not self._again:
-                found = self._workshop(design).run([*known], one, [], _limit(known))
-            if found is not None and found["code"] == NEEDS_MORE_TESTS:
-                if _is_killed(one, [test], known):
-                    return True
-            elif found is None or found["code"] != 0:
-                return True
-        return False
+    def _killing_test(self, one: Mutant) -> str:
+        """Find the first test that fails on the mutant, file by file. Empty where there is none."""
+        left = self._most
+        for file in by_nearness(one.file, again=self._again):
+            tried: set[str] = set()
+            while left > 0:
+                found = self._run(one, file, tried, left)
+                if found is None:
+                    return f"{file} does not end"
+                if found["code"] == NO_IMPORT:
+                    return f"{file} cannot be imported"
+                tried |= found["seconds"].keys()
+                left -= sum(found["seconds"].values())
+                passing = self._passing_unchanged(one, found["failed"] + found["slow"])
+                if passing:
+                    return passing[0]
+                if not found["failed"]:
+                    break
+        return ""
 
-    def _held(self, design: str, test: str) -> Held:
-        """Return what the tests of a file cost and call."""
-        key = f"{test}, slow ones too" if self._again else test
-        if key not in self._costs:
-            traced = [file for file in files_of_designs() if design_of(file) == design]
-            slowest = math.inf if self._again else FIRST_SECONDS
-            found = self._workshop(design).run([test], None, traced, 36_000, slowest)
-            self._costs[key] = _passed(test, found)
-            if self._file_of_costs:
-                write_costs(self._file_of_costs, self._costs)
-        return self._costs[key]
+    def _run(self, one: Mutant, file: str, tried: set[str], most: float) -> dict[str, Any] | None:
+        """Run the tests of a file that are not tried yet, up to the first failure."""
+        without = tried | self._left_out
+        known = [name for name in self._seconds if name.startswith(f"{file}::")]
+        known.sort(key=lambda name: self._seconds[name])
+        asked = Asked([file], sorted(without), known, most, _MORE * self._slowest)
+        found = self._workshop(one).run(asked, one)
+        if found and found["code"] == NEEDS_MORE_TESTS:
+            found = run_importing(one, asked)
+        if found and found["code"] == _FAULT:
+            raise SystemExit(f"{one.place}: {found}")
+        if found and found["code"] != NO_IMPORT:
+            self._learn(found)
+        return found
 
-    def _workshop(self, design: str) -> Workshop:
-        if design not in self._workshops:
-            tests = tests_of_design(design) if self._again else own_tests(design)
-            self._workshops[design] = Workshop(tests)
-        return self._workshops[design]
+    def _learn(self, found: dict[str, Any]) -> None:
+        """Note what tests cost that passed, and leave out slow ones."""
+        for name, cost in found["seconds"].items():
+            if name not in found["failed"] and name not in found["slow"]:
+                self._seconds[name] = cost
+                if cost > self._slowest:
+                    self._left_out.add(name)
 
+    def _passing_unchanged(self, one: Mutant, names: list[str]) -> list[str]:
+        """Choose the tests that pass on the shipped file in the time that they may take."""
+        unknown = [name for name in names if name not in self._passing]
+        if unknown:
+            asked = Asked(unknown, most=len(unknown) * self._slowest, slowest=self._slowest)
+            found = self._workshop(one).run(asked) or {"seconds": {}, "failed": [], "slow": []}
+            self._learn(found)
+            failing = {*unknown} - found["seconds"].keys() | {*found["failed"], *found["slow"]}
+            for name in sorted(failing):
+                print(f"fails unchanged or is slow, and is left out: {name}", file=sys.stderr)
+            self._left_out |= failing
+            self._passing |= {*unknown} - failing
+        return [name for name in names if name in self._passing]
 
-def _passed(test: str, found: dict[str, Any] | None) -> Held:
-    """Leave out the tests of a file that fail on the shipped files, or are too slow."""
-    if found is None or "seconds" not in found:
-        print(f"left out: {test}: {(found or {}).get('failed', 'no end')}", file=sys.stderr)
-        return Held({}, {})
-    for name in found["failed"]:
-        print(f"fails unchanged or is slow, and is left out: {name}", file=sys.stderr)
-    passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
-    calls = {name: called for name, called in found["calls"].items() if name in passed}
-    return Held(passed, _pairs(calls))
-
-
-def read_costs(file: Path | None) -> dict[str, Held]:
-    """Read what `write_costs` wrote. Empty where there is no such file yet."""
-    if file is None or not file.exists():
-        return {}
-    costs = json.loads(file.read_text())
-    return {name: Held(one["seconds"], _pairs(one["calls"])) for name, one in costs.items()}
-
-
-def write_costs(file: Path, costs: dict[str, Held]) -> None:
-    """Keep what the tests of each file cost and call."""
-    file.write_text(json.dumps({name: one._asdict() for name, one in costs.items()}))
+    def _workshop(self, one: Mutant) -> Workshop:
+        folder = folder_of_tests(one.file)
+        if folder not in self._workshops:
+            _import_packages(_PACKAGES)
+            tests = tests_of_survivors(folder) if self._again else tests_of(folder)
+            self._workshops[folder] = Workshop(tests)
+        return self._workshops[folder]
 
 
 def read_verdicts(file: Path | None) -> dict[str, str]:
@@ -804,35 +755,37 @@ def _summary(counts: Counter[str]) -> dict[str, Any]:
     return found | {"score": round(share.statistic, 4), "95 %": [round(low, 4), round(high, 4)]}
 
 
-def _chosen(part: str, sample: int | None, seed: int, only: str) -> Iterator[tuple[Mutant, str]]:
-    """Mutants with the pattern that names their file, in an order drawn at random where they are a
-    sample, so that any first part of it is a sample, too."""
-    files: list[tuple[str, Path]] = []
+def chosen_mutants(part: str, sample: int | None, seed: int, only: str) -> Iterator[Mutant]:
+    """Mutants in an order drawn at random where they are a sample, so that any first part of it is
+    a sample, too."""
+    files: list[Path] = []
     if part != "designs":
-        files += [each for each in files_of_formulas() if tests_of_formula(*each)]
+        files += [file for file in files_of_formulas() if by_nearness(file, again=False)]
     if part != "formulas":
-        files += [(DESIGNS, file) for file in files_of_designs()]
+        files += files_of_designs()
     every = []
-    for pattern, file in files:
+    for file in files:
         if only in str(file):
-            every += [(pattern, file, place) for place in places(file)]
+            for rank, place in zip(ranks(named(file), seed), places(file), strict=True):
+                every.append((rank, file, place))
     if sample is not None:
-        draw = random.Random(seed)  # noqa: S311  # which mutants are run is no secret
-        every = draw.sample(every, min(sample, len(every)))
-    for pattern, file, place in every:
-        yield mutant(file, *place), pattern
+        every = sorted(every)[:sample]
+    for _, file, place in every:
+        yield mutant(file, *place)
 
 
-def _is_killed(one: Mutant, tests: list[str], known: dict[str, float]) -> bool:
-    """Let tests import the mutant, in a process of their own."""
-    found = forked(partial(_tested, tests, known, one, []), _limit(known))
-    if found is not None and found["code"] not in (0, 1, 2):
-        raise SystemExit(f"{one.place}: {found}")
-    return found is None or found["code"] != 0
+def ranks(named: Iterable[str], seed: int) -> Iterator[bytes]:
+    """Draw a rank for each mutant, from its file and its change alone.
 
-
-def _limit(known: dict[str, float]) -> float:
-    return _MORE * sum(known.values()) + _START
+    A mutant keeps its rank, and the sample those of its mutants that are still there, when lines
+    move or other code changes.
+    """
+    seen = Counter[str]()
+    for place in named:
+        file, _, _, change = place.split(":", 3)
+        seen[file + change] += 1
+        text = f"{seed} {file} {change} {seen[file + change]}"
+        yield hashlib.sha256(text.encode()).digest()
 
 
 if __name__ == "__main__":

@@ -173,15 +173,18 @@ def gaussian_masses(sigma: float) -> tuple[Ints, Floats]:
 
 
 def tails(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats, Floats]:
-    """Return the tests by the sum of d / sigma^2 times noise, with the chances of each.
+    """Return the tests that tell the two inputs apart best, with the chances of each.
 
-    The tests are numbers halfway between the sum's values; the chances are that it is above each,
-    with the centres moved and without. These are the tests that tell the two inputs apart best.
+    A test asks whether the sum of d / sigma^2 times noise is above a number halfway between two of
+    its values. Its chances are with the centres moved, and without.
+
+    Returns:
+        (tests,) numbers; (tests,) chances with the centres moved; (tests,) chances without.
     """
     total, unit, shift = _sum_of_noises(steps, sigmas)
     reached = np.minimum(np.cumsum(total[::-1])[::-1], 1.0)
-    far = min(shift, len(reached))
-    moved = np.concatenate([np.ones(far), reached[: len(reached) - far]])
+    shifted_places = min(shift, len(reached))
+    moved = np.concatenate([np.ones(shifted_places), reached[: len(reached) - shifted_places]])
     halfway = (np.arange(len(total), dtype=np.float64) - len(total) // 2 - 0.5) * unit
     return np.asarray(halfway), moved, reached
 

@@ -231,7 +231,7 @@ def similarities_charged_as_one(similarity: int, n: int, bug: bool) -> Many:
 
 
 def _variant(kind: Any, bug: bool, **properties: Callable[[Any], Any]) -> Any:
-    """The shipped class, or if `bug` one with other properties."""
+    """Return the shipped class, or if `bug` one with other properties."""
     faulty = {name: property(made) for name, made in properties.items()}
     return type(kind.__name__, (kind,), faulty) if bug else kind
 

@@ -69,7 +69,7 @@ def write_all_lists(
 
 
 def _without_password(place: str) -> str:
-    """The place as it may be shown."""
+    """Write the place as it may be shown."""
     scheme, separator, rest = place.partition("://")
     if not separator:
         return place

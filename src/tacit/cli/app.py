@@ -196,7 +196,7 @@ def _report(error: Exception, *, as_json: bool) -> int:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """The paragraph and the exit code of an error."""
+    """Return the paragraph and the exit code of an error."""
     if isinstance(error, TacitError):
         return str(error), error.exit_code
     if isinstance(error, typer.TyperException):

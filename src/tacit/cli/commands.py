@@ -186,14 +186,16 @@ def with_typer_signature(
         run: Function that returns a result, or None where it has shown everything.
         parameters: Parameters of `run`; those whose default is an `option` become options.
     """
-    own = list(parameters)
-    takes_json = any(each.name == "as_json" for each in own)
+    all_parameters = list(parameters)
+    takes_json = any(each.name == "as_json" for each in all_parameters)
     if not takes_json:
-        own.append(parameter("as_json", terminal.JSON, False))
-    source_class = _find_source_class(own)
+        all_parameters.append(parameter("as_json", terminal.JSON, False))
+    source_class = _find_source_class(all_parameters)
     if source_class is not None:
-        own = _with_ratings_options(own, source_class)
-    options = {each.name: each.default for each in own if isinstance(each.default, Field)}
+        all_parameters = _with_ratings_options(all_parameters, source_class)
+    options = {
+        each.name: each.default for each in all_parameters if isinstance(each.default, Field)
+    }
 
     def perform(*, as_json: bool, **arguments: Any) -> None:
         from tacit.atomic_writes import check_writable
@@ -221,7 +223,7 @@ def with_typer_signature(
 
     update_wrapper(perform, run)
     typer_parameters = []
-    for each in own:
+    for each in all_parameters:
         shown = _typer_parameter(each) if each.name in options else each
         typer_parameters.append(shown.replace(kind=inspect.Parameter.KEYWORD_ONLY))
     perform.__signature__ = inspect.Signature(typer_parameters)  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ def announce_compilation(words: Sequence[str]) -> None:
 
 
 def has_machine_code() -> bool:
-    """Whether numba has stored any, beside the package or in a folder of the user."""
+    """Tell whether numba has stored any, beside the package or in a folder of the user."""
     return any(next(folder.rglob("*.nbi"), None) is not None for folder in _folders())
 
 

@@ -279,7 +279,7 @@ def _cap_of_fits(
 
 
 def _key_or_new(path: Path) -> tuple[bytes, bool]:
-    """The key, and whether it was made now."""
+    """Return the key, and whether it was made now."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:

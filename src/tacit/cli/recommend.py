@@ -237,7 +237,7 @@ def _reasons(
 
 
 def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
-    """The person's ratings under the model's own ids, and how many items it does not know."""
+    """Read the person's ratings by the model's own ids; count the items that it does not know."""
     from tacit.data.columns import EVENTS
     from tacit.data.tabular import read_history
 

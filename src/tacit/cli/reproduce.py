@@ -112,7 +112,7 @@ def _find_item(
 
 
 def is_named_in(part: str, item: str) -> bool:
-    """Whether a part, such as 'Theorem 15', is whole words of an item's name or one of its list.
+    """Tell whether a part, such as 'Theorem 15', is whole words of an item's name or list.
 
     'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
     """

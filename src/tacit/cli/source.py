@@ -116,7 +116,7 @@ class RatingsOptions:
         return ratings
 
     def items_unnamed(self, catalogue: Path | None) -> Path | None:
-        """Find a file of items beside the ratings that nobody named, as the catalogue or else."""
+        """Find a file of items beside the ratings, unless --items or the catalogue names it."""
         from tacit.data.tabular import items_beside
 
         items_file = items_beside(self.path) if self.items is None else None

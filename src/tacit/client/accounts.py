@@ -79,7 +79,7 @@ class FileAccount(Account):
 
 
 def account_mark(secret: bytes) -> str:
-    """The text that names an account in its memory."""
+    """Return the text that names an account in its memory."""
     return hashlib.sha256(b"tacit account\0" + secret).hexdigest()[:16]
 
 

@@ -216,8 +216,8 @@ class Letters:
     def _bind_memory(self) -> None:
         """Bind the memory to the account, the first time; PrivacyError for another account's.
 
-        An account that was made elsewhere may have another memory, which decides; so nothing is
-        decided here.
+        An account that is older may have a memory elsewhere, which decides; a memory that is bound
+        to it here decides nothing.
         """
         with self._memory.transaction() as content:
             if self._mark in (content.account, content.forgotten):
@@ -265,7 +265,7 @@ class Letters:
     def _open_state(
         self, content: MemoryContent, history: History, now: int, disclosure: Disclosure
     ) -> State:
-        """The device's state, with which the account goes on."""
+        """Return the device's state, with which the account goes on."""
         last_letter_epoch = None if content.lost else self._account.last_letter_epoch
         if content.state is None and last_letter_epoch == -1:
             return State(created=self._account.created or now)
@@ -338,7 +338,7 @@ class Letters:
                 content.answer = answer
 
     def _last_answer(self, name: str) -> tuple[Disclosure, Scores]:
-        """The disclosure and the scores of the last letter that was answered."""
+        """Return the disclosure and the scores of the last letter that was answered."""
         with self._memory.transaction() as content:
             tables, scores = content.answer
             is_answered = content.name == name and bool(scores)
@@ -382,7 +382,7 @@ def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
 
 
 def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
-    """The second from which on a letter may leave.
+    """Return the second from which on a letter may leave.
 
     It is not above `now` where a letter is due, where one was not answered yet, or where the first
     tables are not on the device.

@@ -45,7 +45,7 @@ class Clicks:
         return math.pi * self.heights / (2 * self.lipschitz)
 
     def videos_of(self, vendor: int) -> range:
-        """Numbers of this vendor's videos."""
+        """List the numbers of this vendor's videos."""
         return range(vendor * self.videos, (vendor + 1) * self.videos)
 
     def means(self, contexts: Floats) -> Floats:

@@ -216,7 +216,7 @@ _BIGGEST_ID = np.iinfo(np.int64).max
 
 
 def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[str, Column]:
-    """Columns by id to arrays in the order of `ids`; None where an id has no value."""
+    """Bring columns by id into the order of `ids`; None where an id has no value."""
     aligned = {}
     for name, by_id in (columns or {}).items():
         column = np.empty(len(ids), dtype=object)

@@ -105,7 +105,7 @@ def on_catalogue(
     *,
     metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
-    """The ratings of a public list of items, in which every item stays, rated or not.
+    """Put ratings on a public list of items, in which every item stays, rated or not.
 
     catalogue: item id to domain, from anywhere but the ratings: the list of rated items may reveal
     a person. None for every item: a catalogue without domains. Ratings of other items are dropped
@@ -137,7 +137,7 @@ def on_catalogue(
 
 
 def item_without_ratings() -> DataError:
-    """The error of a catalogue without a rated item."""
+    """Make the error of a catalogue without a rated item."""
     expected = "item ids written as in the ratings"
     fix = "Check which column holds the id: a well-known header, else the first column."
     return DataError("no item of the catalogue has a rating", expected=expected, fix=fix)
@@ -156,7 +156,7 @@ def domain_of(ratings: Ratings) -> Column:
 
 
 def domain_names(ratings: Ratings) -> tuple[str, ...]:
-    """Every domain that has an item, sorted."""
+    """List every domain that has an item, sorted."""
     return tuple(sorted(set(domain_of(ratings).tolist())))
 
 
@@ -175,12 +175,12 @@ def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
-    """The ratings of one domain's items; people and items keep their numbers."""
+    """Keep the ratings of one domain's items; people and items keep their numbers."""
     return ratings.where(_members(ratings, domain)[ratings.items])
 
 
 def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
-    """Only the items of one domain, renumbered; people keep their numbers."""
+    """Keep only the items of one domain, renumbered; people keep their numbers."""
     return ratings.of_items(_members(ratings, domain))
 
 

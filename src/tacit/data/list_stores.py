@@ -100,7 +100,7 @@ def write_lists(table: ListTable, place: str) -> None:
 
 
 def _json_lines(table: ListTable) -> bytes:
-    """One line for each person: user, items, scores."""
+    """Write one line for each person: user, items, scores."""
     lines = []
     for user, items, scores in table.by_person():
         line = {"user": user, "items": items, "scores": scores}
@@ -228,7 +228,7 @@ def _encode_command(words: Sequence[str]) -> bytes:
 
 
 def _host(address: str) -> str:
-    """The host of an address, without user and password."""
+    """Return the host of an address, without user and password."""
     return urlsplit(address).hostname or "this machine"
 
 

@@ -23,11 +23,11 @@ from typing import Any
 
 from tacit.data.columns import align
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.tables import TextForm
 from tacit.data.tables.cells import OnBad
 from tacit.data.tables.names import Role, normalize_header
 from tacit.data.tables.ratings_tables import TableReading, read_columns_by_id, read_written
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError, DownloadError, MissingExtra
 
@@ -78,7 +78,7 @@ Columns = dict[str, Column]
 
 
 def is_movielens(folder: str | Path) -> bool:
-    """Whether a folder holds ratings in one of the three layouts, under the official names."""
+    """Tell whether a folder holds ratings in one of the three layouts, by the official names."""
     return _layout(Path(folder)) is not None
 
 
@@ -180,7 +180,7 @@ def _join_flags(flags: Columns, films: Iterable[Any]) -> Column:
 
 
 def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
-    """The columns of a table beside the ratings; none where there is no such file."""
+    """Read a table beside the ratings by column; return no columns where there is no such file."""
     if not path.exists():
         return {}
     table = open_table(path, delimiter=delimiter, headers=headers)

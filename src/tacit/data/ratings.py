@@ -274,11 +274,11 @@ class Ratings:
         return self.user_attributes[name]
 
     def user_number(self, user_id: object) -> int | None:
-        """The inside number of a person, None if unknown."""
+        """Return the inside number of a person, None if unknown."""
         return self._user_numbers.get(user_id)
 
     def item_number(self, item_id: object) -> int | None:
-        """The inside number of an item, None if unknown."""
+        """Return the inside number of an item, None if unknown."""
         return self._item_numbers.get(item_id)
 
     @cached_property
@@ -290,7 +290,7 @@ class Ratings:
         return {key: number for number, key in enumerate(self.item_ids.tolist())}
 
     def history(self, user_id: object) -> dict[Any, float]:
-        """One person's own ratings, item id to stars."""
+        """Return one person's own ratings, item id to stars."""
         number = self.user_number(user_id)
         if number is None:
             return {}
@@ -299,13 +299,13 @@ class Ratings:
         return dict(zip(ids, self.values[rows].tolist(), strict=True))
 
     def where(self, rows: NDArray[np.bool_]) -> Ratings:
-        """The ratings of a row mask; people and items keep their numbers."""
+        """Keep the ratings of a row mask; people and items keep their numbers."""
         times = None if self.timestamps is None else self.timestamps[rows]
         users, items, values = self.users[rows], self.items[rows], self.values[rows]
         return replace(self, users=users, items=items, values=values, timestamps=times)
 
     def of_items(self, mask: NDArray[np.bool_]) -> Ratings:
-        """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
+        """Keep only the items of a mask, renumbered; people keep their numbers, and all stay."""
         rows = self.where(mask[self.items])
         return replace(
             rows,
@@ -315,7 +315,7 @@ class Ratings:
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
-        """Only these (people,), renumbered in the order of their ids; DataError for others."""
+        """Keep only these (people,), renumbered in the order of their ids; DataError for others."""
         chosen = np.unique(np.asarray(numbers))
         if chosen.dtype.kind not in "iu" and chosen.size:
             raise DataError("people are chosen by their numbers", found=str(chosen.dtype))

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
 from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
-from tacit.data.tables import find, missing_column_error
 from tacit.data.tables.names import Role
+from tacit.data.tables.table import find_column, missing_column_error
 from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
@@ -154,12 +154,12 @@ def columns_among(
     columns: dict[Role, str] = {}
     roles: list[Role] = ["user", "item", "time"] if events else ["user", "item", "rating", "time"]
     for role in roles:
-        place = find(role, headers, asked.get(role))
+        place = find_column(role, headers, asked.get(role))
         if place is not None:
             columns[role] = headers[place]
         elif role in ("user", "item") or asked.get(role) is not None:
             raise missing_column_error(role, headers, asked.get(role), path)
-    if "rating" not in columns and not events and find("plays", headers, None) is not None:
+    if "rating" not in columns and not events and find_column("plays", headers, None) is not None:
         raise ConfigError(
             "Numbers of plays are not read here: give --events, where each row is a like, or "
             "the column of stars with --rating."
@@ -222,7 +222,7 @@ class PublicInputs:
         return catalogue
 
     def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """The scale that is given, or the one of these stars.
+        """Return the scale that is given, or the one of these stars.
 
         Args:
             stars: (k,) different ones; None for events.

@@ -122,7 +122,7 @@ def generate(
 
 
 def _activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence) -> Ints:
-    """How many items each person rates: log-normal above the fewest, `ratings` in total."""
+    """Draw how many items each person rates: log-normal above the fewest, `ratings` in total."""
     fewest = min(FEWEST, ratings // users)
     most = items if ratings > users * items * _SHARE_OF_ITEMS / 2 else items * _SHARE_OF_ITEMS
     weights = np.random.default_rng(seed).lognormal(sigma=1.25, size=users)
@@ -187,7 +187,7 @@ def _cover(columns: Ints, items: int, seed: np.random.SeedSequence) -> Ints:
 
 
 def _times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Each person comes at some time and rates for some weeks."""
+    """Draw times: each person comes at some time and rates for some weeks."""
     generator = np.random.default_rng(seed)
     start = generator.uniform(0, _SPAN, users)
     stay = generator.exponential(60 * 86_400, users)

@@ -23,7 +23,6 @@ from tacit.data.columns import MOST_ON_SCALE
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Table, choose, find, missing_column_error
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
@@ -38,6 +37,7 @@ from tacit.data.tables.ratings_tables import (
     with_row_texts,
 )
 from tacit.data.tables.sources import columns_of_people, frame_of, open_table
+from tacit.data.tables.table import Table, find_column, missing_column_error, require_column
 from tacit.data.tables.times import Dates
 from tacit.data.tables.where import keep_rows
 from tacit.data.tables.written_format import read_format
@@ -136,7 +136,7 @@ def read_ratings(
         path, delimiter=delimiter, asked=names, encoding=encoding, table=table, layout=layout
     )
     opened = keep_rows(opened, where)
-    if items is not None and find("domain", opened.headers, domain) is None:
+    if items is not None and find_column("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
     guessed = guess_rows(opened, asked, events=events, layout=layout).require_roles(rules)
     ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
@@ -211,7 +211,7 @@ def ratings_from(
     where: Sequence[str] = (),
     layout: Layout | None = None,
 ) -> Ratings:
-    """Ratings, or events where no column holds ratings.
+    """Make ratings of a frame or array; events where no column holds ratings.
 
     frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
                relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
@@ -381,7 +381,7 @@ def with_items(
     columns = match_columns(table, "item", item, ratings)
     metadata = {**ratings.item_metadata, **columns, **ratings.public_metadata}
     if domain is not None and DOMAIN not in ratings.item_metadata:
-        place = choose("domain", tuple(columns), domain, table.path)
+        place = require_column("domain", tuple(columns), domain, table.path)
         metadata[DOMAIN] = [*columns.values()][place]
         try:
             domain_of(replace(ratings, item_metadata=metadata))
@@ -403,9 +403,9 @@ def read_catalogue(
     path = refuse_private_list(Path(path))
     ids, columns = read_columns_by_id(path, "item", item, fewest=1)
     headers = tuple(columns)
-    position = find("domain", headers, domain)
+    position = find_column("domain", headers, domain)
     if position is None:
-        position = find("domain", headers, DOMAIN)
+        position = find_column("domain", headers, DOMAIN)
     if position is None and domains:
         raise missing_column_error("domain", headers, DOMAIN, path)
     named = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
@@ -574,6 +574,6 @@ def _is_model(path: Path) -> bool:
 
 
 def items_beside(path: Path) -> Path | None:
-    """The file of item metadata next to a file of ratings: r.csv has r-items.csv."""
+    """Find the file of item metadata next to a file of ratings: r.csv has r-items.csv."""
     items_file = path.with_name(f"{path.stem}-items{path.suffix}")
     return items_file if items_file.is_file() else None

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.tables import Table
 from tacit.data.tables.cells import to_numbers
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Table
 from tacit.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
@@ -127,7 +127,7 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
 
 
 def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> str:
-    """The header of a column; DataError if there is none."""
+    """Find the header of a column; DataError if there is none."""
     found = _find_optional(table, asked, usual)
     if found is None:
         raise DataError(
@@ -141,7 +141,7 @@ def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> s
 
 
 def _find_optional(table: Table, asked: str | None, usual: Sequence[str]) -> str | None:
-    """The header that is asked for, or the first with a usual name; None if there is none."""
+    """Find the header that is asked for, or the first usual one; None if there is none."""
     if asked is not None:
         return asked if asked in table.headers else None
     for header in table.headers:

@@ -68,7 +68,7 @@ Likes = Mapping[Id, Mapping[int, frozenset[Id]]]
 
 
 def read_votes(path: str | Path) -> VoteRounds:
-    """Every round of a file; DataError with file and row for what cannot be meant."""
+    """Read every round of a file; DataError with file and row for what cannot be meant."""
     table = _Rows(Path(path), ("round", "voter", "candidate"))
     cast = np.array([text != "" for text in table.texts["voter"]])  # rows that are votes
     if not cast.any():
@@ -101,7 +101,7 @@ def read_votes(path: str | Path) -> VoteRounds:
 
 
 def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
-    """Likes of each client of a file; rounds and candidates are those of the votes."""
+    """Read the likes of each client of a file; rounds and candidates are those of the votes."""
     table = _Rows(Path(path), ("client", "round", "candidate"), ("liked",))
     rounds = {str(each.name): number for number, each in enumerate(votes.rounds)}
     candidates = [_names_as_texts(each.candidates) for each in votes.rounds]

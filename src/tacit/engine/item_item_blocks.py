@@ -209,7 +209,7 @@ def _fill_rows(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _words(by_word: Any, ratings: Any) -> Any:
-    """How many words of a row's beginning cost least: no more of them than ratings they hold."""
+    """Find how many words of a row's beginning cost least: at most the ratings that they hold."""
     best, words, held = 0, 0, 0
     for word in range(len(by_word)):
         if WORTH * ratings - word <= best:

@@ -149,7 +149,7 @@ def _joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
 
 
 def _couple(join: Join) -> tuple[int, int]:
-    """The two parts that a join needs together."""
+    """Return the two parts that a join needs together."""
     return min(join.of, join.among), max(join.of, join.among)
 
 

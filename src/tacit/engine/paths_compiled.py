@@ -215,7 +215,7 @@ def check_predictions(
 
 
 def _unsigned_columns(matrix: sparse.csr_array) -> Any:
-    """Column numbers without a sign, so that the kernel need not look for negative ones."""
+    """Return column numbers without a sign; the kernel then need not look for negative ones."""
     return matrix.indices.view(np.uint32 if matrix.indices.dtype == np.int32 else np.uint64)
 
 

@@ -160,7 +160,7 @@ def largest_loss_with_credits(
 def _best_split(
     leak: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
 ) -> Any:
-    """The most over who votes for the outcome b, over their vote and over the answer.
+    """Find the most over who votes for the outcome b, over their vote and over the answer.
 
     i of those with one credit vote for b, j of those with two, k of those with three.
     """

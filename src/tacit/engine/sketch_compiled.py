@@ -30,7 +30,7 @@ def _mix(word: Any) -> Any:
 
 @_inline
 def _highest(bound: Any) -> Any:
-    """The last word that is not skipped: 2^64 - 1 - 2^64 % bound."""
+    """Return the last word that is not skipped: 2^64 - 1 - 2^64 % bound."""
     top = np.uint64(0xFFFFFFFFFFFFFFFF)
     return top - (top % bound + _ONE) % bound
 
@@ -55,7 +55,7 @@ def _random_below(state: Any, bound: Any, last: Any) -> Any:
 
 @_inline
 def _wheel(state: Any, modulus: Any, last_place: Any, last_step: Any) -> Any:
-    """The first place and the step of a ticket's sets."""
+    """Return the first place and the step of a ticket's sets."""
     place, state = _random_below(state, modulus, last_place)
     step, state = _random_below(state, modulus - _ONE, last_step)
     return place, step + 1

@@ -82,7 +82,7 @@ _LINE = np.uint64(6)
 
 @_compiled
 def _are_objects_known(votes: Any, objects: int) -> bool:
-    """Whether every vote is for an object below `objects`."""
+    """Tell whether every vote is for an object below `objects`."""
     largest = votes[0]
     for i in range(len(votes)):
         largest = max(largest, votes[i])
@@ -264,7 +264,7 @@ def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) ->
 
 @_compiled
 def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
-    """The credit of the living, added to total; without the first of each unless it is wanted."""
+    """Add the credit of the living to total; their first credit only where it is wanted."""
     small = np.empty(2 * CLIENTS, np.uint8)
     for begin in range(0, len(alive), _CHUNK):
         words = alive[begin : begin + _CHUNK]

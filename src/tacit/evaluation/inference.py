@@ -124,7 +124,7 @@ class _Estimate:
         return math.sqrt(of_people + of_splits)
 
     def p_value(self) -> float:
-        """Level at which the interval touches 0."""
+        """Find the level at which the interval touches 0."""
         from scipy.optimize import brentq
 
         least = 1e-12

@@ -97,7 +97,7 @@ class Protocol:
             seed: Seed of the split.
 
         Raises:
-            ConfigError: The split is none between domains.
+            ConfigError: This split cannot be made between domains.
             DataError: No test person has a held-out like, or ratings have no times.
         """
         if source is not None and self.split != "random":
@@ -108,11 +108,11 @@ class Protocol:
         train, test, histories = self._split(ratings, seed)
         people = self._choose_people(ratings, train, test, histories, seed)
         trial = ListTrial(ratings.where(train), ratings.where(test), people)
-        own = None
+        test_histories = None
         if histories is not None:
             seen = ratings.where(histories)
-            own = [seen.history(user) for user in ratings.user_ids[people].tolist()]
-        return self._with_candidates(trial, seed, own)
+            test_histories = [seen.history(user) for user in ratings.user_ids[people].tolist()]
+        return self._with_candidates(trial, seed, test_histories)
 
     def _split(self, ratings: Ratings, seed: int) -> tuple[Bools, Bools, Bools | None]:
         """Say which ratings are trained on, held out, and shown of cold people.

@@ -207,14 +207,14 @@ _LONGEST_ADDRESS = 100
 
 @contextmanager
 def serve_copies(
-    ledger: Ledger, store: Path | None, failed: Callable[[Exception], None]
+    ledger: Ledger, store: Path | None, report_failure: Callable[[Exception], None]
 ) -> Iterator[None]:
-    """Serve copies of the ledger inside the block: the size of a copy, 8 bytes, and its bytes.
+    """Serve copies of the ledger inside the block: 8 bytes with a copy's size, then the copy.
 
     Args:
         ledger: The ledger.
         store: Its file; None serves nothing.
-        failed: Is called with the reason where there is no copy.
+        report_failure: Called with the reason where a copy cannot be made.
     """
     if store is None:
         yield
@@ -232,7 +232,7 @@ def serve_copies(
                     self.request.sendall(os.fstat(file.fileno()).st_size.to_bytes(8, "big"))
                     self.request.sendfile(file)
             except (TacitError, OSError) as error:
-                failed(error)
+                report_failure(error)
 
     shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
     folder.mkdir(mode=0o700)

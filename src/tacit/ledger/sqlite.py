@@ -271,13 +271,13 @@ def _begin(connection: Connection) -> None:
 
 def empty_write_ahead_log(engine: Engine) -> None:
     """Move what was committed into the file, and empty the write-ahead log."""
-    taken = engine.raw_connection()
+    connection = engine.raw_connection()
     try:
-        cast("_OwnedConnection", taken.driver_connection).empty_log()
+        cast("_OwnedConnection", connection.driver_connection).empty_log()
     except sqlite3.Error as error:
         raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
     finally:
-        taken.close()
+        connection.close()
 
 
 def wait_for_connection(engine: Engine) -> None:
@@ -299,21 +299,21 @@ def copy_store(engine: Engine, target: Path) -> None:
     Raises:
         OutputError: The copy cannot be written; no file is left.
     """
-    taken = engine.raw_connection()
-    source = cast("sqlite3.Connection", taken.driver_connection)
+    connection = engine.raw_connection()
+    source = cast("sqlite3.Connection", connection.driver_connection)
 
     def give_way(*_: int) -> None:
-        nonlocal taken
-        taken.close()
+        nonlocal connection
+        connection.close()
         time.sleep(0.001)  # those who wait take it first
-        taken = engine.raw_connection()
+        connection = engine.raw_connection()
 
     try:
         with new_file(target) as part, closing(sqlite3.connect(part)) as new:
             source.backup(new, pages=COPIED_AT_ONCE, progress=give_way)
             new.execute("PRAGMA journal_mode = DELETE").fetchone()
     finally:
-        taken.close()
+        connection.close()
 
 
 @contextmanager

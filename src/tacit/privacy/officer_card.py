@@ -195,7 +195,7 @@ def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
 
 
 def _fold(cards: Sequence[Guarantee]) -> str:
-    """Everything that the page does not say in plain words."""
+    """Put everything that the page does not say in plain words into a part that opens."""
     parts = ["<details><summary>The full cards, in the words of the field</summary>"]
     for card in cards:
         parts.append(f"<h2>{html.escape(card.name)}</h2>{_paragraph(card.sentence)}")

@@ -124,7 +124,7 @@ def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Colum
 
 
 def like_threshold(scale: RatingScale, like_at: float | None) -> float:
-    """Least rating that is a like: public, never read off others' ratings."""
+    """Find the least rating that is a like: public, never read off others' ratings."""
     return scale.liked_from if like_at is None else float(like_at)
 
 

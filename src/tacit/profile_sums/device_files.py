@@ -92,7 +92,7 @@ def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.f
 
 
 def _length_of_named_features(fitted: FittedLists) -> float:
-    """Length of an item's row of named features: 1 where there are no dense ones beside them."""
+    """Compute the length of an item's row of named features; 1 where no dense ones are beside."""
     model = fitted.released.personal
     if not isinstance(model, TasteModel) or not fitted.dense_columns:
         return 1.0

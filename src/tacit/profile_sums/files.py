@@ -218,7 +218,7 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
 
 
 def _features_to_arrays(rows: sparse.csr_array, dense_columns: int) -> dict[str, NDArray[Any]]:
-    """Write which columns each item has; values only beside dense columns, else they follow."""
+    """Write the columns that each item has, and beside dense columns their values."""
     arrays: dict[str, NDArray[Any]] = {
         "feature_lengths": np.diff(rows.indptr).astype(np.uint8),
         "feature_columns": rows.indices.astype(np.uint8),

@@ -74,7 +74,7 @@ class FitPlan:
         return sum(fit.plan == self.name for fit in fits)
 
     def all_fits(self) -> tuple[Fit, ...]:
-        """Every fit of the plan as a fact, for what all of them cost."""
+        """List every fit of the plan as a fact, for what all of them cost."""
         first = Fit(self.name, self.noises(1), plan=self.name)
         later = Fit(self.name, self.noises(2), plan=self.name)
         return (first, *[later] * (self.fits - 1))

@@ -42,14 +42,14 @@ class Fit:
 
     @classmethod
     def with_random_name(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
-        """Name a fit that is about to be made."""
+        """Give a fit that is about to be made a random name."""
         return cls.of_noises(noise_multipliers(settings), assumed_public)
 
     @classmethod
     def of_noises(
         cls, noises: Sequence[float], assumed_public: Sequence[str] = (), plan: str = ""
     ) -> Fit:
-        """Name a fit with these noise multipliers that is about to be made."""
+        """Make a fit with these noise multipliers, which is about to be made."""
         return cls(secrets.token_hex(8), tuple(noises), tuple(assumed_public), plan=plan)
 
     @classmethod

@@ -140,7 +140,7 @@ class PrivateLists(base.ItemRecommender):
         return self.fit_part(ratings, ratings, own)
 
     def fit_part(self, part: RatingsSource, ratings: RatingsSource, earlier: Sequence[Fit]) -> Self:
-        """Learn from a part of some ratings; the fit counts as one of all of them.
+        """Learn from a part of some ratings; the card counts it as a fit of all of them.
 
         Args:
             part: What is learned from.
@@ -280,13 +280,17 @@ class PrivateLists(base.ItemRecommender):
         return base.pick(predicted, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
-        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
-        own = self._history(None, [item])
+        """Find the n items that liking `item` alone speaks most for, beyond popularity.
+
+        Raises:
+            DataError: The model does not know the item.
+        """
+        liked = self._history(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
-        profile = self.fitted_.profile(own)
+        profile = self.fitted_.profile(liked)
         scores = personal_scores(profile, self.released_, self.settings_)[0]
-        best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=liked, candidates=None)
         return best.with_titles(self.titles_)
 
     def explain(

@@ -148,7 +148,7 @@ _NO_PARTS = ScoreParts(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 def split_score(
     person: Profiles, item: int, released: ReleasedLists, settings: Settings
 ) -> ScoreParts:
-    """Split the score of one target item into parts; without any where all get the same list.
+    """Split the score of one target item into parts; no parts where everybody gets the same list.
 
     Args:
         person: Profile of one person.

@@ -47,7 +47,7 @@ class Usefulness:
 
 
 def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:
-    """Number of people from which lists beat exact, non-private popularity.
+    """Estimate the number of people from which lists beat exact, non-private popularity.
 
     Args:
         items: Number of target items.

@@ -150,7 +150,7 @@ class Recommender(Protocol):
         """(len(items),) predicted stars or scores."""
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Cards of what the fit promises; none where no privacy is promised."""
+        """Return the cards of the fit; none where no privacy is promised."""
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file."""
@@ -407,7 +407,8 @@ def top_n(
         left_out: Ids that are not listed; unknown ones are ignored.
         candidates: Ids that may be listed; None: all; unknown ones are ignored.
     """
-    n, unwanted = checked_n(n), set(left_out)
+    n = checked_n(n)
+    unwanted = set(left_out)
     allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
     ranked = n + len(unwanted)
     while True:

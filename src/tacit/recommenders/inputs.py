@@ -68,7 +68,7 @@ def refuse_history_as_user(user: object) -> None:
 
 
 def checked_n(n: object) -> int:
-    """The length of a list, as an int; ConfigError for what is none."""
+    """Return the length of a list as an int; ConfigError for what is no length."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ConfigError(
             f"A list has a whole number of entries, at least one; got n={n!r}. Give n=10, say."

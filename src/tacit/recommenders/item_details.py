@@ -151,7 +151,7 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:
-    """Name of the column that holds these facts; None where there is none."""
+    """Find the column that holds these facts; None where there is none."""
     for name in ratings.public_metadata:
         if is_named(subject, name):  # type: ignore[arg-type]  # a name of the caller's
             return name
@@ -159,7 +159,7 @@ def _find_column(ratings: Ratings, subject: str) -> str | None:
 
 
 def _read_texts(ratings: Ratings, column: str | None) -> list[str | None]:
-    """The texts of one column by item; None where there is none."""
+    """Read the texts of one column by item; None where there is none."""
     if column is None:
         return [None] * len(ratings.item_ids)
     texts: list[str | None] = []

@@ -47,12 +47,12 @@ def model_from_parts(
 
 
 def model_reader(kind: str) -> Any:
-    """The class that reads files of this name; None if there is none. No other class is loaded."""
+    """Find the class that reads files of this name; None if there is none. No other is loaded."""
     return _baselines().get(kind) or model_class(kind)
 
 
 def model_kinds() -> tuple[str, ...]:
-    """Names in model files that can be read."""
+    """List the names in model files that can be read."""
     kinds = list(_baselines())
     for name in names():
         kinds += design(name).models
@@ -60,7 +60,7 @@ def model_kinds() -> tuple[str, ...]:
 
 
 def _baselines() -> dict[str, Any]:
-    """The class of each baseline, by its name in a model file."""
+    """List the class of each baseline, by its name in a model file."""
     from tacit.recommenders.baselines.registry import BASELINES  # heavy: loaded when needed
 
     return {baseline.kind: baseline for baseline in BASELINES}

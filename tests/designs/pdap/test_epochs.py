@@ -80,3 +80,38 @@ def test_noise_and_answers_that_fail_raise_no_alarm():
     change = ChangeAlarm()
     assert not change.notice(50.0, 100.0, arrivals=1000, noise=40.0)
     assert not change.notice(1.0, 2.0, arrivals=1000, noise=40.0)
+
+
+@pytest.mark.parametrize(("arrivals", "length"), [(199, 100), (200, 10)])
+def test_lengths_start_anew_a_tenth_of_the_horizon_later(arrivals, length):
+    """Of 2,000 visits: for arms that join 200 visits after the last start, and not one before."""
+    epochs = Epochs(2000)
+    lengths(epochs, 7)
+    epochs.start_anew()
+    started = epochs.arrivals
+    while epochs.arrivals + epochs.ends - epochs.began <= started + 100:
+        lengths(epochs, 1)
+    epochs.count_visits((0,), started + arrivals - epochs.arrivals)
+    epochs.end_now()
+    epochs.begin_next()
+    grown = epochs.ends - epochs.began
+    epochs.start_anew()
+    assert grown > 10
+    assert epochs.ends - epochs.began == (grown if length == 100 else 10)
+
+
+def test_epochs_that_ended_are_counted():
+    """None before the first has ended."""
+    epochs = Epochs(2000)
+    assert epochs.number == 0
+    lengths(epochs, 3)
+    assert epochs.number == 3
+
+
+@pytest.mark.parametrize(("later", "alarm"), [(660, False), (630, True)])
+def test_a_fall_is_held_against_the_released_noise(later, alarm):
+    """1,000 visits in each of two epochs, K (B / epsilon)^2 = 40: v = .25 / 1000 + 80 / 1000^2, so
+    that a fall by less than .05 + 4 sqrt(2 v) = .1528 is chance."""
+    change = ChangeAlarm()
+    change.notice(800.0, 1000.0, arrivals=1000, noise=40.0)
+    assert change.notice(float(later), 1000.0, arrivals=1000, noise=40.0) is alarm

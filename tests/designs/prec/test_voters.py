@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tacit.designs.prec.voters import Voters, plain_id
+from tacit.designs.prec.voters import Index, Voters, column, plain_id, read_votes
 from tacit.errors import DataError
 
 WORD = (1 << 64) - 1
@@ -41,3 +42,17 @@ def test_default_votes_are_those_of_splitmix64():
         splitmix(splitmix((voter + GOLDEN) & WORD) ^ round_word) % size for voter in (3, 8, 77)
     ]
     assert voters.default_votes(run, number, size).tolist() == expected
+
+
+def test_a_vote_for_no_candidate_is_named_with_its_row():
+    """Rows are counted from one: the second of three voters votes for what is none."""
+    with pytest.raises(DataError, match="for no candidate") as refused:
+        read_votes({1: "a", 2: "c", 3: "a"}, Index(column(["a", "b"])))
+    assert refused.value.row == 2
+
+
+def test_a_table_of_numbers_is_no_list_of_ids():
+    """An array of two dimensions is refused, where one of them is read."""
+    assert column(np.array([3, 8])).tolist() == [3, 8]
+    with pytest.raises(DataError, match="neither a whole number nor text"):
+        column(np.array([[3, 8], [9, 1]]))

@@ -147,3 +147,8 @@ def test_pairs_are_not_inspected(campaign):
     """The facts that are tested are about sensed sets."""
     with pytest.raises(ConfigError):
         manipulation(campaign(method="pairwise-preference"), people=10, fakes=0.1)
+
+
+def test_one_report_has_a_bound(campaign):
+    """A single person, who is not crafted, moves nothing."""
+    assert manipulation(campaign(), people=1, fakes=0.0).assigned == 0

@@ -324,3 +324,10 @@ def test_almost_half_of_the_labels_may_be_wrong():
     """Up to a half, for little is left to be learned then."""
     bounds = [plan(items=100, rated=10, epsilon=1.0, wrong=w).lower_bounds for w in (0.1, 0.4)]
     assert 0 < bounds[1]["ldp"] < bounds[0]["ldp"]
+
+
+def test_numbers_of_questions_that_are_tried_double():
+    """Of eight sets that fit into ten items one more is not tried, though nine would fit, too."""
+    assert (
+        method(plan(items=10, rated=3, epsilon=1.0, unit="rating"), "multi-maxsense").questions == 8
+    )

@@ -68,7 +68,7 @@ def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic
 
 
 def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
-    """Mean of several AUCs, and its 95 % interval by Student's t; of one AUC no width."""
+    """Compute the mean of AUCs, and its 95 % interval by Student's t; of a single AUC no width."""
     middle = float(np.mean(areas))
     half = 0.0
     if len(areas) > 1:

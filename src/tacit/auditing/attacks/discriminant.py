@@ -145,7 +145,7 @@ def group_gaps(ratings: sparse.csr_array, labels: Labels, *, seed: int) -> Float
 def _by_group_and_fold(
     ratings: sparse.csr_array, labels: Labels, folds: Labels
 ) -> tuple[Floats, Floats]:
-    """Numbers and sums of ratings, each (2, FOLDS, n_items)."""
+    """Count and sum ratings by group, fold and item: two (2, FOLDS, n_items) arrays."""
     n_users, n_items = ratings.shape
     cell = labels * FOLDS + folds
     member = sparse.csr_array(

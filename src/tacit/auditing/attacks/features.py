@@ -103,7 +103,7 @@ _spaces: WeakKeyDictionary[Releases, Space] = WeakKeyDictionary()
 
 
 def space_of(seen: Releases) -> Space:
-    """The training people's space; attackers trained on the same people share it."""
+    """Return the training people's space; attackers trained on the same people share it."""
     if seen not in _spaces:
         _spaces[seen] = Space(seen)
     return _spaces[seen]

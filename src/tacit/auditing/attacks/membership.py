@@ -186,7 +186,7 @@ class GameResult:
 def play(
     game: Game, *, fits: int = FITS, seed: int = 0, progress: Advance = lambda _: None
 ) -> list[GameResult]:
-    """One row per attack."""
+    """Play a game, and return one row for each attack."""
     rounds = []
     for fit in range(fits):
         rounds.append(game.once(np.random.default_rng((seed, fit))))
@@ -230,12 +230,12 @@ def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
 
 
 def control_works(rows: Sequence[GameResult]) -> bool:
-    """Whether some attack beats a coin on what claims nothing. If not, a pass is worth nothing."""
+    """Tell whether some attack beats a coin where nothing is claimed; else a pass says nothing."""
     return any(row.epsilon is None and row.low > 0.5 for row in rows)
 
 
 def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Study:
-    """The games as a part of an audit. method, attack: the headings of these two columns."""
+    """Make the games a part of an audit. method, attack: the headings of these two columns."""
     columns: dict[str, Callable[[Any], object]] = {
         method: lambda row: row.method,
         attack: lambda row: row.attack,

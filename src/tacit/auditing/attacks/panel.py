@@ -229,7 +229,7 @@ FULL = (*SHIPPED, "stack")
 
 
 def attackers() -> dict[str, Callable[[], Attacker]]:
-    """Every attacker that is fitted: the shipped ones and those of installed packages."""
+    """List every attacker that is fitted: the shipped ones and those of installed packages."""
     found = dict(SHIPPED)
     for name, entry in find_entry_points(ATTACKERS, (*SHIPPED, *STACKS)).items():
         found[name] = entry.load()
@@ -237,7 +237,7 @@ def attackers() -> dict[str, Callable[[], Attacker]]:
 
 
 def panel_names(panel: str) -> tuple[str, ...]:
-    """Names of a panel's attackers, in `full` of installed packages, too; else ConfigError."""
+    """List a panel's attackers; `full` has those of installed packages too. ConfigError else."""
     if panel == "quick":
         return QUICK
     if panel == "full":
@@ -246,7 +246,7 @@ def panel_names(panel: str) -> tuple[str, ...]:
 
 
 def check_attackers(names: Sequence[str]) -> tuple[str, ...]:
-    """The names if each is an attacker; else `ConfigError` with the known ones."""
+    """Return the names if each is an attacker; else raise `ConfigError` with the known ones."""
     known = (*attackers(), *STACKS)
     for name in names:
         if name not in known:
@@ -271,13 +271,13 @@ class Panel:
         self._attackers: dict[str, Attacker] = {name: known[name]() for name in members}
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
-        """Each attacker learns from the same people. labels: (people,) of 0 and 1."""
+        """Fit each attacker to the same people. labels: (people,) of 0 and 1."""
         for attacker in self._attackers.values():
             attacker.fit(seen, labels)
         return self
 
     def scores(self, seen: Releases) -> dict[str, Floats]:
-        """Each asked attacker's (people,) scores; a stack's are ranks among these people."""
+        """Return each asked attacker's (people,) scores; a stack's are ranks among these people."""
         single = {name: attacker.score(seen) for name, attacker in self._attackers.items()}
         return {
             name: STACKS[name].combine(single) if name in STACKS else single[name]

@@ -199,12 +199,12 @@ def _fill_buckets(
 
 
 def _bytes_of_texts(rows: pl.DataFrame) -> float:
-    """Mean number of bytes that a row's texts take."""
+    """Compute the mean number of bytes that a row's texts take."""
     return rows.select(pl.col(pl.String)).estimated_size() / max(len(rows), 1)
 
 
 def _add_values(seen: pl.Series, column: pl.Series) -> pl.Series:
-    """Different values of both."""
+    """Add a column's values to those that were seen, each once."""
     return seen.append(column.unique()).unique() if len(seen) else column.unique()
 
 
@@ -229,7 +229,7 @@ def _headers(file: Path) -> list[str]:
 
 
 def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
-    """The cells of a column of a Parquet file, so many at a time."""
+    """Yield the cells of a column of a Parquet file, so many at a time."""
     headers = _headers(path)
     if name not in headers:
         raise DataError("no such column", path=path, found=", ".join(headers), expected=name)

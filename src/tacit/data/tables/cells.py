@@ -20,8 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
-from tacit.data.tables import Table
 from tacit.data.tables.names import Role, normalize_header
+from tacit.data.tables.table import Table
 from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, seconds, time_form
 from tacit.errors import ConfigError, DataError
 
@@ -164,7 +164,7 @@ class CleanColumns:
 
 
 def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanColumns:
-    """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
+    """Clean the rows of a table, and count what is dropped; DataError names the first bad row."""
     values: dict[Role, pl.Series] = {}
     scale = EVENTS if "plays" in places else None
     bad = np.zeros(len(table.frame), dtype=bool)
@@ -172,7 +172,7 @@ def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanC
     firsts: list[tuple[int, DataError]] = []
 
     def refuse(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
-        """Rows that are bad by one rule; each row counts once."""
+        """Drop or refuse the rows that are bad by one rule; each row counts once."""
         if rows.any():
             error = DataError(what, column=column, expected=expected, fix=DROP)
             firsts.append((int(rows.argmax()), error))
@@ -272,7 +272,7 @@ def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = No
 
 
 def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) -> RatingScale:
-    """The scale of a column of stars, NaN where there are none."""
+    """Find the scale of a column of stars, NaN where there are none."""
     known = stars[~np.isnan(stars)]
     if rules.scale is not None or not known.size:
         return rules.scale or EVENTS  # without stars no row can be kept, and `clean_rows` says so

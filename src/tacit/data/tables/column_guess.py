@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import WIDE, Table, choose, find, missing_column_error
 from tacit.data.tables.cells import ANSWERS, OPINIONS, Rules, to_numbers
 from tacit.data.tables.forms import layout_error
 from tacit.data.tables.names import (
@@ -30,6 +29,7 @@ from tacit.data.tables.names import (
     known_names,
     normalize_header,
 )
+from tacit.data.tables.table import WIDE, Table, find_column, missing_column_error, require_column
 from tacit.data.tables.times import NEWEST, OLDEST, is_date, may_be_spreadsheet_days
 from tacit.errors import ConfigError, DataError
 
@@ -199,11 +199,11 @@ class _Search:
         """Tell whether a role that is looked for has no column."""
         return role in self.asked and role not in self.places
 
-    def take_what_was_asked(self) -> None:
+    def take_named_columns(self) -> None:
         for role, name in self.asked.items():
             if name is None:
                 continue
-            at = choose(role, self.headers, name, self.table.path)
+            at = require_column(role, self.headers, name, self.table.path)
             if at in self.places.values():
                 raise DataError(
                     "one column cannot be two things",
@@ -215,7 +215,7 @@ class _Search:
 
     def take_by_name(self) -> None:
         for role in self.asked:
-            self.take(role, find(role, self.headers, None), "name")
+            self.take(role, find_column(role, self.headers, None), "name")
         if not self.table.header:
             return
         normalized = [normalize_header(header) for header in self.headers]
@@ -452,7 +452,7 @@ class _Search:
     def _is_settled(self, places: Mapping[Role, int]) -> bool:
         """Tell whether all that is read was asked for or has a usual name, and nothing is left."""
         for role, at in places.items():
-            if self.why[role] != "asked" and find(role, self.headers, None) != at:
+            if self.why[role] != "asked" and find_column(role, self.headers, None) != at:
                 return False
         has_stars = self.events or "rating" in places or "plays" in places
         has_times = "time" in places or "time" not in self.asked
@@ -475,7 +475,7 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
         DataError: A column that was asked for is not there, or the columns leave a doubt.
     """
     search = _Search(table, asked, events=events)
-    search.take_what_was_asked()
+    search.take_named_columns()
     search.take_by_name()
     if contents:
         search.take_by_content()

@@ -27,11 +27,11 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import TextForm
 from tacit.data.tables.cells import IdKind
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import match_columns, read_columns_by_id
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import READING, WrittenFormat
 from tacit.errors import ConfigError, DataError, OutputError
 
@@ -141,7 +141,7 @@ def _note(path: Path) -> dict[str, Any] | None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether `write_folder` wrote this folder."""
+    """Tell whether `write_folder` wrote this folder."""
     return _note(path) is not None
 
 
@@ -201,7 +201,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
 
 
 def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
-    """The ratings of a folder. scale: a public one, in place of the folder's."""
+    """Read the ratings of a folder. scale: a public one, in place of the folder's."""
     note = _note(path)
     if note is None:
         raise DataError("this is no folder of tacit data import", path=path)

@@ -24,7 +24,6 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
-from tacit.data.tables import Table, find, missing_column_error
 from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
 from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.degenerate import FEW, refuse_what_teaches_nothing
@@ -42,6 +41,7 @@ from tacit.data.tables.ratings_tables import (
     with_row_texts,
 )
 from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.table import Table, find_column, missing_column_error
 from tacit.data.tables.text import EMPTY
 from tacit.data.tables.times import are_of_our_days, seconds, time_form
 from tacit.data.tables.where import has_columns_of, keep_rows
@@ -170,7 +170,9 @@ def plan(
     made = _sort_tables(opened, asked, events=events, layout=layout, unnamed=unnamed)
     made.left_out |= no_tables
     for role, name in asked.items():
-        absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
+        absent = all(
+            find_column(role, columns.table.headers, name) is None for columns in made.ratings
+        )
         if name and role != "domain" and absent:
             headers = itertools.chain.from_iterable(each.headers for each in opened)
             raise missing_column_error(role, list(headers), name, files[0])
@@ -182,7 +184,7 @@ def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
     made = Plan(written=(files[0], written))
     for path in files[1:]:
         table = open_table(path)
-        is_about_people = find("user", table.headers, None) is not None
+        is_about_people = find_column("user", table.headers, None) is not None
         (made.users if is_about_people else made.items).append(table)
     return made
 
@@ -277,7 +279,7 @@ def _take_beside(table: Table, roles: set[Role], made: Plan, *, is_named: bool =
 def _asked_columns(table: Table, asked: Asked) -> Asked:
     """Return what was asked for, as far as the table has it."""
     return {
-        role: name if find(role, table.headers, name) is not None else None
+        role: name if find_column(role, table.headers, name) is not None else None
         for role, name in asked.items()
     }
 
@@ -390,7 +392,7 @@ def _open_plain_folder(
 
 
 def _folder(path: Path) -> list[Table]:
-    """The tables of a RecBole or LensKit folder."""
+    """Open the tables of a RecBole or LensKit folder."""
     if (path / "schema.json").is_file():
         return _lenskit(path)
     if is_folder(path):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from tacit.data.tables import Table, find
 from tacit.data.tables.names import Role, is_compound_of, is_named
+from tacit.data.tables.table import Table, find_column
 from tacit.data.tables.text import text_table
 from tacit.errors import DataError
 
@@ -125,7 +125,7 @@ def find_table_of_people(table: Table) -> TableOfPeople | None:
         headers = _headers_of(path)
         shared = [name for name in headers if name in table.headers]
         orders = [name for name in shared if is_compound_of("order", name)]
-        if orders and find("user", headers, None) is not None:
+        if orders and find_column("user", headers, None) is not None:
             return TableOfPeople(path, orders[0])
     return None
 

@@ -18,11 +18,11 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import WIDE, Table, missing_column_error
 from tacit.data.tables.cells import MISSING_TEXTS, to_numbers
 from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.forms import ROW_PERSON, Layout, layout_error
 from tacit.data.tables.names import Role, is_compound_of, is_no_candidate
+from tacit.data.tables.table import WIDE, Table, missing_column_error
 from tacit.errors import DataError
 
 _FEWEST_BLANK = 0.2  # of the cells of a wide table that is unfolded without being asked

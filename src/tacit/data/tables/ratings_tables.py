@@ -14,7 +14,6 @@ import polars as pl
 
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings, TableSource
-from tacit.data.tables import Table, find
 from tacit.data.tables.cells import (
     IdKind,
     OnBad,
@@ -28,6 +27,7 @@ from tacit.data.tables.column_guess import Guess
 from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Table, find_column
 from tacit.data.tables.times import depends_on_order, order_of_dates, time_form
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError
@@ -58,7 +58,7 @@ def ratings_of(
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> TableReading:
-    """Ratings of one or several tables of the same kind."""
+    """Make ratings of one or several tables of the same kind."""
     parts = [clean_rows(each.table, each.places, rules) for each in tables]
     first = tables[0].table
     places = tables[0].places
@@ -260,7 +260,7 @@ def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
 
 
 def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The columns below each other; times only where all have them."""
+    """Put the columns of the parts below each other; times only where all parts have them."""
     if len(parts) == 1:
         return dict(parts[0])
     if len({"rating" in part or "plays" in part for part in parts}) == 2:
@@ -297,7 +297,7 @@ def read_columns_by_id(
     """
     table = source if isinstance(source, Table) else open_table(source, asked=(id_header,))
     headers = table.require_whole().headers
-    number = None if id_header is None else find(role, headers, id_header)
+    number = None if id_header is None else find_column(role, headers, id_header)
     if number is None:
         squeezes = [normalize_header(header) for header in headers]
         known = (squeezes.index(name) for name in known_names(role) if name in squeezes)

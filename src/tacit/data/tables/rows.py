@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tacit.data.tables import Table, TextForm
 from tacit.data.tables.quotes import tidy_quotes
 from tacit.data.tables.sources import open_table
+from tacit.data.tables.table import Table, TextForm
 from tacit.data.tables.text import read_unpacked
 from tacit.data.tables.where import keep_rows, names_in
 from tacit.data.tables.written_format import WrittenFormat

@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Table
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.names import is_compound_of, is_named
+from tacit.data.tables.table import Table
 from tacit.data.tables.text import read_unpacked, text_table
 from tacit.errors import DataError, MissingExtra
 
@@ -37,7 +37,7 @@ def open_table(
     layout: Layout | None = None,
     history: bool = False,
 ) -> Table:
-    """The table in a file; DataError says what it is if it is none.
+    """Open the table in a file; DataError says what the file is if it is no table.
 
     delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
     asked     names of columns that help to find the delimiter
@@ -234,7 +234,7 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
 def _query_table(
     path: Path, connection: Any, table: str | None, places: dict[str, str]
 ) -> pl.DataFrame:
-    """The named table, or the only one that holds people and items. places: name to quoted name."""
+    """Read the named table, or the only one with people and items. places: name to quoted name."""
 
     def ask(query: str) -> dict[str, list[Any]]:
         answer = connection.execute(query)
@@ -275,7 +275,7 @@ def _quote_name(name: str) -> str:
 
 
 def frame_of(columns: dict[str, Any]) -> pl.DataFrame:
-    """Columns of Python values; one of several types becomes text."""
+    """Make a frame of Python values; a column of several types becomes text."""
     return pl.DataFrame([_series(name, values) for name, values in columns.items()])
 
 

@@ -24,7 +24,6 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Table, TextForm
 from tacit.data.tables.encodings import MIXED, to_utf8
 from tacit.data.tables.forms import (
     ROW_PERSON,
@@ -37,6 +36,7 @@ from tacit.data.tables.forms import (
 )
 from tacit.data.tables.names import known_names, names_that_make_a_header, normalize_header
 from tacit.data.tables.quotes import quoted_cell, tidy_quotes
+from tacit.data.tables.table import Table, TextForm
 from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
@@ -488,7 +488,7 @@ def _refuse_two_tables(path: Path, data: bytes, dialect: Dialect) -> None:
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
-    """All columns at once, or None if any row may be too short or too long."""
+    """Read all columns at once; None if any row may be too short or too long."""
     separator = dialect.delimiter
     if separator == "::":
         # polars splits at one byte
@@ -525,7 +525,7 @@ def _has_blanks(data: bytes, separator: str) -> bool:
 
 
 def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[DataError, ...]]:
-    """Row by row: those of the right width, and the others."""
+    """Read row by row: those of the right width, and the others."""
     records = [(line, cells, dialect.fits(cells)) for line, cells in _records(data, dialect)]
     rows = [cells for _, cells, fits in records if fits]
     torn = [

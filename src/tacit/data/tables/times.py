@@ -120,7 +120,7 @@ for _number, _names in enumerate(_NAMES_OF_MONTHS, 1):
 
 
 def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
-    """Whether an order of day and month, seen in some cells, says how others are read."""
+    """Tell whether an order of day and month, seen in some cells, says how others are read."""
     if dates is not None or column.dtype != pl.String:
         return False
     if column.cast(pl.Int64, strict=False).null_count() == column.null_count():
@@ -137,7 +137,7 @@ def order_of_dates(column: pl.Series) -> Dates:
 
 
 def is_date(text: str) -> bool:
-    """Whether a cell is a date in words or in digits, and no plain number."""
+    """Tell whether a cell is a date in words or in digits, and no plain number."""
     return _moment(text, True) is not None or _moment(text, False) is not None
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from tacit.data.tables import Table
+from tacit.data.tables.table import Table
 from tacit.errors import ConfigError, DataError
 
 _CONDITION = re.compile(r"^\s*(.+?)\s*(!=|<=|>=|=|<|>|\s+in\s+)\s*(.*?)\s*$")

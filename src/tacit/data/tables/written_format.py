@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import TextForm
 from tacit.data.tables.cells import IdKind, OnBad, Rules
 from tacit.data.tables.names import Role
+from tacit.data.tables.table import TextForm
 from tacit.data.tables.times import Dates, TimeForm
 from tacit.errors import ConfigError, DataError
 

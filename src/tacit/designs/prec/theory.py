@@ -38,7 +38,7 @@ def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
 
 
 def check_law(m: int, T: int, D: int, R: int) -> None:
-    """The part of `check` that no number of voters changes; whole numbers are taken for granted."""
+    """Check what no number of voters changes; whole numbers are taken for granted."""
     r = ratio(T, R)
     if T**2 < 8 * (R + 1) ** 2:
         raise ConfigError(

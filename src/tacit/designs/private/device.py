@@ -122,7 +122,7 @@ class DeviceLists:
         exclude: Collection[ItemId] = (),
         candidates: Collection[ItemId] | None = None,
     ) -> list[tuple[ItemId, float]]:
-        """The n best items that are not in the history or `exclude`, with their scores.
+        """Rank the n best items that are not in the history or `exclude`, with their scores.
 
         Ties in the order of the items. ConfigError for stars off the scale.
         """
@@ -269,7 +269,7 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], array[int]]]]:
-    """The header, and shape and numbers of each array, of a file that is whole."""
+    """Read the header, and shape and numbers of each array, of a file that is whole."""
     start = len(MAGIC) + 8
     if not data.startswith(MAGIC) or len(data) < start + _HASH or len(data) > _MOST:
         raise ModelFileError("These bytes are no lists of tacit. Fetch them again.")

@@ -69,14 +69,14 @@ def single_fit(prepared: PreparedFit) -> NextFit:
 
 
 def first_fit(prepared: PreparedFit, fits: int, lifetime: float, earlier: Sequence[Fit]) -> NextFit:
-    """The first fit of a plan, which spends all that earlier fits left of the lifetime."""
+    """Prepare the first fit of a plan; it spends all that earlier fits left of the lifetime."""
     plan = make_plan(fits, lifetime, prepared.settings, earlier)
     new_fit = Fit.of_noises(plan.noises(1), prepared.assumed_public, plan.name)
     return NextFit(prepared, new_fit, plan)
 
 
 def later_fit(prepared: PreparedFit, continued: FittedLists) -> NextFit:
-    """The fit of a plan after `continued`.
+    """Prepare the fit that goes on with the plan of an earlier one.
 
     Raises:
         ConfigError: the catalogue does not fit the plan.

@@ -279,7 +279,7 @@ class Account:
         return f"private/{hashlib.sha256(names).hexdigest()[:32]}"
 
     def fits(self) -> tuple[Fit, ...]:
-        """All fits that the ledger was charged for."""
+        """List all fits that the ledger was charged for."""
         return FitState.read(self.ledger.state(self._state)).fits
 
     def fits_before(self, earlier: Sequence[Fit], followed: Sequence[Fit]) -> tuple[Fit, ...]:

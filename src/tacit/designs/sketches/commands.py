@@ -36,7 +36,7 @@ NEEDED = (
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
 
 
-def world(
+def read_world(
     likes: str | None,
     clusters: int,
     item_shares: tuple[float, ...] = (),
@@ -116,7 +116,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         eta=settings.eta,
         wrong=settings.wrong,
         unit=settings.unit,
-        blocks=world(
+        blocks=read_world(
             settings.likes, settings.clusters, settings.item_shares, settings.people_shares
         ),
     )
@@ -285,7 +285,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     tasks = list(product(*cells, range(settings.seeds)))
     population = {
         "users": settings.people,
-        "blocks": world(
+        "blocks": read_world(
             settings.likes, settings.clusters, settings.item_shares, settings.people_shares
         ),
         "unit": settings.unit,

@@ -52,7 +52,7 @@ _NOT_COVERED = (
 
 
 def changed_bits(campaign: Campaign, unit: str) -> int:
-    """How many bits of this campaign's report neighbouring inputs of a unit can differ in.
+    """Count the bits of this campaign's report in which a unit's neighbouring inputs can differ.
 
     Where the number of likes is capped, one rating more can push another one out.
     """
@@ -74,7 +74,7 @@ def bit_loss(campaign: Campaign) -> float:
 
 
 def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
-    """The cards of a campaign, one for each unit; of pairs of rated items, for values alone.
+    """Make a campaign's cards, one for each unit; a pair of rated items has one for values alone.
 
     ConfigError without noise.
     """

@@ -244,7 +244,7 @@ def theorem_5_1(
 def clt_users(
     N: int, w: int, eps: float, theta: float, D: float, s: float, eta: float, questions: int = 1
 ) -> float:
-    """* People that MaxSense needs, by the normal approximation, normalised scores.
+    """* People that MaxSense with normalised scores needs, by the normal approximation.
 
     8 s (1 - s) N^2 ln(N / eta) / (theta w rho^2 D^2), over the number of questions. eps is the loss
     of ONE bit, s the chance of a 1.

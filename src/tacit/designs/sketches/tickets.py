@@ -62,7 +62,7 @@ class TicketSet:
         return new
 
     def tickets(self) -> Words:
-        """All tickets, in ascending order."""
+        """List all tickets, in ascending order."""
         return np.sort(np.concatenate([table[table != 0] for table in self._tables]))
 
     def _with_room(self, home: int, more: int) -> Words:

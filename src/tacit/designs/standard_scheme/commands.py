@@ -170,7 +170,7 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
 
 
 def tour() -> Tour:
-    """One device's bytes, and an attack before and after."""
+    """Show one device's bytes, and an attack before and after."""
     import numpy as np
     from scipy import sparse
 

@@ -19,7 +19,7 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """The card of the person who hides an attribute, and that of those who consented."""
+    """Make the card of the person who hides an attribute, and that of those who consented."""
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
     from tacit.recommenders.public_facts import PUBLIC_FACTS
@@ -34,7 +34,7 @@ LEAST_PEOPLE = people_needed("standard-scheme").people
 
 
 def describe_usefulness(model: Any) -> str:
-    """Whether lists are expected to beat popularity, by the number of consenting people.
+    """Say whether lists are expected to beat popularity, by the number of consenting people.
 
     Where devices can show few items, their number is said instead: nothing was measured there.
     """

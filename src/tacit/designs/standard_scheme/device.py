@@ -113,7 +113,7 @@ class Device:
         return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History, epoch: int) -> list[ItemId]:
-        """The undecided items whose stars `release` refuses in this epoch."""
+        """List the undecided items whose stars `release` refuses in this epoch."""
         return [item for item, level in self._levels(history, epoch).items() if level is None]
 
     def complete(self, scores: Scores) -> dict[ItemId, float]:
@@ -190,7 +190,7 @@ class Device:
         return step * MICRO
 
     def _chances(self, number: int) -> list[int]:
-        """The owner's chance to show an item, by each attribute's table."""
+        """Return the owner's chance to show an item, by each attribute's table."""
         tables = zip(self._disclosure.attributes, self._own, strict=True)
         return [table.keep[own][number] for table, own in tables]
 
@@ -214,7 +214,7 @@ def follow_aliases(by_item: Mapping[ItemId, T], named: Disclosure | State) -> di
 
 
 def own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
-    """Row of the owner's value in an attribute's tables; RefusalError for another value."""
+    """Return the row of the owner's value in an attribute's tables; RefusalError for another."""
     if values.get(name) not in known:
         raise RefusalError(f"attribute {name!r} has to be one of: {', '.join(known)}")
     return known.index(values[name])

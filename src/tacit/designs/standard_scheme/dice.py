@@ -31,7 +31,7 @@ _PURPOSE = b"tacit standard scheme 2\0"
 
 
 def secret_dice(secret: bytes) -> Dice:
-    """The dice of an account. ValueError unless the secret has at least 32 bytes."""
+    """Make the dice of an account. ValueError unless the secret has at least 32 bytes."""
     root = root_of(secret)
 
     def dice(item: ItemId) -> Draw:
@@ -52,7 +52,7 @@ def secret_dice(secret: bytes) -> Dice:
 
 
 def root_of(secret: bytes) -> bytes:
-    """The key that the draws and the speaking moments of an account are made with."""
+    """Derive the key that an account's draws and speaking moments are made with."""
     if len(secret) < 32:
         raise ValueError("a secret has at least 32 bytes: make one with new_secret()")
     return _hmac(secret, _PURPOSE)

@@ -218,7 +218,7 @@ class Disclosure(Message):
         }
 
     def scale_to_wire(self) -> dict[str, Any]:
-        """The scale as JSON holds it."""
+        """Write the scale as JSON holds it."""
         return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
 
     @classmethod
@@ -311,7 +311,7 @@ def _check_couplings(disclosure: Disclosure) -> None:
 
 
 def reachable_levels(coupling: Table, own: set[int]) -> set[int]:
-    """The levels of positive chance, from these own ones."""
+    """List the levels of positive chance, from these own ones."""
     reachable = set()
     for row in own:
         for level, (low, high) in enumerate(pairwise((0, *coupling[row]))):

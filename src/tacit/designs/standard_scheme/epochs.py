@@ -25,24 +25,24 @@ _MONDAY = 345_600
 
 
 def calendar_epoch(time: int, length: int) -> int:
-    """The number of the calendar epoch that this second lies in."""
+    """Return the number of the calendar epoch that this second lies in."""
     return (time - _MONDAY) // length
 
 
 def epoch_start(epoch: int, length: int) -> int:
-    """The first second of a calendar epoch."""
+    """Return the first second of a calendar epoch."""
     return _MONDAY + epoch * length
 
 
 def epoch_end(epoch: int, created: int, length: int) -> int:
-    """The first second after the epoch with this label."""
+    """Return the first second after the epoch with this label."""
     if epoch < 2:
         return created + (DAY if epoch else FIRST_END)
     return epoch_start(epoch + 1, length)
 
 
 def latest_ended_epoch(created: int, now: int, length: int) -> int | None:
-    """The label of the account's latest epoch that has ended; None before the first end."""
+    """Return the label of the account's latest epoch that has ended; None before the first end."""
     ended = calendar_epoch(now, length) - 1
     if ended > 1 and epoch_start(ended + 1, length) > created + DAY:
         return ended
@@ -52,7 +52,7 @@ def latest_ended_epoch(created: int, now: int, length: int) -> int | None:
 
 
 def speaking_moment(epoch: int, created: int, length: int, secret: bytes) -> int:
-    """The second from which on the letter of this epoch may leave."""
+    """Return the second from which on the letter of this epoch may leave."""
     over = epoch_end(epoch, created, length)
     if epoch < 2:
         return over
@@ -60,7 +60,7 @@ def speaking_moment(epoch: int, created: int, length: int, secret: bytes) -> int
 
 
 def due_epoch(created: int, last_epoch: int, now: int, length: int, secret: bytes) -> int | None:
-    """The epoch whose letter may leave now, after that of `last_epoch`; None where none may."""
+    """Return the epoch whose letter may leave now, after `last_epoch`'s; None where none may."""
     epoch = latest_ended_epoch(created, now, length)
     if (
         epoch is None

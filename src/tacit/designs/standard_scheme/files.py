@@ -38,7 +38,7 @@ def write_model(path: str | Path, settings: Settings, fitted: Fitted) -> None:
 
 
 def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
-    """All that is no array, as JSON holds it."""
+    """Write all that is no array, as JSON holds it."""
     return {
         "recommender": "standard-scheme",
         "format": FORMAT,
@@ -59,7 +59,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
 
 
 def settings_to_header(settings: Settings) -> dict[str, Any]:
-    """The settings as JSON holds them: an infinite epsilon as null."""
+    """Write the settings as JSON holds them: an infinite epsilon as null."""
     content = asdict(settings)
     content["aliases"] = list(settings.aliases.items())
     if not settings.has_private_disclosure:
@@ -68,7 +68,7 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
 
 
 def arrays_of(fitted: Fitted) -> dict[str, NDArray[Any]]:
-    """All arrays of a model, by their names in the file."""
+    """List all arrays of a model, by their names in the file."""
     weights = fitted.ease.weights
     arrays: dict[str, NDArray[Any]] = {
         "intercepts": fitted.profiles.intercepts,
@@ -95,7 +95,7 @@ def arrays_of(fitted: Fitted) -> dict[str, NDArray[Any]]:
 
 
 def read_settings(header: Header) -> dict[str, Any]:
-    """The arguments of the model's class in a file's header.
+    """Read the arguments of the model's class in a file's header.
 
     Raises:
         ValueError: The file has another format.
@@ -112,7 +112,7 @@ def read_settings(header: Header) -> dict[str, Any]:
 
 
 def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> Fitted:
-    """All that a checked file holds of a fit.
+    """Read all that a checked file holds of a fit.
 
     Raises:
         ValueError or KeyError: Something is missing or has another shape.
@@ -167,7 +167,7 @@ def read_conditions(header: Header) -> tuple[str, ...]:
 
 
 def read_tables(arrays: Arrays, prefix: str, values: Any, n_items: int) -> Tables:
-    """One attribute's public tables, whose arrays have this prefix."""
+    """Read one attribute's public tables, whose arrays have this prefix."""
     names = headers.names_from_header(values)
     coupling = None
     if f"{prefix}coupling" in arrays:

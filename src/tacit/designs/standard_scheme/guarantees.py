@@ -112,7 +112,7 @@ def cards(
     assumed_public: tuple[str, ...],
     epsilons: Sequence[float] = (),
 ) -> tuple[Guarantee, ...]:
-    """The card of the person who hides an attribute, and that of those who consented to training.
+    """Make the card of who hides an attribute, and that of those who consented to training.
 
     Args:
         settings: Settings of the model.
@@ -170,7 +170,7 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
 def card_of_published_release(
     settings: Settings, measurements: tuple[Measurement, ...]
 ) -> Guarantee:
-    """The card of a release as the patent prints it, whose claims are refuted."""
+    """Make the card of a release as the patent prints it, whose claims are refuted."""
     hidden = " and ".join(settings.attributes)
     return Guarantee(
         name=f"standard scheme (published), {settings.release}",
@@ -215,7 +215,7 @@ def describe_attacks(hidden: str, measurements: tuple[Measurement, ...]) -> str:
 def card_of_private_disclosure(
     settings: Settings, assumed_public: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> Guarantee:
-    """The card of consenting people whose public tables are differentially private.
+    """Make the card of consenting people whose public tables are differentially private.
 
     Args:
         settings: Settings of the model.
@@ -256,7 +256,7 @@ def card_of_private_disclosure(
 
 
 def card_of_exact_disclosure(settings: Settings) -> Guarantee:
-    """The card of consenting people whose exact statistics are published: no protection."""
+    """Make the card of consenting people whose exact statistics are published: no protection."""
     sentence = (
         "People whose ratings train the recommender are not protected: they agreed to show ratings "
         "and attribute."

@@ -96,7 +96,7 @@ class State(Message):
         return item not in self.records and item not in self.frozen
 
     def may_decide(self, epoch: int) -> bool:
-        """Whether the account decides items in the epoch with this label.
+        """Tell whether the account decides items in the epoch with this label.
 
         It does on its first day, and later until a letter shows an item. After that letters show
         nothing new, whatever is deleted, renamed or lost, so that they never tell in which order
@@ -324,12 +324,12 @@ def split_wire_ids(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
 
 
 def item_json(item: ItemId) -> str:
-    """The item's JSON."""
+    """Write the item as JSON."""
     return json.dumps(item, ensure_ascii=False)
 
 
 def item_bytes(item: ItemId) -> bytes:
-    """The item's JSON in UTF-8, by which items are sorted."""
+    """Write the item as JSON in UTF-8, by which items are sorted."""
     return item_json(item).encode()
 
 

@@ -363,7 +363,7 @@ class StandardScheme:
         return dict(zip(numbers, levels.tolist(), strict=True))
 
     def _value_of(self, name: str, value: str) -> str:
-        """The value as devices know it: a number is the bin that it lies in."""
+        """Write the value as devices know it: a number is the bin that it lies in."""
         table = self.fitted_.tables.get(name)
         return value if table is None else bin_of(str(value), table.values)
 

@@ -20,7 +20,7 @@ from tacit.designs.standard_scheme.messages import MICRO
 
 
 def can_decide(chances: Sequence[int]) -> bool:
-    """Whether every attribute's table has a chance for an item; if not, a later table may."""
+    """Tell whether every attribute's table has a chance for an item; if not, a later table may."""
     return all(chances)
 
 

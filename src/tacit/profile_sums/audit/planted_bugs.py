@@ -274,7 +274,7 @@ class PlantedBug:
     """Values replaced in the faulty and in the shipped fit alike, so that the fault can show."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Whether a whole fit loses more than it claims, or a sum more than its own event."""
+        """Tell whether a whole fit loses more than it claims, or a sum more than its own event."""
         fault = self.fault if bug else {}
         with plant(self.conditions), plant(fault):
             noise = answer_sampler(factors=self.world.factors)

@@ -228,7 +228,7 @@ class ThresholdBug:
     rule_of: RuleOf | None = None
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Whether a whole fit at real sizes loses more than it claims."""
+        """Tell whether a whole fit at real sizes loses more than it claims."""
         threshold = self.draw_threshold(np.random.default_rng())
         return self.is_caught(threshold if bug else None, secrets.randbits(32)), None
 
@@ -237,7 +237,7 @@ class ThresholdBug:
         return round(math.exp(draws.uniform(math.log(self.least), math.log(self.most))))
 
     def is_caught(self, threshold: int | None, seed: int) -> bool:
-        """Whether the fault at this threshold, or correct code for None, raises an alarm."""
+        """Tell whether the fault at this threshold, or correct code for None, raises an alarm."""
         tables = large_tables(np.random.default_rng(seed))
         with plant({} if threshold is None else self.fault(threshold)):
             replayed = replay_once(self.world, tables, seed)

@@ -18,6 +18,6 @@ def resolution_for(norm: float) -> float:
 
 
 def clip_rule(mechanism: SumRelease) -> ClipRule:
-    """How the kernels clip one person's table for a mechanism; not at all without noise."""
+    """Choose how the kernels clip one person's table for a mechanism; not at all without noise."""
     largest_square = mechanism.squared_norm if mechanism.noise_multiplier else -1
     return ClipRule(mechanism.norm, mechanism.resolution, largest_square)

@@ -71,7 +71,7 @@ class StarMeans:
 
 
 def star_unit(scale: RatingScale) -> tuple[float, float]:
-    """The middle of the scale, and one star of five on it."""
+    """Return the middle of the scale, and one star of five on it."""
     return scale.minimum + scale.span / 2, scale.span / 4
 
 

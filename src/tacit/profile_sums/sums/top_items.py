@@ -53,7 +53,7 @@ class TopItemsModel:
 
 
 def head_size(effective_population: float | None, *, one_domain: bool) -> int:
-    """Number of items in a head, from the effective population; None: without noise."""
+    """Choose the number of items in a head, from the effective population; None: without noise."""
     if effective_population is None:
         return LARGEST_HEAD
     least, people_per_item = (100, 12) if one_domain else (50, 25)

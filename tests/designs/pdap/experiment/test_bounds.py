@@ -181,3 +181,9 @@ def test_corollary_2_is_of_uniform_contexts():
     """In clusters it says nothing, and is left out."""
     clustered = bounds(replace(WORLD, groups=2), (("dap", math.inf),))
     assert "Corollary 2" not in {bound.item for bound in clustered}
+
+
+def test_lemma_5_states_the_chance_at_which_it_holds():
+    """Gamma is the noise that a total does not exceed with a chance of 1 - sigma = .95."""
+    bound = one(bounds(policies=(("p-dap", 0.1),)), "Lemma 5", "p-dap")
+    assert bound.quantity.endswith("with a chance of 0.95")

@@ -264,3 +264,10 @@ def test_the_papers_accuracies_stand_by_table():
     assert accuracy_beside("p-dap", 0.01, 30_000) == {"Table IV": 0.8164}
     assert accuracy_beside("p-dap", 0.01, 5000) == {"Table III": 0.7754, "Table IV": 0.7731}
     assert accuracy_beside("dap", math.inf, 1234) == {}
+
+
+def test_no_accuracy_is_above_one():
+    """The interval of .8 and 1 is wide, and ends where a share does."""
+    (found,) = summaries([row("dap", 0.8 + 0.2 * seed, seed=seed) for seed in range(2)])
+    assert (found.accuracy, found.high) == (pytest.approx(0.9), 1.0)
+    assert found.low < 0.8

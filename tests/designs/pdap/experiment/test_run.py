@@ -310,3 +310,9 @@ def test_make_refuses_a_policy_that_there_is_not():
     """The message names those that there are."""
     with pytest.raises(ConfigError, match="sound-joint"):
         make("best", 1.0, SMALL, [randomness.secure()] * 3)
+
+
+def test_every_size_of_the_papers_tables_is_a_checkpoint():
+    """5,000 to 30,000 visits in steps of 5,000, and 50,000, whatever the equal steps are."""
+    found = {number for number in checkpoints(61_003) if number % 5_000 == 0}
+    assert found == {5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000}

@@ -12,6 +12,7 @@ from scipy import sparse
 from tacit.auditing.attacks import PublicKnowledge, Releases
 from tacit.designs.standard_scheme.experiment import fold
 from tacit.designs.standard_scheme.experiment.fold import (
+    KNOWN_ITEMS,
     MIXES,
     KnownCount,
     fraction_scores,
@@ -112,3 +113,16 @@ def test_mixes_go_from_nothing_to_everything():
     """In equal steps."""
     assert (MIXES[0], MIXES[-1]) == (0, 1)
     assert len(set(np.diff(MIXES).tolist())) == 1
+
+
+def test_one_three_and_ten_items_are_known():
+    """As the results and the card have it."""
+    assert KNOWN_ITEMS == (1, 3, 10)
+
+
+def test_certainty_is_of_people_and_not_of_items():
+    """Three people and two items: one answer for each person."""
+    rated = rows_of([4, NAN], [NAN, 3], [4, 3])
+    keep = np.array([[0.5, 0.5], [0.5, 0.0]])
+    shown = rows_of([4, NAN], [NAN, 3], [NAN, NAN])
+    assert is_certain(rated, shown, keep, 10, seed=1).tolist() == [False, True, False]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chisquare
 
+from tacit.designs.standard_scheme.training import people as module
 from tacit.designs.standard_scheme.training.people import (
     ConsentingPeople,
     add_noise,
@@ -200,3 +201,22 @@ def test_continuous_scale_is_refused():
     )
     with pytest.raises(ConfigError, match="whole stars"):
         add_noise(real, epsilon=1.0, contributions=1)
+
+
+def test_noise_is_of_all_that_one_person_can_change(exact, monkeypatch):
+    """Eight ratings and one head, at epsilon .5: a scale of 18, and never less by rounding."""
+    scales = []
+
+    def note(exact_numbers, scale):
+        scales.append(scale)
+        return exact_numbers
+
+    monkeypatch.setattr(module, "discrete_laplace", note)
+    add_noise(exact, epsilon=0.5, contributions=8)
+    assert scales == [math.nextafter(18.0, math.inf)]
+
+
+def test_one_rating_is_a_limit():
+    """Everybody keeps one of theirs."""
+    kept = limit_contributions(sparse.csr_array(np.ones((20, ITEMS))), 1, secure())
+    assert np.diff(kept.indptr).tolist() == [1] * 20

@@ -15,6 +15,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.designs.xmap.experiment.contenders import (
     METHODS,
+    PAPERS_BUDGETS,
     Contender,
     Judgement,
     judge_target,
@@ -502,3 +503,19 @@ def test_every_pair_of_budgets_is_planned_at_the_base_alone():
 def test_the_base_has_the_papers_k_or_the_largest(ks, base):
     """Where fifty neighbours are among those that are tried, other settings are tried at fifty."""
     assert Grid(ks=ks).base_k == base
+
+
+def test_an_evaluation_without_options_is_that_of_the_results():
+    """10, 20 and 50 neighbours, epsilon 1 for a whole profile, five splits."""
+    grid = Grid()
+    assert (grid.ks, grid.epsilons, grid.seeds) == ((10, 20, 50), (1.0,), 5)
+
+
+def test_the_papers_budgets_are_those_of_its_figures():
+    """Epsilon and epsilon': .3 and .8 item-based, .6 and .3 user-based."""
+    assert PAPERS_BUDGETS == {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
+
+
+def test_the_item_average_is_not_drawn_to_the_mean_of_all():
+    """As in the paper, one rating is an average."""
+    assert Contender("item-average").make("books", "films", {}, 0).damping == 0

@@ -69,7 +69,7 @@ def play_once(epsilon: float, mode: Mode, fits: int, generator: np.random.Genera
 def _membership_score(
     files: Sequence[ScoreItems], without_targets: ScoreItems, own: Likes
 ) -> float:
-    """How much better the files place each of a person's items for the person's others."""
+    """Measure how much better the files place each of a person's items for the person's others."""
     gains = []
     for item in own.tolist():
         history = {int(other): 5.0 for other in own if other != item}

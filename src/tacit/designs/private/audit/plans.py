@@ -106,7 +106,7 @@ class PlantedPlanBug:
     rule_of: RuleOf | None = None
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Whether all fits of the plan lose more than they claim together."""
+        """Tell whether all fits of the plan lose more than they claim together."""
         with plant(self.fault if bug else {}):
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = replays(PlanWorld("taste").fit, tables, answer_sampler())
