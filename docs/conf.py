@@ -1,5 +1,6 @@
 """How Sphinx builds this folder; `make docs` runs it. Nothing is fetched from the network."""
 
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -90,9 +91,22 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
     lines[:] = [row.replace("`", "``") if row[:1] != " " else row for row in found]
 
 
+def _open_to_keyboards(
+    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let what scrolls be reached without a mouse, and give the sidebar's headings their level."""
+    scrolls = re.compile(r'<pre>|<div class="table-wrapper[^">]*">')
+    body = context.get("body", "")
+    context["body"] = scrolls.sub(lambda found: f'{found[0][:-1]} tabindex="0">', body)
+    tree = context.get("furo_navigation_tree", "")
+    heading = 'role="heading"'
+    context["furo_navigation_tree"] = tree.replace(heading, f'{heading} aria-level="2"')
+
+
 def setup(app: Any) -> None:
     app.connect("source-read", _run_notebooks)
     app.connect("build-finished", _write_notebooks)
     app.connect("source-read", _leave_out_of_search)
     app.connect("autodoc-process-docstring", _plain)
+    app.connect("html-page-context", _open_to_keyboards, priority=900)  # after the theme
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

@@ -1,10 +1,12 @@
 """The index of `tacit reproduce` as a page of the docs.
 
-`python tools/papers_page.py` writes docs/reproduce.md; a test compares the two.
+`python tools/papers_page.py` writes docs/reproduce.md, and its table of numbers into README.md.
+Tests compare both.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from tracked import ROOT
@@ -23,6 +25,7 @@ are of the commands named there. This page is generated: a test compares it with
 beside the paper's, on other data where the paper's are not public. *refuted*: a claim that is
 false. *not reproduced*: the reason says why. *no figure*: there is nothing to make. FOLDER is where
 MovieLens lies."""
+_TABLE = re.compile(r"^\| paper \| exact .*\n(?:\|.*\n)+", re.MULTILINE)
 
 
 def page() -> str:
@@ -35,14 +38,29 @@ def page() -> str:
     return "\n".join(lines)
 
 
-def _table_of_statuses(papers: list[str], rows: list[dict[str, str]]) -> list[str]:
-    """Count the rows of each paper by status."""
+def readme_with_numbers(readme: str) -> str:
+    """Write README.md with the numbers of each paper's rows, each linked to its part of the page.
+
+    Raises:
+        ValueError: README.md has no such table.
+    """
+    rows = [index_row(paper, result) for paper, result in paper_results()]
+    papers = list(dict.fromkeys(row["paper"] for row in rows))
+    table = "\n".join(_table_of_statuses(papers, rows, page="docs/reproduce.md")) + "\n"
+    written, count = _TABLE.subn(lambda _: table, readme)
+    if count != 1:
+        raise ValueError(f"README.md has {count} tables of the papers' rows.")
+    return written
+
+
+def _table_of_statuses(papers: list[str], rows: list[dict[str, str]], page: str = "") -> list[str]:
+    """Count the rows of each paper by status, with links to the parts of a page."""
     counts = Counter((row["paper"], row["status"]) for row in rows)
     lines = [f"| paper | {' | '.join(STATUSES)} | all |", f"|---{'|---' * len(STATUSES)}|---|"]
     for paper in papers:
         numbers = [counts[paper, status] for status in STATUSES]
         cells = [str(number) for number in (*numbers, sum(numbers))]
-        lines.append(f"| [{paper}](#{paper}) | {' | '.join(cells)} |")
+        lines.append(f"| [{paper}]({page}#{paper}) | {' | '.join(cells)} |")
     totals = [sum(counts[paper, status] for paper in papers) for status in STATUSES]
     lines.append(f"| all | {' | '.join(map(str, (*totals, sum(totals))))} |")
     return lines
@@ -63,3 +81,5 @@ def _table_of_results(paper: str, rows: list[dict[str, str]]) -> list[str]:
 
 if __name__ == "__main__":
     (ROOT / "docs" / "reproduce.md").write_text(page(), encoding="utf-8")
+    README = ROOT / "README.md"
+    README.write_text(readme_with_numbers(README.read_text(encoding="utf-8")), encoding="utf-8")

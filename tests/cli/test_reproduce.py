@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from papers_page import page
+from papers_page import page, readme_with_numbers
 
 from tacit.cli import app as cli
 from tacit.cli import reproduce as reproducing
@@ -149,6 +149,15 @@ def test_a_result_that_cannot_be_is_refused(status, command, reason, shows, said
 def test_the_page_is_the_index():
     """docs/reproduce.md is generated."""
     assert (ROOT / "docs" / "reproduce.md").read_text() == page()
+
+
+def test_the_readme_has_the_numbers_of_the_index():
+    """How many rows of each paper have which status, as the tool writes them; others differ."""
+    readme = (ROOT / "README.md").read_text()
+    assert readme_with_numbers(readme) == readme
+    changed = readme.replace("| [xmap](docs/reproduce.md#xmap) | 0 |", "| xmap | 7 |")
+    assert changed != readme
+    assert readme_with_numbers(changed) == readme
 
 
 def test_one_item_is_run(capsys):

@@ -1,4 +1,4 @@
-"""The built site is searched in a browser, as a reader does: the page wanted comes first."""
+"""The built site in a browser: the page wanted is found first, fits a phone, and is open to all."""
 
 from __future__ import annotations
 
@@ -23,6 +23,23 @@ WANTED = {
     "every week": "year-of-fits",
 }
 NARROW = 390
+AXE = ROOT / "client" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+JUDGED = """async () => {
+  const { passes, violations } = await axe.run(document);
+  const wcag = ({ tags }) => tags.some((tag) => /^wcag2(1|2)?a{1,2}$/.test(tag));
+  const loud = ({ impact }) => impact === "serious" || impact === "critical";
+  const found = violations.filter((one) => wcag(one) || loud(one)).map((one) => one.id);
+  return { passes: passes.length, violations: found };
+}"""
+CLIPPED = """() => [...document.querySelectorAll("article *")].filter((element) => {
+  const { display, overflowX } = getComputedStyle(element);
+  const hides = overflowX === "hidden" || overflowX === "clip";
+  const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
+  return hides && wide && display !== "inline" && element.textContent.trim() !== "";
+}).map((element) => element.textContent.slice(0, 60))"""
+UNMARKED = """() => [...document.querySelectorAll(".table-wrapper")].filter((wrapper) =>
+  wrapper.scrollWidth > wrapper.clientWidth + 1
+  && !getComputedStyle(wrapper).backgroundImage.includes("gradient")).length"""
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +82,37 @@ def test_decisions_and_mechanisms_are_left_out(site, browser_page):
 
 
 def test_no_page_is_wider_than_a_phone(site, browser_page):
-    """At 390 pixels every page fits; what is wider scrolls within itself."""
+    """At 390 pixels every page fits; what is wider scrolls within itself, and a shadow shows it."""
     browser_page.set_viewport_size({"width": NARROW, "height": 844})
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 50
-    wide = []
+    wide, clipped, unmarked = [], {}, []
     for page in pages:
         browser_page.goto(page.as_uri())
+        name = str(page.relative_to(site))
         if browser_page.evaluate("document.documentElement.scrollWidth") > NARROW:
-            wide.append(page.relative_to(site))
-    assert wide == []
+            wide.append(name)
+        if texts := browser_page.evaluate(CLIPPED):
+            clipped[name] = texts
+        if browser_page.evaluate(UNMARKED):
+            unmarked.append(name)
+    assert (wide, clipped, unmarked) == ([], {}, [])
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", NARROW)])
+def test_axe_finds_nothing_serious(site, browser_page, missing, scheme, width):
+    """WCAG 2.2 AA as far as a program can judge it, on every page."""
+    if not AXE.is_file():
+        missing("axe-core is not installed: run `make page` (needs Node 20)")
+    axe = AXE.read_text(encoding="utf-8")
+    browser_page.emulate_media(color_scheme=scheme)
+    browser_page.set_viewport_size({"width": width, "height": 844})
+    found = {}
+    for page in sorted(site.rglob("*.html")):
+        browser_page.goto(page.as_uri())
+        browser_page.evaluate(axe)
+        judged = browser_page.evaluate(JUDGED)
+        assert judged["passes"] > 10
+        if judged["violations"]:
+            found[str(page.relative_to(site))] = judged["violations"]
+    assert found == {}
