@@ -60,8 +60,8 @@ check: setup-all ## lint, format, types, import layers, dead links in the docume
 	  "python tools/check_language.py $(addprefix src/tacit/,$(LANGUAGE))"; do \
 	  echo "== $$step"; $(BIN)/$$step || failed=1; done; exit $$failed
 
-bench: setup-all ## run every benchmark; each prints its ratio to a peer
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+bench: setup-all ## run the benchmark of every hot path beside its peer; FULL=1: at full shapes, as records
+	@$(BIN)/python tools/bench.py $(if $(FULL),--full)
 
 docs: setup-all ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

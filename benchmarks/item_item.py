@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def measure(shape: str, rounds: int) -> dict[str, Any]:
-    peer = peer_python()
+    peer = peer_python("implicit", "implicit>=0.7.2")
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
 
         def worker(python: str, name: str) -> tuple[str, ...]:

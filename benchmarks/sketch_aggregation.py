@@ -5,8 +5,8 @@
 26,744 items, a sensed set of 0.693 % of them. Ours is the whole way from bytes to counts: reading,
 refusing, looking for duplicates, drawing the questions anew, counting. pure-ldp adds one vector per
 person. Both run on one thread, in turns; the time is that of the processor, so that a busy machine
-does not decide, and each number is the median of the turns. PYTHON is the interpreter of an
-environment that holds pure-ldp (by default this one); without it nothing is compared.
+does not decide, and each number is the median of the turns. pure-ldp is put into `.venv-peers` on
+first use; --peer names the interpreter of another environment that holds it.
 --people folds so many more reports that are known to be distinct and states how the process grew.
 """
 
@@ -22,8 +22,10 @@ import sys
 import time
 from importlib.metadata import version
 
+from turns import peer_python
+
 ITEMS, SHARE, RATED, EPSILON = 26_744, 0.00693, 100, 1.0
-PEOPLE, PEER_PEOPLE, ROUNDS = 1_000_000, 5_000, 7
+PEOPLE, PEER_PEOPLE = 1_000_000, 5_000
 GOAL_RATE, GOAL_BYTES, GOAL_RATIO = 3_000_000, 16, 70
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PEER = f"""
@@ -44,13 +46,17 @@ for line in sys.stdin:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--peer", default=sys.executable, help="interpreter that has pure-ldp")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--peer", help="interpreter that has pure-ldp")
     parser.add_argument("--people", type=int, default=0, help="fold so many more, for the memory")
     arguments = parser.parse_args()
     if any(os.environ.get(name) != value for name, value in THREADS.items()):
         # Read when NumPy is loaded, so set before: start again with them.
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | THREADS)
-    result = measure(arguments.peer, arguments.people)
+    # pure-ldp imports two packages that it does not declare.
+    installed = ("pure-ldp>=1.2", "scikit-learn", "statsmodels")
+    peer = arguments.peer or peer_python("pure_ldp", *installed)
+    result = measure(peer, arguments.people, arguments.rounds)
     if arguments.json:
         print(json.dumps(result, sort_keys=True))
     else:
@@ -60,7 +66,7 @@ def main() -> None:
         sys.exit("The compiled counts are not those of the questions.")
 
 
-def measure(peer: str, people: int) -> dict[str, object]:
+def measure(peer: str, people: int, rounds: int) -> dict[str, object]:
     from tacit.designs.sketches.campaigns import new_campaign
     from tacit.designs.sketches.server import Server
 
@@ -69,40 +75,39 @@ def measure(peer: str, people: int) -> dict[str, object]:
     agree = agrees(campaign)  # also compiles and warms up
     other = start_peer(peer)
     server, seconds, their_seconds = Server(campaign), [], []
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         data = reports(campaign, PEOPLE, turn)
         start = time.process_time()
         server.fold(data, now=0)
         seconds.append(time.process_time() - start)
-        if other is not None:
-            their_seconds.append(peer_turn(other))
+        their_seconds.append(peer_turn(other))
     rate = PEOPLE / statistics.median(seconds)
+    theirs = PEER_PEOPLE / statistics.median(their_seconds)
+    ratio = round(rate / theirs, 1)
     result: dict[str, object] = {
         "name": "sketch aggregation",
         "items": ITEMS,
         "set_size": campaign.set_size,
-        "people": ROUNDS * PEOPLE,
-        "rounds": ROUNDS,
+        "people": rounds * PEOPLE,
+        "rounds": rounds,
         "users_per_second": round(rate),
         "goal_users_per_second": GOAL_RATE,
         "bytes_per_user": round(server.nbytes / server.reports, 1),
         "goal_bytes_per_user": GOAL_BYTES,
         "agree": agree,
-        "peer": "pure-ldp UEServer, OUE, aggregate" if their_seconds else "not installed",
+        "peer": "pure-ldp UEServer, OUE, aggregate",
+        "peer_users_per_second": round(theirs),
+        "ratio": ratio,
         "goal_ratio": GOAL_RATIO,
         "versions": {name: version(name) for name in ("numpy", "numba")},
     }
-    if their_seconds:
-        theirs = PEER_PEOPLE / statistics.median(their_seconds)
-        result |= {"peer_users_per_second": round(theirs), "ratio": round(rate / theirs, 1)}
-    if other is not None:
-        other.terminate()
-        other.wait()
+    other.terminate()
+    other.wait()
     result["goals_met"] = bool(
         agree
         and rate >= GOAL_RATE
         and server.nbytes / server.reports <= GOAL_BYTES
-        and (not their_seconds or result["ratio"] >= GOAL_RATIO)  # type: ignore[operator]
+        and ratio >= GOAL_RATIO
     )
     if people:
         result |= many(campaign, people)
@@ -157,18 +162,14 @@ def agrees(campaign: object) -> bool:
     return bool((counts.asked == asked).all() and (counts.ones == ones).all())
 
 
-def start_peer(python: str) -> subprocess.Popen[str] | None:
+def start_peer(python: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [python, "-c", PEER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
+        [python, "-c", PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    if process.stdout is not None and process.stdout.readline().strip() == "ready":
-        return process
-    process.wait()
-    return None
+    assert process.stdout is not None
+    if process.stdout.readline().strip() != "ready":
+        sys.exit(f"{python} did not start pure-ldp.")
+    return process
 
 
 def peer_turn(process: subprocess.Popen[str]) -> float:

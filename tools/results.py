@@ -17,6 +17,7 @@ import argparse
 import json
 import math
 import os
+import platform
 import re
 import resource
 import shlex
@@ -74,6 +75,11 @@ class RecordDefinition:
     intervals: tuple[tuple[str, str, str], ...] = ()
     """Empty for a command that prints the same each time. Else paths of a value and of the ends of
     its interval: measured again, each value must lie in its recorded interval."""
+    at_least: Mapping[str, float] = field(default_factory=dict)
+    """For figures that no second run repeats, such as a speed: paths, and the least value that
+    confirms what is claimed. Nothing else of such a record is compared."""
+    small: str = ""
+    """For a benchmark: the command at a small shape, as `make bench` runs it."""
     costs: tuple[str, ...] = ()
     """Those paths of `keep` that say what a run took, such as its seconds: they are never equal,
     and are not compared."""
@@ -227,14 +233,14 @@ def measure(definition: RecordDefinition) -> dict[str, Any]:
     began = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         for line in definition.lines:
-            printed = _run(line, Path(folder))
+            printed = run_line(line, Path(folder))
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
     try:
         document = json.loads(printed)
     except ValueError:
         raise ResultsError(f"{definition.command}: prints no JSON: {printed[:80]!r}") from None
-    return {
+    record = {
         "name": definition.name,
         "command": definition.command,
         "prepare": list(definition.prepare),
@@ -244,9 +250,20 @@ def measure(definition: RecordDefinition) -> dict[str, Any]:
         "cpu_seconds": round(seconds, 1),
         "values": keep_quantities(document, definition.keep),
     }
+    if definition.at_least:
+        record["processor"] = _processor()
+    return record
 
 
-def _run(line: str, folder: Path) -> str:
+def run_line(line: str, folder: Path) -> str:
+    """Run a line of a definition in a folder, with this checkout's programs.
+
+    Returns:
+        What it prints.
+
+    Raises:
+        ResultsError: It fails, or begins with another program than tacit or python.
+    """
     words = shlex.split(line)
     starts = {
         "tacit": ["-c", "import sys; from tacit.cli.app import main; sys.exit(main())"],
@@ -279,6 +296,17 @@ def _written_for_folder(word: str, data: str) -> str:
 def _versions() -> dict[str, str]:
     found = {"Python": ".".join(map(str, sys.version_info[:3]))}
     return found | {name: version(package) for name, package in PACKAGES.items()}
+
+
+def _processor() -> str:
+    """Name this machine's processor, on Linux by its model."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()
 
 
 def keep_quantities(document: Any, paths: Iterable[str]) -> Any:
@@ -345,7 +373,10 @@ def differences(
 
     Without intervals all kept values but costs must be equal, numbers but for rounding. With
     intervals each value must lie in its recorded interval; other kept values are not compared.
+    Where the definition gives least values, these alone are compared.
     """
+    if definition.at_least:
+        return below_claims(definition, again)
     if not definition.intervals:
         compared = [path for path in definition.keep if path not in definition.costs]
         first = keep_quantities(record["values"], compared)
@@ -363,6 +394,16 @@ def differences(
         ):
             if not low <= value <= high:
                 found.append(f"{path}: {value} lies outside of {low} to {high}")
+    return found
+
+
+def below_claims(definition: RecordDefinition, record: Mapping[str, Any]) -> list[str]:
+    """Say which figures of a record lie below the least value that its definition claims."""
+    found = []
+    for path, least in definition.at_least.items():
+        for place, value in find_quantities(record["values"], path).items():
+            if value < least:
+                found.append(f"{place}: {value} is below {least}")
     return found
 
 
@@ -463,7 +504,10 @@ def _provenance(records: list[Mapping[str, Any]]) -> str:
         tools.append(f"{name} {shown}")
     seconds = sum(record["cpu_seconds"] for record in records)
     when = " and ".join(dates)
-    return f"*{data}. Measured {when} with {', '.join(tools)}; {seconds:,.0f} s of processor.*"
+    processors = {record["processor"] for record in records if "processor" in record}
+    where = f" on {' and '.join(sorted(processors))}" if processors else ""
+    used = f"{seconds:,.0f} s of processor"
+    return f"*{data}. Measured {when}{where} with {', '.join(tools)}; {used}.*"
 
 
 def read_pages() -> dict[Path, str]:

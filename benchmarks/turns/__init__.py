@@ -1,12 +1,13 @@
 """Two programs take turns, each time in a process of its own, on the same generated ratings.
 
 The time is that of the processor, on one thread, without loading and compiling; memory is the peak
-of the whole process. Medians of the rounds are compared. The peer lives in a virtual environment of
-its own, made on first use (`.venv-peers`, from the package index that pip is set to).
+of the whole process. Medians of the rounds are compared. A peer that is not installed beside tacit
+lives in a virtual environment for peers, made on first use (`.venv-peers`, by pip).
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import statistics
@@ -23,14 +24,24 @@ THREADS = dict.fromkeys(
 )
 
 
-def peer_python() -> str:
-    """The interpreter that has `implicit`."""
-    python = PEERS / "bin" / "python"
-    if not python.exists():
-        print(f"making {PEERS.name} with implicit in it ...", file=sys.stderr)
+def peer_python(module: str, *requirements: str) -> str:
+    """Find an interpreter that has a peer: this one, or that of an environment for peers.
+
+    Args:
+        module: Name by which the peer is imported.
+        requirements: What pip installs into `.venv-peers` where neither has the module.
+    """
+    if importlib.util.find_spec(module) is not None:
+        return sys.executable
+    python = str(PEERS / "bin" / "python")
+    if not Path(python).exists():
+        print(f"making {PEERS.name} ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", "implicit>=0.7.2"], check=True)
-    return str(python)
+    found = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
+    if found.returncode:
+        print(f"putting {module} into {PEERS.name} ...", file=sys.stderr)
+        subprocess.run([python, "-m", "pip", "install", "-q", *requirements], check=True)
+    return python
 
 
 def turn(python: str, *arguments: str) -> dict[str, Any]:

@@ -66,7 +66,8 @@ def drawn_records():
     left = BUDGET
     for name in names:
         record = results.read_record(name)
-        if len(drawn) == SAMPLE or DEFINITIONS.records[name].intervals:
+        definition = DEFINITIONS.records[name]
+        if len(drawn) == SAMPLE or definition.intervals or definition.at_least:
             continue
         if results.is_fast(record) and record["cpu_seconds"] <= left:
             drawn.append(name)
@@ -106,6 +107,12 @@ def test_a_table_is_made_of_a_record(tmp_path):
         "",
         "*Generated. Measured 2026-11-28 with Python 3.11, tacit 0.1.0; 1 s of processor.*",
     ]
+
+
+def test_a_table_of_speeds_names_the_processor(tmp_path):
+    """The line below a table says on what its records were measured, if they say it."""
+    folder = with_record(tmp_path, RECORD | {"processor": "Abacus 9"})
+    assert "Measured 2026-11-28 on Abacus 9 with" in results.render_table(TABLE, folder)
 
 
 def test_rows_are_made_over_words(tmp_path):
@@ -251,6 +258,16 @@ def test_drawn_values_hold_within_their_intervals():
     assert results.differences(renamed, RECORD, RECORD) == [
         "rows[].average: 0 values, 2 recorded intervals"
     ]
+
+
+def test_a_speed_holds_down_to_its_claim():
+    """Another ratio above the least one holds, one below it does not; nothing else is compared."""
+    definition = replace(DEFINITION, at_least={"ratio": 3.0})
+    record = RECORD | {"values": {"ratio": 4.0, "seconds": 1.0}}
+    slower = RECORD | {"values": {"ratio": 3.1, "seconds": 9.0}}
+    slow = RECORD | {"values": {"ratio": 2.9, "seconds": 1.0}}
+    assert results.differences(definition, record, slower) == []
+    assert results.differences(definition, record, slow) == ["ratio: 2.9 is below 3.0"]
 
 
 def test_only_named_quantities_are_kept():
