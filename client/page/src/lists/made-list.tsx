@@ -38,8 +38,10 @@ export function MadeList({ visit }: { visit: ModelVisit }) {
           </p>
         ) : (
           <p class="stays">
-            <Lock /> Nothing leaves this browser. The service gives everybody the same model; your
-            device fetched all of it and ranks with what you chose.
+            <Lock /> Nothing leaves this browser. The service gives everybody the same model
+            {isForAll
+              ? ", and your device fetched all of it."
+              : "; your device fetched all of it and ranks with what you chose."}
           </p>
         )}
         {isForAll && (

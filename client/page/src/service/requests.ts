@@ -50,7 +50,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
   } catch {
     throw new Trouble(
       "The service does not answer. Check that it is running and that you are connected, then try " +
-        "again: the same bytes will be sent.",
+        (body === null ? "again." : "again: the same bytes will be sent."),
     );
   }
   if (!response.ok) throw new Trouble(await readDetail(response), response.status);
