@@ -1,7 +1,7 @@
 // How the site's search orders what it finds: pages for people before names of the code.
 const FIRST = {
   install: 8,
-  "own-file": 8,
+  "own-file": 9,
   private: 8,
   "is-this-number-strong": 8,
   "guarantee-card": 6,
