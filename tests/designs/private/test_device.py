@@ -192,6 +192,7 @@ HEADER = {
     "version": 1,
     "items": ["p", "q"],
     "context": ["a", "b", "c"],
+    "cold": 0,
     "scale": [1, 5],
     "liked_from": 4,
     "low": 0.5,
