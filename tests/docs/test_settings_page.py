@@ -40,7 +40,7 @@ def test_what_the_page_calls_refused_is_refused(tmp_path, name):
     [
         (
             {"file": "a", "files": "b"},
-            "models.films has no setting 'files'. There are: file, item_word",
+            "models.films has no setting 'files'. There are: cold_items, file, item_word",
         ),
         ({}, "models.films.file is missing or is no text"),
         ({"file": 3}, "models.films.file is missing or is no text"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.mechanisms.weights import exp_minus_above, falling_weights, truth_below
+from tacit.mechanisms.weights import bound_exp_of_minus, falling_weights, truth_below
 
 EXACT = Context(prec=150)
 
@@ -25,15 +25,15 @@ def exponential(exponent: Fraction) -> Fraction:
 @given(st.fractions(min_value=0, max_value=90))
 def test_exponential_is_never_below(exponent):
     """The result is at least e^-x, less than 2^-127 above it, and a multiple of 2^-128."""
-    excess = exp_minus_above(exponent) - exponential(exponent)
+    excess = bound_exp_of_minus(exponent) - exponential(exponent)
     assert 0 <= excess < Fraction(1, 1 << 127)
-    assert (exp_minus_above(exponent) * 2**128).denominator == 1
+    assert (bound_exp_of_minus(exponent) * 2**128).denominator == 1
 
 
 def test_exponential_of_much():
     """Beyond the grid it stays above zero; at zero it is one."""
-    assert 0 < exp_minus_above(Fraction(10**9)) <= Fraction(1, 1 << 100)
-    assert exp_minus_above(Fraction(0)) == 1
+    assert 0 < bound_exp_of_minus(Fraction(10**9)) <= Fraction(1, 1 << 100)
+    assert bound_exp_of_minus(Fraction(0)) == 1
 
 
 @given(

@@ -25,7 +25,7 @@ from tacit.data.columns import align
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables.cells import OnBad
 from tacit.data.tables.names import Role, normalize_header
-from tacit.data.tables.ratings_tables import TableReading, read_columns_by_id, read_written
+from tacit.data.tables.ratings_tables import TableReading, read_columns_by_id, read_in_format
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import WrittenFormat
@@ -129,7 +129,7 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
         scale=str(scale),
         decimal=".",
     )
-    reading = read_written(folder / name, written, on_bad)
+    reading = read_in_format(folder / name, written, on_bad)
     ratings = reading.ratings
     ratings = replace(ratings, item_metadata=align(films, ratings.item_ids))
     if people:

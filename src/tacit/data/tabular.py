@@ -33,7 +33,7 @@ from tacit.data.tables.ratings_tables import (
     match_columns,
     ratings_of,
     read_columns_by_id,
-    read_written,
+    read_in_format,
     with_row_texts,
 )
 from tacit.data.tables.sources import columns_of_people, frame_of, open_table
@@ -152,7 +152,7 @@ def _read_written_file(path: PathLike, written: PathLike, scale: RatingScale | N
     form = read_format(Path(written))
     if scale is not None:
         form = form.with_scale(scale)
-    return read_written(Path(path), form, "drop").ratings
+    return read_in_format(Path(path), form, "drop").ratings
 
 
 def _with_attributes(

@@ -69,10 +69,10 @@ class OwnModel:
     @property
     def claim(self) -> OwnClaim | None:
         """Claim of the fitted model's card; None where it claims nothing."""
-        card = claim_of_card(self._answers)
-        if card is None or card.epsilon is None:
+        stated = claim_of_card(self._answers)
+        if stated is None or stated.epsilon is None:
             return None
-        return OwnClaim(card.epsilon, card.delta or 0.0, card.against)
+        return OwnClaim(stated.epsilon, stated.delta or 0.0, stated.against)
 
     def recommend(
         self,

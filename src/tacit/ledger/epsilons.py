@@ -79,7 +79,7 @@ def state_spent(balance: Balance) -> Decimal:
 
 
 def _shortest_between(low: float, high: float) -> Decimal | None:
-    """Return the shortest decimal above `low` and at most `high`; None if four digits are few."""
+    """Return the shortest decimal in (low, high]; None if `STATED_DIGITS` digits are too few."""
     for digits in range(1, STATED_DIGITS + 1):
         number = _round(high, digits, ROUND_DOWN)
         if number > low:

@@ -201,7 +201,7 @@ class SumRelease:
     def _check_block(self, block: Contributions, last_person: int) -> int:
         """Refuse a block out of shape or order; return the last person so far.
 
-        One person's row that comes twice would pass the clipping.
+        A row that one person has twice would be clipped twice, and exceed the bound.
         """
         people = _column(block.people)
         places = _column(block.places)

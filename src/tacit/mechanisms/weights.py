@@ -29,8 +29,8 @@ _LARGEST_EXPONENT = 100
 _LARGEST_WORD = np.uint64((1 << 64) - 1)
 
 
-def exp_minus_above(exponent: Fraction) -> Fraction:
-    """Return a multiple of 2**-128 that is at least e**-exponent and at most 1; exponent >= 0."""
+def bound_exp_of_minus(exponent: Fraction) -> Fraction:
+    """Bound e**-exponent from above by a multiple of 2**-128 of at most 1; exponent >= 0."""
     # Digits after the 60th are cut off, so the exponent used is never above the one asked for.
     cut = int(min(exponent, Fraction(_LARGEST_EXPONENT)) * 10**60)
     power = Decimal(-cut).scaleb(-60, _WIDE).exp(_DECIMAL)
@@ -48,7 +48,7 @@ def truth_below(epsilon: float, categories: int, bits: int) -> int:
         categories: k, the number of possible answers.
         bits: Bits of the chance.
     """
-    lie = (categories - 1) * exp_minus_above(Fraction(epsilon))
+    lie = (categories - 1) * bound_exp_of_minus(Fraction(epsilon))
     return int((1 << bits) / (1 + lie))
 
 
@@ -65,7 +65,7 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
         steps: Number of steps from the best score to the worst.
         bits: Bits of the largest weight.
     """
-    factor = int(exp_minus_above(rate) * (1 << _BITS))
+    factor = int(bound_exp_of_minus(rate) * (1 << _BITS))
     weights = np.empty(steps + 1, dtype=np.int64)
     weight = 1 << bits
     for distance in range(steps + 1):

@@ -287,7 +287,7 @@ def _make_tastes(
     *,
     one_domain: bool,
 ) -> tuple[Floats, TasteModel]:
-    """Make (target items,) shares for serving, and what personal lists are scored with."""
+    """Make (target items,) mean likes for serving, and what personal lists are scored with."""
     query = sums.table.query
     items = make_item_tastes(sums.table, counts, features.targets, settings)
     # Files hold half as many bytes, and a saved model gives the same lists as this one.

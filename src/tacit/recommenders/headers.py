@@ -51,7 +51,7 @@ def ids_from_header(values: list[Any]) -> Column:
     """Read the column of ids that `items_to_header` wrote.
 
     Raises:
-        ValueError: they are not all whole numbers, or all texts, ascending, none twice.
+        ValueError: They are of mixed or other types, or do not ascend strictly.
     """
     if not isinstance(values, list):
         raise ValueError("its ids are no list")

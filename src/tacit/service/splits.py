@@ -93,7 +93,10 @@ class Split(ServedThing):
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Read a comparison of the settings; the day on which it began is stored."""
+        """Read a comparison from its section of the settings.
+
+        The first time, today is stored as its first day.
+        """
         settings = section.read_settings(SplitSettings)
         where = f"{TOML}: splits.{section.name}"
         if not (math.isfinite(settings.epsilon) and settings.epsilon > 0):

@@ -56,3 +56,11 @@ def test_a_table_of_numbers_is_no_list_of_ids():
     assert column(np.array([3, 8])).tolist() == [3, 8]
     with pytest.raises(DataError, match="neither a whole number nor text"):
         column(np.array([[3, 8], [9, 1]]))
+
+
+def test_as_many_voters_join_as_the_run_is_set_up_for():
+    """Three of three at once; then nobody else."""
+    voters = Voters(3)
+    voters.join([5, 8, 9])
+    with pytest.raises(DataError, match="more voters than the run was set up for"):
+        voters.join([1])

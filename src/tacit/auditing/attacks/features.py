@@ -56,8 +56,8 @@ class Space:
         self._means = item_means(seen.ratings)
         few = seen.ratings.shape[0] < FEW_PEOPLE
         size = min(DIRECTIONS_OF_FEW if few else DIRECTIONS, *seen.ratings.shape)
-        self._mask = _directions(_mask(seen), size)
-        self._residuals = _directions(self._errors(seen), size)
+        self._mask_directions = _directions(_mask(seen), size)
+        self._residual_directions = _directions(self._errors(seen), size)
         self._edges = _edges(seen.ratings.data)
         self._made: WeakKeyDictionary[Releases, Blocks] = WeakKeyDictionary()
 
@@ -77,8 +77,8 @@ class Space:
             moments = self._moments(seen, mask, errors) / root
             order = np.hstack([_order(seen, errors), moments])
         return Blocks(
-            mask=mask @ self._mask,
-            residuals=errors @ self._residuals,
+            mask=mask @ self._mask_directions,
+            residuals=errors @ self._residual_directions,
             root=root,
             meta=_meta(seen, errors, self._edges),
             order=order,
@@ -90,8 +90,8 @@ class Space:
         late = positions(seen)
         return np.hstack(
             [
-                with_data(mask, late) @ self._mask[:, :half],
-                with_data(errors, errors.data * late) @ self._residuals[:, :half],
+                with_data(mask, late) @ self._mask_directions[:, :half],
+                with_data(errors, errors.data * late) @ self._residual_directions[:, :half],
             ]
         )
 

@@ -48,7 +48,7 @@ class OnRatings:
 
 
 class OnFeatures(Learner):
-    """A scikit-learn classifier on features; of several, the mean of their log odds.
+    """A scikit-learn classifier on features; where there are several, the mean of their log odds.
 
     make: from the labels, so that settings can depend on how many people there are.
     """

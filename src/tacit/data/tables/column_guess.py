@@ -214,6 +214,7 @@ class _Search:
             self.take(role, at, "asked")
 
     def take_by_name(self) -> None:
+        """Take columns by their names: first usual names, then known ones, then lone compounds."""
         for role in self.asked:
             self.take(role, find_column(role, self.headers, None), "name")
         if not self.table.header:
@@ -319,7 +320,7 @@ class _Search:
         settled = self.events or "rating" in self.places or "plays" in self.places
         if settled or "rating" not in self.asked:
             return
-        said = self.why.get("user") == self.why.get("item") == "asked"
+        pair_was_asked = self.why.get("user") == self.why.get("item") == "asked"
         doubtful = []
         for at in self.free_places:
             look = self.looks[at]
@@ -328,8 +329,8 @@ class _Search:
             else:
                 is_number = look.is_numeric and not look.is_time
                 by_order = at < 2 and look.may_be_ids  # people and items come first
-                numbers_left = look.may_be_stars or (not said and is_number)
-                unclear = numbers_left and not by_order
+                may_be_feedback = look.may_be_stars or (not pair_was_asked and is_number)
+                unclear = may_be_feedback and not by_order
             if unclear:
                 doubtful.append(self.headers[at])
         if len(doubtful) >= WIDE:
@@ -450,7 +451,10 @@ class _Search:
         return Guess(self.table, places, why, self.events, warnings, self._is_settled(places))
 
     def _is_settled(self, places: Mapping[Role, int]) -> bool:
-        """Tell whether all that is read was asked for or has a usual name, and nothing is left."""
+        """Tell whether the search can end.
+
+        Every column taken was asked for or has a usual name, and no role or no column is left.
+        """
         for role, at in places.items():
             if self.why[role] != "asked" and find_column(role, self.headers, None) != at:
                 return False

@@ -37,7 +37,7 @@ from tacit.data.tables.ratings_tables import (
     SUMMED,
     TableReading,
     ratings_of,
-    read_written,
+    read_in_format,
     with_row_texts,
 )
 from tacit.data.tables.sources import frame_of, open_table
@@ -453,7 +453,7 @@ def carry_out(
         _require_roles(columns, rules)
     made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
     if made.written is not None:
-        reading = read_written(*made.written, rules.on_bad)
+        reading = read_in_format(*made.written, rules.on_bad)
     elif made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")

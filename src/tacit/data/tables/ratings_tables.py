@@ -173,8 +173,8 @@ def _written_ids(column: pl.Series) -> pl.Series:
     return whole.fill_null(texts)
 
 
-def read_written(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
-    """Read a file in a written format: each row by itself, and nothing is guessed."""
+def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
+    """Read a file in a format that is stated: each row by itself, and nothing is guessed."""
     table = open_written(path, written)
     places = {role: table.headers.index(name) for role, name in written.columns.items()}
     reading = ratings_of([Guess(table, places)], written.rules(on_bad))

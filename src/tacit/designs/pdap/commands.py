@@ -139,7 +139,7 @@ def learn_from(visits: LoggedVisits, learned: int, epsilon: float) -> Joint:
 def estimate_policy(
     policy: Joint, visits: LoggedVisits, learned: int, propensities: Floats
 ) -> tuple[list[Estimate], dict[str, float]]:
-    """Estimate a policy on the visits after the first, which it did not learn.
+    """Estimate a policy on the visits after the first `learned` ones, which it learned from.
 
     Returns:
         The estimates, and how far the log can tell: effective visits and the largest weight.

@@ -273,13 +273,13 @@ def uniform_regret(world: UniformWorld) -> float:
 
 
 def geometric_saving_as_printed(world: UniformWorld) -> float:
-    """Theorem 6: what GP-DAP's regret is said to be below P-DAP's. REFUTED.
+    """Theorem 6: by how much GP-DAP's regret is said to lie below P-DAP's. REFUTED.
 
     ((T / A)^al m^al - 1) (A1 (T / A)^((d - 2 al) / (d + p)) m^(d - 2 al)
                            + A2 (T / A)^((d - al) / (d + p)) m^(d - al))
-    with A1 = 2 K ln T / epsilon_0 and A2 = Gamma at epsilon_0. It grows like (T / A)^al: faster
-    than T can, and so beyond the regret that it is subtracted from. The proof drops R(T) in its
-    last step, and has (T / A)^al for x^al.
+    with A1 = 2 K ln T / epsilon_0 and A2 = Gamma at epsilon_0. For al = 1 it
+    grows faster than T, and regret is at most T: it passes what it is subtracted from. The proof
+    drops R(T) in its last step, and has (T / A)^al for x^al.
     """
     w = world
     d, al = w.d, w.al

@@ -106,9 +106,9 @@ _BALANCE = 0
 """Calls without an offer less calls with one."""
 _SEEN = 1
 """Visits whose click the own vendor saw."""
-_BOTH = 2
+_VISITS_BY_CLICK = 2
 """Visits with a report and a click; two sums, without and with a click."""
-_GAP = 4
+_GAP_BY_CLICK = 4
 """Sums of report - click over these visits; two, likewise."""
 _SUMS = 6
 _MOST = 2.0**40
@@ -185,8 +185,8 @@ class NeighbourTrust:
         """Count a visit with a report and a click, 0 or 1; `end_epoch` draws the conclusion."""
         if click in (0, 1):
             gap = round((report - click) / (self.settings.high - self.settings.low) * GRAINS)
-            self._sums[_BOTH + int(click)] += GRAINS
-            self._sums[_GAP + int(click)] += min(max(gap, -self._largest), self._largest)
+            self._sums[_VISITS_BY_CLICK + int(click)] += GRAINS
+            self._sums[_GAP_BY_CLICK + int(click)] += min(max(gap, -self._largest), self._largest)
 
     def end_epoch(self, visits: int) -> bool:
         """Release the sums of an epoch and apply the rules.
@@ -241,9 +241,9 @@ class NeighbourTrust:
         """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""
         s = self.settings
         noise = self._noise_bound(self._releases, chance)
-        both = max(0.0, float(self._released[_BOTH + click]) + noise)
+        both = max(0.0, float(self._released[_VISITS_BY_CLICK + click]) + noise)
         tolerated = s.tolerance / (s.high - s.low) * both + s.errors / 2 * math.sqrt(both)
-        return abs(float(self._released[_GAP + click])) > tolerated + noise
+        return abs(float(self._released[_GAP_BY_CLICK + click])) > tolerated + noise
 
     def _apply_pause_rule(self, visits: int, balance: float) -> None:
         """Rule 5, on calls since the last pause, or since offers were last known to be more.

@@ -51,8 +51,8 @@ class WaitingVisits:
         """
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(
-                "This choice is none of a visit here: only what select gave is answered, to the "
-                "learner that gave it, and settle needs to know whose place it takes. Nothing was "
+                "This choice belongs to no visit of this learner. Answer a choice that this "
+                "learner's select returned, and tell settle which visit it replaces. Nothing was "
                 "learned."
             )
         if number < arrivals - VISITS_REMEMBERED:

@@ -105,8 +105,8 @@ def _card_of_sound(settings: PRecSettings, clients: int, view: str) -> Guarantee
         epsilon=epsilon,
         delta=delta,
         lifetime=(
-            "a run ends after its rounds, and each further client who shares costs as much again; "
-            + most
+            "a run ends after its rounds, and each further client who shares what it sees costs as "
+            "much again; " + most
         ),
         lifetime_epsilon=epsilon if bounded else None,
         lifetime_delta=delta if bounded else None,
@@ -150,7 +150,9 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         basis=Basis.CONDITIONAL,
         epsilon=promised,
         delta=0.0,
-        lifetime="of one client's run; each further client who shares costs as much again",
+        lifetime=(
+            "of one client's run; each further client who shares what it sees costs as much again"
+        ),
         assumptions=(
             (
                 f"{peers} or more voters voted for at most {settings.radius} objects the "

@@ -37,7 +37,7 @@ def replay(
     randomness: Source,
     left: Collection[Id] = (),
 ) -> PRec:
-    """Rebuild a curator after these rounds, whose clients were given and said what is recorded.
+    """Rebuild a curator after these rounds from what its clients were given and answered.
 
     It serves no replayed client.
 

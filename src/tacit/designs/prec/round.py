@@ -169,7 +169,7 @@ class Block:
         self._counts = tally, tally.sum(axis=1)
 
     def _widen(self) -> None:
-        """Give each voter a word again, for more clients than one."""
+        """Go back from the form for one client to a 64-bit word for each voter."""
         if self._only is not None:
             self._credit.alive[:] = self._only
             self._only = None

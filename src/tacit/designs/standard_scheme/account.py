@@ -109,10 +109,11 @@ class Account:
         }
 
     def _renamed_by_owner(self, history: History) -> dict[ItemId, ItemId]:
-        """Find the ratings of shown items that a program moved to a new name before a letter did.
+        """Find shown items whose rating a program keeps under a new id, before a letter says so.
 
         The old id left the ratings after the last letter, and the new one was never seen before.
-        A new id that was rated before is a rating of its own: no letter tells that it exists.
+        A new id that was rated before is a rating of its own, and no new name of the old one: else
+        a letter would tell that it exists.
 
         Returns:
             Old ids and new ones.

@@ -257,7 +257,7 @@ def contenders(comparison: Comparison) -> tuple[ComparisonEntry, ...] | str:
     if not of_two:
         return "needs a user attribute of two values to hide: name a file with --users"
     if not comparison.ratings.scale.discrete or comparison.source is not None:
-        return "works in one domain, on stars with steps"
+        return "works in one domain, on stars of a scale with steps, such as 1:5:1"
     return tuple(
         ComparisonEntry(
             "standard-scheme",

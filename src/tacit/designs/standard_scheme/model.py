@@ -131,14 +131,14 @@ class StandardScheme:
         Args:
             ratings: With the attributes as `user_attributes`.
             previous: The model that this one replaces; None: what this object was fitted to before,
-                if anything. Its private disclosures count on the card, as do those of equal ratings
-                in this process.
+                if anything. The card counts its private disclosures too, and those of earlier fits
+                to equal ratings in this process.
 
         Raises:
             ConfigError: Fewer than 50 of the people changed since `previous`, but not none: two
                 models would show what these like. Or devices could show hardly any item.
-            PrivacyError: It is not stated that the service learns of no item otherwise, or the
-                release would tell the attribute on this scale.
+            PrivacyError: The settings do not say that the service sees no items but those that are
+                sent, or the release would tell the attribute on this scale.
             DataError: An attribute or the item features are missing.
         """
         ratings = inputs.as_ratings(ratings)

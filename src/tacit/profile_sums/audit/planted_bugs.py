@@ -125,7 +125,7 @@ def add_counts_beside_clip(tables: list[Floats], mechanism: SumRelease) -> Ints:
     """Clip tastes at the whole norm, and add the column of counts to them."""
     total = mechanism.zero_table()
     for table in tables:
-        total[:, :-1] += mechanism.clip_table(table[:, :-1] * 100)  # as long as it may be
+        total[:, :-1] += mechanism.clip_table(table[:, :-1] * 100)  # clipping binds: norm 1
         total[:, -1] += mechanism.clip_table(table[:, -1])
     return total
 

@@ -195,7 +195,7 @@ def keep_zeros_beyond(threshold: int) -> Callable[..., NDArray[np.float64]]:
 
 
 def shrink_diagonal_beyond(threshold: int) -> Callable[..., NDArray[np.float64]]:
-    """Plant `if n > threshold` in a Gram matrix: its diagonal gets the smaller noise."""
+    """Make a faulty Gram release: above `threshold` items the diagonal gets too little noise."""
     shipped = GramRelease._add_symmetric_noise
 
     def faulty(mechanism: GramRelease, gram: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """The resolution of a sum, and the rule of its clip as the kernels read it.
 
 Each sum's own file (such as item_tastes.py for sum 3) says what is clipped and to which norm;
-engine/profile_kernels/clip.py clips one person's table by the rule.
+engine/profile_kernels/clip.py clips one person's table by the rule. The kernel of a sum calls it:
+engine/profile_kernels/item_tastes.py limits tastes to their own norm first.
 """
 
 from __future__ import annotations

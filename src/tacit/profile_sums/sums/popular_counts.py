@@ -74,7 +74,7 @@ class PopularTable:
 def release_popular_counts(
     people: People, counts: Counts, noises: Sequence[float], settings: Settings
 ) -> PopularTable:
-    """Release the later counts: one exact sum, with the noise of each multiplier.
+    """Release counts of popular items: one exact sum, drawn once with each noise multiplier.
 
     Args:
         people: Everybody's profile.

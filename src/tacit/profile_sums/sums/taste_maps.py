@@ -27,7 +27,7 @@ def taste_map(matrix: Floats, centre: ProfileCentre, targets: sparse.csr_array) 
 
 
 def map_features(vector: Floats, matrix: Floats) -> Floats:
-    """Return matrix' vector, added up feature by feature: the same bit for bit everywhere."""
+    """Return `matrix.T @ vector`, added up feature by feature: equal to the bit everywhere."""
     image = np.zeros(matrix.shape[1])
     for share, row in zip(vector, matrix, strict=True):
         if share != 0:

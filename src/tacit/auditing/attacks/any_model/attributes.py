@@ -33,7 +33,9 @@ LEAST_PEOPLE = 20
 
 
 def attribute_of(ratings: Ratings, name: str | None) -> str | None:
-    """Return the attribute that is attacked: the named one, or the first of two values, or None.
+    """Return the attribute that is attacked: the named one, or else the first with two values.
+
+    None where no attribute has two values.
 
     Raises:
         DataError: The ratings have no attribute of this name.

@@ -42,7 +42,7 @@ class Estimate:
 
 
 def importance_weights(shares: Floats, propensities: Floats) -> Floats:
-    """Compute w.
+    """Compute the weight of each visit: the policy's chance over the log's.
 
     Args:
         shares: (n,) the policy's chance of what was shown.
@@ -91,7 +91,7 @@ def estimate_doubly_robust(
 
 
 def _estimate(name: str, contributions: Floats, clicks: Floats) -> Estimate:
-    """The mean of what each visit contributes, and of that less its click."""
+    """Estimate the mean contribution of a visit, and the mean of contribution minus click."""
     value = mean_interval(contributions.tolist())
     difference = mean_interval((contributions - clicks).tolist())
     return Estimate(name, value, difference)

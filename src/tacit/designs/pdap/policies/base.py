@@ -50,7 +50,7 @@ class Choice:
 
 
 class Policy:
-    """Chooses with `select`, learns with `update`: late, or never.
+    """Chooses with `select`, and learns with `update`, which may come late or not at all.
 
     Attributes:
         epsilon: nats of one visit, as proved; inf where nothing is.

@@ -94,13 +94,13 @@ class Kinds:
     ) -> None:
         self._objects = objects
         self._law = law
-        self._start = (2 * diversity, 2 * radius + 1)
+        self._first_credits = (2 * diversity, 2 * radius + 1)
         rows, self._sizes = np.unique(votes, axis=1, return_counts=True)
         self._votes = rows.tolist()
 
     def start(self) -> Credits:
         """Return full credit for every kind."""
-        return (self._start,) * len(self._sizes)
+        return (self._first_credits,) * len(self._sizes)
 
     def chances(self, number: int, credits_: Credits) -> NDArray[np.float64]:
         """Compute the (objects,) chance of each recommendation in a round, from 0."""

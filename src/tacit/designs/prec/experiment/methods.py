@@ -41,7 +41,7 @@ class Player:
     """
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
-        """Give each client who asks an object; then each says whether they like it.
+        """Give an object to each client who asks; each then says whether they like it.
 
         Args:
             votes: (voters,) votes of the round.

@@ -171,10 +171,11 @@ class RoundSteps:
         source: Source,
         state: bytes | None,
     ) -> Step:
-        """Close the open round and open the next, with its people's votes and others.
+        """Open the next round, with the votes that its people cast here and those cast elsewhere.
 
         Args:
-            candidates: None for the announced ones, or else for the next of the given rounds.
+            candidates: None for the announced ones; where none were announced, for the next of the
+                given rounds, with its votes in place of `votes`.
             votes: Votes that were cast elsewhere; a vote that a person cast here replaces theirs.
             source: Randomness of the run.
             state: The stored state.

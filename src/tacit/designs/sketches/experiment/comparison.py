@@ -59,7 +59,7 @@ class OnDevices:
 
 
 def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...] | str:
-    """List the sketches for `tacit compare`, where no two domains are named."""
+    """List the sketches for `tacit compare`; or say why not, where two domains are named."""
     if asked.source is not None:
         return "works in one domain: leave --source and --target out"
     return tuple(map(_make_entry, asked.epsilons))
