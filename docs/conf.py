@@ -94,9 +94,13 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
 def _open_to_keyboards(
     app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Let what scrolls be reached without a mouse, and give the sidebar's headings their level."""
-    scrolls = re.compile(r'<pre>|<div class="table-wrapper[^">]*">')
-    body = context.get("body", "")
+    """Let what scrolls be reached without a mouse, and give the sidebar's headings their level.
+
+    Marks of a picture without a name of their own are no symbols.
+    """
+    scrolls = re.compile(r'<pre>|<div class="(?:table|math)-wrapper[^">]*">')
+    unnamed_marks = re.compile(r' role="graphics-symbol" aria-roledescription="[^"]*"')
+    body = unnamed_marks.sub("", context.get("body", ""))
     context["body"] = scrolls.sub(lambda found: f'{found[0][:-1]} tabindex="0">', body)
     tree = context.get("furo_navigation_tree", "")
     heading = 'role="heading"'

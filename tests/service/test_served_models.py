@@ -263,11 +263,12 @@ def colours():
     return Private(math.inf, mode="taste").fit(with_genres)
 
 
-def with_cold_items(folder, model, text):
+def with_cold_items(folder, model, text, **more):
     """The section of a model beside a table of cold items."""
     model.save(folder / "m.tacit")
     (folder / "new.csv").write_text(text)
-    return section(folder, file="m.tacit", cold_items="new.csv", without_guarantee=True)
+    given = {"file": "m.tacit", "cold_items": "new.csv", "without_guarantee": True, **more}
+    return section(folder, **given)
 
 
 NEW = """sku,genre,title,price
@@ -300,10 +301,10 @@ def test_a_cold_item_is_no_rating(colours, tmp_path):
 def test_models_that_score_no_cold_items_are_refused_with_some(ratings, tmp_path):
     """The sentence names the setting."""
     popular = Popularity().fit(ratings)
-    tasteless = Private(math.inf, mode="popularity").fit(ratings)
+    tasteless = Private(math.inf, mode="top-items").fit(ratings)
     for model in (popular, tasteless):
         with pytest.raises(ConfigError, match=r"models\.films\.cold_items"):
-            ServedModel.from_section(with_cold_items(tmp_path, model, NEW))
+            ServedModel.from_section(with_cold_items(tmp_path, model, NEW, scale="1:5:1"))
 
 
 def test_a_changed_table_of_cold_items_is_taken_up(colours, tmp_path):

@@ -180,6 +180,28 @@ def test_reports_are_made_unbiased():
     assert policy.means()[:, 0] == pytest.approx([0.3, 0.8], abs=0.05)
 
 
+def test_means_of_noisy_reports_by_hand():
+    """One video: a lie is each of the other answers alike. A half counts for 10 visits, and for as
+    many more as the noise of a cell's visits has variance in them."""
+    policy = context(epsilon=1.0, videos=1, neighbours=0)
+    counts = [100 * (1 + answer % 3) for answer in range(policy.response.categories)]
+    for answer, count in enumerate(counts):
+        for _ in range(count):
+            policy.learn(Report(0, answer))
+    reports, truth = sum(counts), float(policy.response.truth)
+    lie = (1 - truth) / (len(counts) - 1)
+    means = policy.means()
+    assert len(means) == len(counts) // 2 > 1
+    for cell, mean in enumerate(means[:, 0]):
+        dislikes, likes = (
+            (counts[2 * cell + liked] - reports * lie) / (truth - lie) for liked in (0, 1)
+        )
+        visits = max(likes + dislikes, 0.0)
+        pull = PRIOR_VISITS + reports * lie / (truth - lie) ** 2 / max(visits, 1.0)
+        expected = (likes + pull / 2) / (visits + pull)
+        assert mean == pytest.approx(min(max(expected, 0.0), 1.0))
+
+
 def test_without_noise_it_is_greedy_on_exact_means():
     """epsilon = inf: the reports are the truth, and but for the uniform share the arm with the
     highest exact mean is shown."""

@@ -371,3 +371,13 @@ def test_what_makes_no_sense_is_refused(bad):
     """No noise scale for epsilon 0, no epoch of nothing, no chance beyond 0 and 1."""
     with pytest.raises(ConfigError):
         TrustSettings(**bad)
+
+
+def test_noise_alone_forgives_no_pause():
+    """Two pauses stay on record after an epoch without a call: offers are not known to be more
+    (fails by chance in at most alarm / 2 of runs, one in ten million here)."""
+    trust_settings = TrustSettings(alarm=2e-7, epsilon=0.5)
+    peer = NeighbourTrust(trust_settings, epsilon=0.5)
+    peer.resume(peer.export_state() | {"pauses": 2})
+    peer.end_epoch(trust_settings.epoch)
+    assert peer.export_state()["pauses"] == 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.designs.standard_scheme.training.estimates import profile_likelihood
+from tacit.designs.standard_scheme.training.estimates import estimate_offsets, profile_likelihood
+from tacit.designs.standard_scheme.training.people import Statistics
 
 
 @pytest.mark.parametrize(("n_first", "n_second"), [(40.0, 60.0), (300.0, 20.0)])
@@ -36,3 +37,19 @@ def test_the_grid_is_centred_on_the_ratio_of_all_items_together():
     middle = p.shape[1] // 2
     apart = np.log(p / (1 - p) / (q / (1 - q)))[:, middle]
     assert apart == pytest.approx(np.log(13 / 20) - np.log(8 / 30))
+
+
+def test_offsets_of_mirrored_stars_are_mirrored():
+    """Five stars for one, four for two: what is learned is the same with the other sign, so that
+    errors above and below a left-out mean count alike."""
+    generator = np.random.default_rng(2)
+    counts = generator.integers(20, 60, (3, 2, 40)).astype(float)
+    gaps = np.array([[0.1], [-0.1]]) * generator.exponential(size=40)
+    sums = np.round(counts * (2 + gaps) + generator.exponential(6.0, counts.shape) - 6.0)
+    people = np.full((3, 2), 100.0)
+    found, mirrored = (
+        estimate_offsets(Statistics(people, counts, levels, None))
+        for levels in (sums, 4 * counts - sums)
+    )
+    assert np.abs(found).max() > 0.1
+    np.testing.assert_allclose(mirrored, -found, atol=1e-12)
