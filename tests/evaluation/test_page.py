@@ -278,6 +278,16 @@ def test_fractions_count_as_an_attacker():
     assert "The released fractions of scheme tell gender" in words(read)
 
 
+def test_arithmetic_below_an_attacker_is_not_said():
+    """It is named only where it is ahead of the strongest attacker, not near guessing, too."""
+    table = table_of(after=0.75, releases=("none", "scheme"))
+    behind = replace(table, fractions={"none": 0.5, "scheme": 0.65})
+    assert "Arithmetic" not in verdict(behind).sentence
+    weak = table_of(after=0.52, releases=("none", "scheme"))
+    near = replace(weak, fractions={"none": 0.5, "scheme": 0.55})
+    assert "Arithmetic" not in verdict(near).sentence
+
+
 @pytest.mark.parametrize(
     ("rmse", "said"),
     [

@@ -244,3 +244,13 @@ def test_first_split_leaves_room():
     free = setting(videos=20, neighbours=3, horizon=200_000, split_after=None)
     visits = math.log(200_000)
     assert free.first_split == pytest.approx(2 * (20 + 3 * 21) * visits, rel=1e-3)
+
+
+def test_the_neighbour_that_is_known_least_is_explored_first():
+    """Of two that are trained enough, that with fewer rewards learned."""
+    policy = Dap(setting(videos=1, neighbours=2))
+    cell, learned = policy.partition.find(HERE)
+    learned.counts.update({0: 100, 1: 1, 2: 0})
+    learned.trained.update({1: 100, 2: 100})
+    policy.arrivals = 50
+    assert policy.select(HERE) == Choice(2, "explore", cell)

@@ -75,3 +75,9 @@ def test_without_p_rec_the_method_that_errs_least_is_named():
     found = write_verdict([point("counters", 4, 6), point("uniform", 1, 3), point("other", 7, 9)])
     assert found.headline == "uniform errs least"
     assert found.sentence.startswith("2.0 of 10 recommendations")
+
+
+def test_a_gate_that_shut_in_half_of_the_runs_is_judged_by_its_loss():
+    """Only more than half of the runs call the figures uniform."""
+    found = write_verdict([point("p-rec", 0, 1, stopped=0.5), point("exponential", 3, 5)])
+    assert found.state == "hidden"

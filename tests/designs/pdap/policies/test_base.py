@@ -1,0 +1,23 @@
+"""What every policy shares: rewards that can be learned."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tacit.designs.pdap.policies.base import check_reward
+from tacit.errors import DataError
+
+
+@pytest.mark.parametrize("reward", [-9e17, 0, 1, 9e17])
+def test_a_number_below_the_largest_reward_is_read(reward):
+    """Of either sign."""
+    assert check_reward(reward) == reward
+
+
+@pytest.mark.parametrize("reward", [1e18, -1e18, math.inf, math.nan, "much", None])
+def test_others_are_refused(reward):
+    """Larger ones, none, and texts."""
+    with pytest.raises(DataError, match="not a finite number"):
+        check_reward(reward)
