@@ -10,6 +10,7 @@ from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.estimates import estimate_shown
 from tacit.designs.standard_scheme.training.people import ConsentingPeople, Statistics
 from tacit.designs.standard_scheme.training.tables import estimate_all_tables
+from tacit.errors import ConfigError
 
 
 def test_add_one_smoothing_by_hand():
@@ -50,6 +51,18 @@ def test_a_single_attribute_takes_the_other_ones_effect():
     alone = ConsentingPeople(people.levels, people.labels[:, :1], ("first",), (("a", "b"),), 0)
     offsets = estimate_all_tables(alone, shrink=False)["first"].offsets / MICRO
     assert offsets[1].mean() == pytest.approx(0.4 - 0.3 * 0.6, abs=0.05)
+
+
+def test_private_tables_are_those_of_the_one_attribute():
+    """They have its name and its values; two attributes are refused."""
+    people = correlated_attributes(people=60)
+    stars = sparse.csr_array(np.tile(np.arange(1.0, 6.0), (60, 1)))
+    alone = ConsentingPeople(stars, people.labels[:, :1], ("first",), (("a", "b"),), 5)
+    tables = estimate_all_tables(alone, epsilon=1.0)
+    assert list(tables) == ["first"]
+    assert tables["first"].values == ("a", "b")
+    with pytest.raises(ConfigError, match="covers one attribute"):
+        estimate_all_tables(people, epsilon=1.0)
 
 
 def test_chances_of_correlated_attributes_are_told_apart():
