@@ -17,6 +17,7 @@ version = release = installed_version("tacit-rec")
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from executed import with_outputs  # noqa: E402
 from notebooks import write_notebooks  # noqa: E402
+from site_tables import label_cells  # noqa: E402
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 copybutton_prompt_text = r"\$ "
@@ -91,17 +92,17 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
     lines[:] = [row.replace("`", "``") if row[:1] != " " else row for row in found]
 
 
-def _open_to_keyboards(
-    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
+def _finish_page(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Let what scrolls be reached without a mouse, and give the sidebar's headings their level.
 
-    Marks of a picture without a name of their own are no symbols.
+    Marks of a picture without a name of their own are no symbols. Tables of sentences become lists
+    on a phone.
     """
     scrolls = re.compile(r'<pre>|<div class="(?:table|math)-wrapper[^">]*">')
     unnamed_marks = re.compile(r' role="graphics-symbol" aria-roledescription="[^"]*"')
     body = unnamed_marks.sub("", context.get("body", ""))
-    context["body"] = scrolls.sub(lambda found: f'{found[0][:-1]} tabindex="0">', body)
+    body = scrolls.sub(lambda found: f'{found[0][:-1]} tabindex="0">', body)
+    context["body"] = label_cells(body)
     tree = context.get("furo_navigation_tree", "")
     heading = 'role="heading"'
     context["furo_navigation_tree"] = tree.replace(heading, f'{heading} aria-level="2"')
@@ -112,5 +113,5 @@ def setup(app: Any) -> None:
     app.connect("build-finished", _write_notebooks)
     app.connect("source-read", _leave_out_of_search)
     app.connect("autodoc-process-docstring", _plain)
-    app.connect("html-page-context", _open_to_keyboards, priority=900)  # after the theme
+    app.connect("html-page-context", _finish_page, priority=900)  # after the theme
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
