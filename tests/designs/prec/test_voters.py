@@ -64,3 +64,12 @@ def test_as_many_voters_join_as_the_run_is_set_up_for():
     voters.join([5, 8, 9])
     with pytest.raises(DataError, match="more voters than the run was set up for"):
         voters.join([1])
+
+
+def test_there_is_no_row_before_someone_joins():
+    """No id, nobody present; the first who joins gets row 0."""
+    voters = Voters(3)
+    assert len(voters.ids) == len(voters.present) == 0
+    voters.join([7])
+    assert voters.ids.tolist() == [7]
+    assert voters.present.tolist() == [True]

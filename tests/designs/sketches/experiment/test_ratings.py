@@ -140,12 +140,21 @@ def test_the_sentence_is_honest(curve):
     assert f"{need['users_near']:,.0f}" in sentence
 
 
-@pytest.mark.parametrize("wrong", [{"users": []}, {"users": [0]}, {"epsilons": []}, {"seeds": []}])
+@pytest.mark.parametrize(
+    "wrong", [{"users": []}, {"users": [0]}, {"users": [0, 5]}, {"epsilons": []}, {"seeds": []}]
+)
 def test_nothing_to_do_is_refused(wrong):
     """A curve without a crowd, an epsilon or a seed."""
     ratings = generate(users=20, items=10, ratings=100, seed=0)
     with pytest.raises(ConfigError, match="A curve needs"):
         evaluate_ratings(ratings, **({"users": [5]} | wrong))
+
+
+def test_without_a_wish_reports_cost_epsilon_1():
+    """One row of reports for each crowd, at the epsilon that nobody named."""
+    ratings = generate(users=60, items=20, ratings=900, seed=1)
+    rows = evaluate_ratings(ratings, users=[50], rated=10, seeds=[0])["rows"]
+    assert {row["epsilon"] for row in rows} == {1.0, None}
 
 
 def test_ratings_without_likes_are_refused():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 
 import numpy as np
 import pytest
+import results
 
 from tacit.cli import app as cli
 from tacit.designs.standard_scheme import theory
@@ -235,3 +237,14 @@ def test_gaps_of_the_gaussian_world_are_centred(monkeypatch):
     (gaps,) = found
     assert abs(gaps.mean()) < 6 * 0.3 / math.sqrt(400)
     assert abs(gaps.std() - 0.3) < 6 * 0.3 / math.sqrt(800)
+
+
+def test_the_record_of_the_results_is_what_is_computed(capsys):
+    """Every figure of the worlds: equal to the record's, but for rounding."""
+    definition = results.read_definitions().record("scheme-theorem")
+    recorded = results.read_record("scheme-theorem")
+    assert cli.main(shlex.split(definition.command)[1:]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    now = {"values": results.keep_quantities(printed, definition.keep)}
+    assert recorded["values"]
+    assert results.differences(definition, recorded, now) == []
