@@ -381,3 +381,10 @@ def test_noise_alone_forgives_no_pause():
     peer.resume(peer.export_state() | {"pauses": 2})
     peer.end_epoch(trust_settings.epoch)
     assert peer.export_state()["pauses"] == 2
+
+
+@pytest.mark.parametrize(("low", "high", "moved"), [(0.0, 1.0, 4.0), (-0.5, 1.5, 3.75)])
+def test_noise_is_that_of_what_one_visit_moves(low, high, moved):
+    """Three counts by one each, and a gap by at most its part of the range: no more noise."""
+    settings = TrustSettings(low=low, high=high)
+    assert trust.neighbour_release(settings, 1.0).sensitivity == moved
