@@ -388,3 +388,10 @@ def test_noise_is_that_of_what_one_visit_moves(low, high, moved):
     """Three counts by one each, and a gap by at most its part of the range: no more noise."""
     settings = TrustSettings(low=low, high=high)
     assert trust.neighbour_release(settings, 1.0).sensitivity == moved
+
+
+@pytest.mark.parametrize("wrong", [{"tolerance": 0}, {"errors": 0}, {"share": 0}, {"share": 1.1}])
+def test_a_rule_that_never_or_always_pauses_is_refused(wrong):
+    """Borders that no neighbour could keep to, or none could pass."""
+    with pytest.raises(ConfigError, match="tolerance and errors are above 0"):
+        TrustSettings(**wrong)

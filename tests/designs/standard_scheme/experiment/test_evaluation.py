@@ -379,3 +379,17 @@ def test_unknown_attribute(ratings):
     """An attribute that nobody has is refused."""
     with pytest.raises(DataError, match="gender"):
         evaluate_hiding(ratings, "age", **SMALL)
+
+
+@pytest.mark.parametrize(("rare", "is_refused"), [(3, True), (4, False)])
+def test_a_value_of_too_few_people_is_refused(ratings, rare, is_refused):
+    """Of three, a fold that tests two leaves one to learn from."""
+    genders = np.array(["M"] * ratings.n_users, dtype=object)
+    genders[:rare] = "F"
+    few = replace(ratings, user_attributes={"gender": genders})
+    settings = SMALL | {"releases": ("none",)}
+    if not is_refused:
+        assert evaluate_hiding(few, "gender", **settings).people == ratings.n_users
+        return
+    with pytest.raises(DataError, match="too few people have the value 'F'"):
+        evaluate_hiding(few, "gender", **settings)
