@@ -13,6 +13,9 @@ from typer.testing import CliRunner
 from tacit.cli.app import app
 from tacit.service.model_folder import make_model_folder
 from tests.service.page.conftest import Served, run_service
+from tests.service.page.test_ease import JUDGED, LOUD, axe
+
+__all__ = ["axe"]  # a fixture
 
 FIT = "fit private shop.csv --catalogue shop-items.csv --scale 1:5:1 --epsilon 30 --mode taste"
 COLOURS = ("blue", "green", "red", "yellow")
@@ -74,3 +77,21 @@ def test_a_new_item_is_not_offered(visit: Any) -> None:
     page.wait_for_selector(".offered li")
     page.get_by_label("Search").fill("New thing")
     page.get_by_text("No product was found").wait_for()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_nothing_serious_beside_new_items(visit, axe, scheme, width):
+    """With the reason of a new item open; nor is the page wider than the screen."""
+    person = visit(width=width, color_scheme=scheme, bypass_csp=True)
+    page = person.page
+    page.wait_for_selector(".offered li")
+    page.get_by_label("Category").select_option("red")
+    for place in range(4):
+        page.locator(".offered button.like").nth(place).click()
+    page.get_by_role("button", name="Next: your list").click()
+    page.locator(".made li", has=page.locator(".new")).first.locator("summary").click()
+    page.evaluate(axe)
+    judged = page.evaluate(JUDGED)
+    assert judged["passes"] > 10
+    assert [rule for rule, impact in judged["violations"] if impact in LOUD] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
