@@ -331,3 +331,12 @@ def test_numbers_of_questions_that_are_tried_double():
     assert (
         method(plan(items=10, rated=3, epsilon=1.0, unit="rating"), "multi-maxsense").questions == 8
     )
+
+
+@pytest.mark.parametrize(
+    ("items", "rated", "epsilon", "theta"), [(200, 20, 6.0, 0.8), (1682, 50, 3.0, 0.56)]
+)
+def test_the_advised_theta_has_no_more_decimals_than_its_sets_need(items, rated, epsilon, theta):
+    """It is a number to type: the shortest that leaves sets of the advised size."""
+    found = plan(items=items, rated=rated, epsilon=epsilon)
+    assert method(found, "multi-maxsense").theta == theta
