@@ -45,7 +45,7 @@ def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
         arrays |= {"mean": draws.integers(0, 9000, 4)}
         arrays |= {"directions": draws.integers(-32767, 32768, (4, 3))}
         arrays |= {"items": draws.integers(-32767, 32768, (len(ITEMS), 3))}
-        if "context" not in said:
+        if said.get("context") is None:
             exact["own_likes"] = draws.integers(-(2**31) + 1, 2**31, (3, 3))
             exact["own_likes_mean"] = draws.integers(-(2**31) + 1, 2**31, 3)
         rows = [[place % 4, (place + 1 + place // 3) % 4] for place in range(len(context))]

@@ -78,7 +78,8 @@ def test_a_model_file_is_served_without_settings(run: Any, tmp_path: Path) -> No
     run("data import events.csv.gz -o shop")
     run("fit popularity shop -o My_Shop.tacit")
     folder, keys = make_model_folder(tmp_path / "My_Shop.tacit")
-    assert read_toml(folder)["models"] == {"my_shop": {"file": "model.tacit"}}
+    word = {"file": "model.tacit", "item_word": "item"}
+    assert read_toml(folder)["models"] == {"my_shop": word}
     assert list(keys) == ["operator"]
     run("fit popularity shop -o My_Shop.tacit")
     assert make_model_folder(tmp_path / "My_Shop.tacit") == (folder, {})

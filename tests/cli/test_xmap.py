@@ -279,7 +279,7 @@ def test_a_card_can_be_read_before_anything_is_fitted(as_json, tacit):
     assert (card["epsilon"], card["delta"]) == (1, 1e-6)
     (none,) = as_json("guarantee", "xmap", "--epsilon", "inf")["guarantees"]
     assert (none["epsilon"], none["protects"]) == (None, "nobody")
-    assert "tacit evaluate xmap" in tacit("guarantee", "xmap", "--epsilon", 1)[1]
+    assert "tacit audit xmap" in tacit("guarantee", "xmap", "--epsilon", 1)[1]
 
 
 @pytest.mark.parametrize(

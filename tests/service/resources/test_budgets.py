@@ -47,7 +47,7 @@ def test_ones_own_budget(shop):
     spend(shop, holder, Cost.pure("0.100001"))
     (told,) = shop.get("subject", "/api/privacy/budget").json()["budgets"]
     assert told["budget"] == {
-        "epsilon": "0.1",
+        "epsilon": "0.1001",
         "epsilon_cap": "2.5",
         "epsilon_delta": "0",
         "counted_in": "epsilon, in nats",

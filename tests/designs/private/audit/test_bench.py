@@ -82,7 +82,7 @@ def test_the_large_pair_holds_and_is_as_large_as_it_says(world):
     assert not list_faults(world, replayed)
     assert tables[1].n_users >= 2_000
     assert np.diff(tables[0].offsets).max() >= 5_000
-    shapes = [call.values.shape for call in replayed[0].asked]
+    shapes = [call.values.shape for call in replayed[0].calls]
     assert max(shape[0] for shape in shapes if len(shape) == 1) >= 64 * 63 // 2
     if world.mode == "taste":
         assert shapes[-1][1] >= 12
