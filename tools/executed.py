@@ -62,9 +62,22 @@ def with_outputs(text: str, page: str) -> str:
 def _shown(printed: str, value: Any) -> str:
     lines = printed.rstrip().split("\n")
     text = "\n".join(line if len(line) < 100 else fill(line, 88) for line in lines)
-    if value is not None and not hasattr(value, "_repr_html_"):
+    html = _as_html(value)
+    if value is not None and html is None:
         text = f"{text}\n{value!r}".strip()
     found = f"\n\n```text\n{text}\n```\n" if text else ""
-    if hasattr(value, "_repr_html_"):
-        found += f"\n\n```{{raw}} html\n{value._repr_html_()}\n```\n"
+    if html is not None:
+        found += f"\n\n```{{raw}} html\n{html}\n```\n"
     return found
+
+
+def _as_html(value: Any) -> str | None:
+    """A value as a notebook shows it; a chart of Altair as SVG, which fetches nothing."""
+    if type(value).__module__.startswith("altair."):
+        from vl_convert import vegalite_to_svg
+
+        svg = str(vegalite_to_svg(value.to_dict()))
+        return svg.replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
+    if hasattr(value, "_repr_html_"):
+        return str(value._repr_html_())
+    return None
