@@ -16,6 +16,8 @@ from textwrap import fill
 from typing import Any
 
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<code>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+"""What an SVG says to screen readers about each of its marks."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,10 @@ def _as_html(value: Any) -> str | None:
     if type(value).__module__.startswith("altair."):
         from vl_convert import vegalite_to_svg
 
-        svg = str(vegalite_to_svg(value.to_dict()))
-        return svg.replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
+        # One picture for screen readers, and no mark by itself.
+        svg = _ROLES.sub("", str(vegalite_to_svg(value.to_dict())))
+        settings = 'role="img" aria-label="Chart" style="max-width: 100%; height: auto"'
+        return svg.replace("<svg ", f"<svg {settings} ", 1)
     if hasattr(value, "_repr_html_"):
         return str(value._repr_html_())
     return None
