@@ -92,13 +92,13 @@ def test_where_no_test_file_is_named_after_a_file_those_that_import_it_are_tried
 
 def test_where_no_test_file_imports_a_file_those_beside_it_are_tried():
     """They reach it through others; those of deeper folders are for survivors."""
-    file = Path("src/tacit/designs/pdap/grid.py")
-    folder = Path("tests/designs/pdap")
+    file = Path("src/tacit/designs/standard_scheme/selection.py")
+    folder = Path("tests/designs/standard_scheme")
     assert not [
         test for test in mutants.tests_of(folder) if mutants.imports_file(mutants.ROOT / test, file)
     ]
     first = mutants.by_nearness(file, again=False)
-    assert "tests/designs/pdap/test_forwarding.py" in first
+    assert "tests/designs/standard_scheme/test_device.py" in first
     assert {Path(test).parent for test in first} == {folder}
     assert mutants.by_nearness(file, again=True)[: len(first)] == first
 
