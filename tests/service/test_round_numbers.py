@@ -59,7 +59,7 @@ def played(history, asked: PRecSettings) -> tuple[dict, dict, dict]:
         for name, candidate in votes.items():
             answer, state = steps.vote(name, candidate, secure(), state)
             assert answer.status == 200
-        answer, state = steps.open(None, {}, replay(f"open {number}"), state)
+        answer, state = steps.open_next(None, {}, replay(f"open {number}"), state)
         assert answer.status == 200
         for client in ("ann", "bob"):
             source = replay(f"{client} {number}")
@@ -175,7 +175,7 @@ def test_two_names_with_one_number(monkeypatch):
     steps = RoundSteps(given_settings())
     state = steps.begin(secure())
     monkeypatch.setattr(round_states, "number_of", lambda key, name: "0" * 32)
-    answer, after = steps.open([1, 2], {"ann": 1, "bob": 1}, secure(), state)
+    answer, after = steps.open_next([1, 2], {"ann": 1, "bob": 1}, secure(), state)
     assert (answer.status, after) == (409, None)
     assert b"another key" in answer.body
 
@@ -183,7 +183,7 @@ def test_two_names_with_one_number(monkeypatch):
 def test_the_forgotten_have_no_number():
     """What is kept after a person was forgotten holds her number no more."""
     steps = RoundSteps(given_settings())
-    _, state = steps.open([1, 2], {"ann": 1, "bob": 1}, secure(), steps.begin(secure()))
+    _, state = steps.open_next([1, 2], {"ann": 1, "bob": 1}, secure(), steps.begin(secure()))
     number = number_of(RoundsState.decode(state).key, "ann").encode()
     assert number in state
     assert number not in steps.forget_person("ann", secure(), state)

@@ -223,12 +223,12 @@ def test_refusals_do_not_tell_votes(shop, small):
         steps = RoundSteps(small.settings)
         state = steps.begin(secure())
         votes = {f"v{n}": way for n in range(30)}
-        _, state = steps.open([1, 2], votes, secure(), state)
+        _, state = steps.open_next([1, 2], votes, secure(), state)
         _, state = steps.announce([3, 4], secure(), state)
         refused = [
             steps.vote("ann", 9, secure(), state)[0],
             steps.announce([5], secure(), state)[0],
-            steps.open([5], {}, secure(), state)[0],
+            steps.open_next([5], {}, secure(), state)[0],
             steps.feedback("ann", True, secure(), state)[0],
         ]
         told.append([answer.encode() for answer in refused])
@@ -258,7 +258,7 @@ def test_the_law_is_the_librarys(epsilon):
         theirs.words(4)  # the key of the numbers
         numbers = RoundsState.decode(state).numbers(votes[0])
         for number, cast in enumerate(votes):
-            _, state = steps.open([1, 2, 3], cast, ours, state)
+            _, state = steps.open_next([1, 2, 3], cast, ours, state)
             run.open_round([1, 2, 3], {numbers[name]: chosen for name, chosen in cast.items()})
             for client in ("ann", "bob"):
                 answer, state = steps.recommend(client, ours, state)

@@ -135,14 +135,14 @@ def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
     """Return the epsilon that the middle threshold shows, in all audits but a share of `alpha`."""
 
-    def found(times: Ints) -> Floats:
+    def hits(times: Ints) -> Floats:
         return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
 
     def alarms(times: Ints) -> Floats:
         return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
-    return epsilon_of_mu(assured_bound(found, alarms, chances, samples, alpha), delta)
+    return epsilon_of_mu(assured_bound(hits, alarms, chances, samples, alpha), delta)
 
 
 def _check_delta(delta: float) -> None:

@@ -9,6 +9,7 @@ Runs at   the workers of a cluster, which see raw ratings and are trusted; nothi
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ class TiledTable(Table):
         Returns:
             The parts; and (2 pairs, parts) whether a part is of a side: `of` and `among` in turn.
         """
-        sides = [side for pair in pairs for side in pair]
+        sides = list(itertools.chain.from_iterable(pairs))
         member = np.zeros((len(sides), len(self.raters)), np.bool_)
         for row, side in enumerate(sides):
             member[row, side] = True

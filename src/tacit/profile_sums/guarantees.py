@@ -51,7 +51,7 @@ def card_of_fits(
         consenting: Number of people who agreed not to be protected and were learned from.
         lifetime: Epsilon that all fits may cost together; None: no limit was set.
     """
-    has_noise = all(noise > 0 for fit in fits for noise in fit.noises)
+    has_noise = all(all(fit.noises) for fit in fits)
     if not has_noise and all(fits[-1].noises):
         return card_after_fit_without_noise()
     if not has_noise:

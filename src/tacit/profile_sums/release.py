@@ -363,7 +363,9 @@ def describe_release(released: ReleasedLists) -> str:
     )
     if usefulness.worthwhile and released.serves_lists:
         return f"{summary} Personal lists are expected to beat popularity."
-    missing = f" About {usefulness.missing:,} more people are needed." if usefulness.missing else ""
+    missing = ""
+    if usefulness.people_missing:
+        missing = f" About {usefulness.people_missing:,} more people are needed."
     return (
         f"{summary} Personal lists are not expected to beat popularity.{missing} Everybody gets "
         "the same list of popular items, made privately."

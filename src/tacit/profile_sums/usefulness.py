@@ -41,7 +41,7 @@ class Usefulness:
     """Whether lists are personal, and so expected to beat popularity."""
 
     @property
-    def missing(self) -> int:
+    def people_missing(self) -> int:
         """Number of further people until lists are expected to beat popularity."""
         return 0 if self.worthwhile else max(0, math.ceil(self.needed - self.people))
 

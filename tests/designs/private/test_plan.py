@@ -22,7 +22,7 @@ def test_people_who_are_missing():
     plan = plan_releases(1000, 100, 1.0)
     assert plan.effective_population == pytest.approx(1000 / plan.sigma)
     at = {users: replace(plan, users=plan.needed + users) for users in (-3, 0, 5)}
-    assert {users: one.missing for users, one in at.items()} == {-3: 3, 0: 0, 5: 0}
+    assert {users: one.people_missing for users, one in at.items()} == {-3: 3, 0: 0, 5: 0}
     assert {users: one.worthwhile for users, one in at.items()} == {-3: False, 0: True, 5: True}
 
 
@@ -108,5 +108,5 @@ def test_a_plan_is_for_several_people_and_items(sizes):
     """One person has nobody to be like, and one item makes no list."""
     with pytest.raises(ConfigError, match="at least 2 people"):
         plan_releases(*sizes, 1.0)
-    assert plan_releases(2, 2, 1.0).missing > 0
+    assert plan_releases(2, 2, 1.0).people_missing > 0
     assert Settings(1.0).is_private

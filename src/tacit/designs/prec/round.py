@@ -62,7 +62,7 @@ class Block:
         if self._has_single_credit and place == 0 and (self._only is not None or is_empty):
             self._only = electorate.astype(np.uint8)
             return
-        self._widen()
+        self._widen_states()
         enrol(self._credit, place, electorate)
 
     def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
@@ -168,7 +168,7 @@ class Block:
         tally = engine.keep_and_tally_one(last_votes, chosen, liked, votes, self._only, objects)
         self._counts = tally, tally.sum(axis=1)
 
-    def _widen(self) -> None:
+    def _widen_states(self) -> None:
         """Go back from the form for one client to a 64-bit word for each voter."""
         if self._only is not None:
             self._credit.alive[:] = self._only

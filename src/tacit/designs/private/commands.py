@@ -152,7 +152,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "mode": model.released_.mode,
         "lists": model.released_.serves_lists,
         **asdict(usefulness),
-        "missing": usefulness.missing,
+        "missing": usefulness.people_missing,
         "epsilon": card.epsilon,
         "delta": card.delta,
         "standing": asdict(model.budget_status_),
@@ -489,7 +489,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     data: dict[str, Any] = asdict(planned) | {
         "every": settings.every,
         "worthwhile": planned.worthwhile,
-        "missing": planned.missing,
+        "missing": planned.people_missing,
     }
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
     summary = _describe_plan(planned)
@@ -560,7 +560,9 @@ def _plan_of_fits(settings: PlanSettings, people: int, items: int, fits: int) ->
 def _describe_plan(planned: Plan) -> str:
     """Say whether lists are expected to beat popularity."""
     verdict = "are" if planned.worthwhile else "are NOT"
-    missing = f": {planned.missing:,} more are needed" if planned.missing else ""
+    missing = ""
+    if planned.people_missing:
+        missing = f": {planned.people_missing:,} more are needed"
     return (
         f"Effective population {planned.effective_population:,.0f}. Lists {verdict} expected to "
         f"beat popularity; that takes {planned.needed:,} people{missing}. It presumes that people "

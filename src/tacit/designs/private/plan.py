@@ -45,7 +45,7 @@ class Plan:
     """Number of people from which lists are expected to beat popularity."""
 
     @property
-    def missing(self) -> int:
+    def people_missing(self) -> int:
         """Number of further people that are needed."""
         return max(0, self.needed - self.users)
 

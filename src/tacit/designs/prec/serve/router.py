@@ -142,7 +142,7 @@ async def open_round(
     """Close the open round and open the next. Its votes are fixed from here on."""
     served = find_served(service, ServedRounds, name)
     await run_in_thread(request, lambda: served.begin(service))
-    take = partial(served.steps.open, body.candidates, body.votes)
+    take = partial(served.steps.open_next, body.candidates, body.votes)
     return await _step(service, caller, served, "open", key, body, take)
 
 

@@ -164,7 +164,7 @@ class RoundSteps:
         answer = reply({"round": now.number + 1})  # answers are kept for ever: no vote in them
         return answer, replace(now, votes={**now.votes, voter: candidate}).encode()
 
-    def open(
+    def open_next(
         self,
         candidates: Sequence[Id] | None,
         votes: Mapping[str, Id],
@@ -270,7 +270,7 @@ class RoundSteps:
         """Compile what counts votes, before anybody waits for it."""
         state: bytes | None = self.begin(secure())
         for _ in range(2):
-            _, state = self.open([1, 2], {"voter": 1}, secure(), state)
+            _, state = self.open_next([1, 2], {"voter": 1}, secure(), state)
             _, state = self.recommend("client", secure(), state)
             _, state = self.feedback("client", True, secure(), state)
 
