@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tacit.cli.app import app
 from tacit.service.model_folder import make_model_folder
 from tests.service.page.conftest import Served, run_service
 from tests.service.page.test_ease import JUDGED, LOUD, axe
+from tests.support.program import type_commands
 
 __all__ = ["axe"]  # a fixture
 
@@ -40,10 +39,7 @@ def served(built_page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A shop with twelve new products, three of each colour."""
     folder = tmp_path_factory.mktemp("cold")
     write_shop(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        result = CliRunner().invoke(app, [*FIT.split(), "-o", "shop.tacit"])
-    assert result.exit_code == 0, result.output
+    type_commands(folder, [f"{FIT} -o shop.tacit"])
     home, keys = make_model_folder(folder / "shop.tacit", "product")
     new = [f"N-{n},{COLOURS[n % 4]},New thing {n}\n" for n in range(12)]
     (home / "new.csv").write_text("sku,genres,title\n" + "".join(new))

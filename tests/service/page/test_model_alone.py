@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from tacit.cli.app import app
 from tacit.designs.private.device import DeviceLists
 from tacit.recommenders import load_model
 from tests.service.page.conftest import Served, run_service
 from tests.service.page.test_ease import JUDGED, LOUD, axe, headed, tab_to
+from tests.support.program import type_commands
 
 __all__ = ["axe"]  # a fixture
 
@@ -31,11 +30,7 @@ README = (
 def shop_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The README's shop.tacit."""
     folder = tmp_path_factory.mktemp("readme")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for words in README:
-            result = CliRunner().invoke(app, words.split())
-            assert result.exit_code == 0, result.output
+    type_commands(folder, README)
     return folder / "shop.tacit"
 
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from tacit.cli.app import app
 from tacit.designs.private.device import DeviceLists
 from tacit.recommenders import load_model
 from tests.service.page.conftest import Served, run_service
 from tests.service.page.test_ease import JUDGED, LOUD, axe
 from tests.service.page.test_model_alone import choose, shown_list
+from tests.support.program import type_commands
 
 __all__ = ["axe"]  # a fixture
 
@@ -27,11 +26,7 @@ COMMANDS = (
 def few(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A model of sixty people."""
     folder = tmp_path_factory.mktemp("few")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for words in COMMANDS:
-            result = CliRunner().invoke(app, words.split())
-            assert result.exit_code == 0, result.output
+    type_commands(folder, COMMANDS)
     return folder / "few.tacit"
 
 
