@@ -11,7 +11,7 @@ from tacit.designs.private.refits import largest_rho
 from tacit.errors import PrivacyError
 from tacit.profile_sums.events import combined_noise, noise_multipliers
 from tacit.profile_sums.fit_plan import FitPlan, make_plan
-from tacit.profile_sums.fits import MICRO_RHO, total_epsilon
+from tacit.profile_sums.fits import STEPS_OF_RHO, total_epsilon
 from tacit.profile_sums.plan_state import AddedCounts, AddedTable
 from tacit.profile_sums.settings import Settings
 
@@ -65,7 +65,7 @@ def test_a_plan_fits_into_a_ledger(epsilon, factor):
     assert plan.sigma / sigma == pytest.approx(factor, abs=1e-4)
     fits = plan.all_fits()
     assert len(fits) == 52
-    cap = math.ceil(largest_rho(epsilon, 1e-6) * MICRO_RHO)
+    cap = math.ceil(largest_rho(epsilon, 1e-6) * STEPS_OF_RHO)
     spent = sum(fit.steps for fit in fits)
     assert cap - 52 < spent <= cap
     assert 0.98 * epsilon < total_epsilon(fits, 1e-6) <= epsilon

@@ -331,7 +331,7 @@ def _address(place: str, name: str) -> str:
 def _row(balance: Balance) -> dict[str, Any]:
     """Make a row of a balance: epsilons at a delta as they are stated, then what is stored.
 
-    Stored amounts are in millionths, deltas in steps of 1e-18.
+    Stored amounts are in the steps of their unit, deltas in steps of 1e-18.
     """
     from tacit.ledger import epsilon_of_cap, state_cap, state_spent
 
@@ -369,8 +369,8 @@ def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
 def _stored_amounts(row: dict[str, Any]) -> str:
     """Write what the ledger counts: "gdp 0.018 of 0.43"."""
     is_approximate = row["unit"] == "approximate"  # in gdp the delta is that of the epsilon
-    spent = _amount(row["spent"], row["delta_spent"] if is_approximate else 0)
-    cap = _amount(row["cap"], row["delta_cap"] if is_approximate else 0)
+    spent = _amount(row, "spent", row["delta_spent"] if is_approximate else 0)
+    cap = _amount(row, "cap", row["delta_cap"] if is_approximate else 0)
     return f"{row['unit']} {spent} of {cap}"
 
 
@@ -378,14 +378,14 @@ def _epoch_amounts(row: dict[str, Any]) -> str | None:
     """Write what was spent in this epoch, where an epoch limits it."""
     if row["epoch_cap"] is None:
         return None
-    return f"{_amount(row['epoch_spent'])} of {_amount(row['epoch_cap'])}"
+    return f"{_amount(row, 'epoch_spent')} of {_amount(row, 'epoch_cap')}"
 
 
-def _amount(steps: int | None, delta: int = 0) -> str | None:
+def _amount(row: dict[str, Any], column: str, delta: int = 0) -> str:
     """Write exact decimals, and a delta to three digits: "1 (delta 1e-06)"."""
-    if steps is None:
-        return None
-    text = f"{Decimal(steps).scaleb(-6).normalize():f}"
+    from tacit.ledger import Unit
+
+    text = f"{(Decimal(row[column]) / Unit(row['unit']).steps).normalize():f}"
     return f"{text} (delta {delta / 1e18:.3g})" if delta else text
 
 

@@ -22,6 +22,9 @@ from tacit.errors import ConfigError
 MICRO = 10**6
 """Steps of one nat of epsilon, or of one unit of rho."""
 
+PICO = 10**12
+"""Steps of mu^2 / 2 of one: an epsilon of .001 is a few ten millionths of it."""
+
 ATTO = 10**18
 """Steps of a delta of one."""
 
@@ -37,8 +40,13 @@ class Unit(StrEnum):
 
     PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
     ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
-    GDP = "gdp"  # mu^2 / 2 of Gaussian differential privacy, in millionths; stated at one delta
+    GDP = "gdp"  # mu^2 / 2 of Gaussian differential privacy, in steps of 1e-12; stated at one delta
     APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18, each by itself
+
+    @property
+    def steps(self) -> int:
+        """How many steps an amount of one has."""
+        return PICO if self is Unit.GDP else MICRO
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Cost:
     unit: Unit
     """Unit of the budget."""
     amount: int
-    """Millionths of the unit, 1 to 10**18."""
+    """Steps of the unit, 1 to 10**18."""
     delta: int = 0
     """Steps of 1e-18; 0 unless the unit is approximate."""
 
@@ -84,7 +92,7 @@ class Cost:
         if unit is Unit.ZCDP:
             return cls.zcdp(ZCDPAccountant().add(event).rho)
         if unit is Unit.GDP:
-            return cls(Unit.GDP, _round_up(Fraction(GDPAccountant().add(event).mu) ** 2 / 2))
+            return cls(Unit.GDP, _round_up(Fraction(GDPAccountant().add(event).mu) ** 2 / 2, PICO))
         raise ConfigError(
             "An event has no single epsilon and delta. State them:  Cost.approximate(...)."
         )
@@ -97,11 +105,11 @@ class Cap:
     unit: Unit
     """Unit of the budget."""
     amount: int
-    """Millionths of the unit over a lifetime."""
+    """Steps of the unit over a lifetime."""
     delta: int = 0
     """Steps of 1e-18: over a lifetime, or in gdp those at which the cap's epsilon is stated."""
     per_epoch: int | None = None
-    """Millionths of the unit in one epoch; None sets no limit. An epoch limits no delta."""
+    """Steps of the unit in one epoch; None sets no limit. An epoch limits no delta."""
 
     def __post_init__(self) -> None:
         _check(self.unit, self.amount, self.delta, what="A cap")
@@ -125,7 +133,7 @@ class Cap:
     @classmethod
     def gdp(cls, half_square: Number, *, delta: Number) -> Self:
         """Return a cap of mu^2 / 2 over a lifetime, whose epsilon is stated at `delta`."""
-        return cls(Unit.GDP, _round_down(half_square), _round_down(delta, ATTO))
+        return cls(Unit.GDP, _round_down(half_square, PICO), _round_down(delta, ATTO))
 
     @classmethod
     def approximate(
@@ -176,6 +184,6 @@ def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
     if type(amount) is not int or type(delta) is not int:
         raise ConfigError(f"{what} is kept in whole steps, as integers.")
     if not 1 <= amount <= LARGEST_AMOUNT:
-        raise ConfigError(f"{what} is from one millionth to 10**12.")
+        raise ConfigError(f"{what} is from 1 / {unit.steps:,} to {LARGEST_AMOUNT // unit.steps:,}.")
     if not 0 <= delta <= ATTO:
         raise ConfigError(f"{what} has a delta from 0 to 1.")

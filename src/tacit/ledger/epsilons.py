@@ -1,9 +1,10 @@
 """Epsilon at a delta of what a budget counts: one number for cards, budgets and answers.
 
-A budget counts in a unit that adds up. What it counts is stored; its epsilon is read off it. Of
-rho and mu^2 / 2 it keeps whole millionths, rounded up: the stated number is the shortest decimal
-whose amount is the stored one, so that what was set as epsilon 5 is stated as 5. Where there is
-none of four digits, what was spent is rounded up and a cap down.
+A budget counts in a unit that adds up. What it counts is stored, in whole steps; its epsilon is
+read off it. Stated are four digits, rounded up: of what was spent and of a cap alike, so that
+neither is ever more than what is stated, and a cap that is spent is stated as what was spent. In
+gdp, where an epsilon is set and half of mu^2 stored, that holds but for the step of 1e-12 to which
+the store rounds up: what was set as epsilon 0.0123 is stated as 0.0123.
 
 Source     Dong, Roth, Su: Gaussian differential privacy (2022), for mu; Canonne, Kamath, Steinke:
            The discrete Gaussian (2020), Proposition 12, for zCDP.
@@ -15,12 +16,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
 from tacit.accounting.gdp import epsilon_of_mu
 from tacit.accounting.zcdp import epsilon_of_rho
-from tacit.ledger.amounts import ATTO, MICRO, Cap, Unit
+from tacit.ledger.amounts import ATTO, Cap, Unit
 
 if TYPE_CHECKING:
     from tacit.ledger.requests import Balance
@@ -29,8 +30,6 @@ USUAL_DELTA = 1e-6
 """Delta at which a budget in zCDP is shown: it names none."""
 STATED_DIGITS = 4
 """Significant digits of stated epsilons."""
-STEP_IN_SIGHT = 5e-4
-"""Share of an epsilon from which on one millionth of what is stored shows in four digits."""
 
 
 @dataclass(frozen=True)
@@ -52,53 +51,34 @@ def epsilon_spent(balance: Balance) -> EpsilonAtDelta:
 
 
 def state_cap(cap: Cap) -> Decimal:
-    """Return the epsilon of a cap to four digits, never above the epsilon that was set."""
-    most = epsilon_of_cap(cap).epsilon
-    if cap.unit in (Unit.PURE, Unit.APPROXIMATE):
-        return _round(most, STATED_DIGITS, ROUND_DOWN)
-    shortest = _shortest_between(_epsilon_of(cap, cap.amount - 1, cap.delta).epsilon, most)
-    return _round(most, STATED_DIGITS, ROUND_DOWN) if shortest is None else shortest
+    """Return the epsilon of a cap to four digits, rounded up."""
+    return _state(cap, cap.amount, cap.delta)
 
 
 def state_spent(balance: Balance) -> Decimal:
-    """Return the epsilon that was spent to four digits, never below it.
-
-    What spends the whole cap is stated as the cap is.
-    """
-    cap, spent = balance.cap, epsilon_spent(balance).epsilon
-    rounded_up = _round(spent, STATED_DIGITS, ROUND_UP)
-    if balance.spent == 0 or cap.unit in (Unit.PURE, Unit.APPROXIMATE):
-        return rounded_up
-    if balance.spent == cap.amount:
-        return state_cap(cap)
-    one_step_less = _epsilon_of(cap, balance.spent - 1, balance.delta_spent).epsilon
-    if spent - one_step_less > spent * STEP_IN_SIGHT:
-        return rounded_up
-    shortest = _shortest_between(one_step_less, spent)
-    return rounded_up if shortest is None else shortest
+    """Return the epsilon that was spent to four digits, rounded up."""
+    return _state(balance.cap, balance.spent, balance.delta_spent)
 
 
-def _shortest_between(low: float, high: float) -> Decimal | None:
-    """Return the shortest decimal in (low, high]; None if `STATED_DIGITS` digits are too few."""
-    for digits in range(1, STATED_DIGITS + 1):
-        number = _round(high, digits, ROUND_DOWN)
-        if number > low:
-            return number
-    return None
+def _state(cap: Cap, amount: int, delta_steps: int) -> Decimal:
+    """Round an amount's epsilon up; in gdp without the last step, to which it was rounded up."""
+    if cap.unit is Unit.GDP:
+        amount = max(0, amount - 1)
+    return _round_up(_epsilon_of(cap, amount, delta_steps).epsilon)
 
 
-def _round(number: float, digits: int, rounding: str) -> Decimal:
-    """Round to significant digits."""
+def _round_up(number: float) -> Decimal:
+    """Round to significant digits, never below."""
     exact = Decimal(repr(number))
-    last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return exact.quantize(last_digit, rounding=rounding).normalize()
+    last_digit = Decimal(1).scaleb(exact.adjusted() - STATED_DIGITS + 1)
+    return exact.quantize(last_digit, rounding=ROUND_UP).normalize()
 
 
 def _epsilon_of(cap: Cap, amount: int, delta_steps: int) -> EpsilonAtDelta:
     """Return the epsilon of an amount, counted as the cap counts."""
     if cap.unit in (Unit.PURE, Unit.APPROXIMATE):
-        return EpsilonAtDelta(amount / MICRO, delta_steps / ATTO)
-    rho = amount / MICRO
+        return EpsilonAtDelta(amount / cap.unit.steps, delta_steps / ATTO)
+    rho = amount / cap.unit.steps
     if cap.unit is Unit.ZCDP:
         return EpsilonAtDelta(epsilon_of_rho(rho, USUAL_DELTA), USUAL_DELTA)
     delta = cap.delta / ATTO

@@ -139,9 +139,13 @@ class Ledger:
             self._state_cache.note({name: state})
             return state
 
-    def is_in_memory(self, name: str) -> bool:
-        """Whether a state is in memory now: then reading it waits for no commit and no disk."""
-        return self._state_cache.look_up(name) is not None
+    def size_in_memory(self, name: str) -> int | None:
+        """Return the bytes of a state that is in memory now, 0 if nothing was stored.
+
+        None: it is not, and reading it may wait for a commit or the disk.
+        """
+        cached = self._state_cache.look_up(name)
+        return None if cached is None else len(cached[0] or b"")
 
     def balance(self, holder: Holder) -> Balance:
         """Return one budget. Show it to its holder and the operator only.

@@ -18,7 +18,7 @@ from typing import Any
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.errors import PrivacyError
 from tacit.profile_sums.events import event_of_sum
-from tacit.profile_sums.fits import MICRO_RHO, Fit
+from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.settings import Settings
 
 _COUNTS_PART = 1 / 3
@@ -125,7 +125,7 @@ def make_plan(
     )
     rho = Fit("", (noise,)).rho
     rho_left = rho - sum((fit.rho for fit in earlier), Fraction(0))
-    steps_left = math.ceil(rho * MICRO_RHO) - sum(fit.steps for fit in earlier)
+    steps_left = math.ceil(rho * STEPS_OF_RHO) - sum(fit.steps for fit in earlier)
     if rho_left <= 0 or steps_left < 2 * fits:
         raise PrivacyError(
             f"Earlier fits leave too little of the lifetime {lifetime:g} for a plan of {fits} "

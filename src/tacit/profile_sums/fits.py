@@ -21,7 +21,7 @@ from tacit.profile_sums.events import combined_noise, compose_noises, noise_mult
 from tacit.profile_sums.settings import Settings
 from tacit.recommenders.fits_in_process import FitCounter
 
-MICRO_RHO = 10**6
+STEPS_OF_RHO = 10**12
 """Steps of a ledger in one unit of rho."""
 
 
@@ -74,8 +74,8 @@ class Fit:
 
     @property
     def steps(self) -> int:
-        """Rho in millionths, rounded up: what a ledger charges."""
-        return math.ceil(self.rho * MICRO_RHO)
+        """Rho in steps of 1e-12, rounded up: what a ledger charges."""
+        return math.ceil(self.rho * STEPS_OF_RHO)
 
 
 FITS_IN_PROCESS: FitCounter[Fit] = FitCounter()

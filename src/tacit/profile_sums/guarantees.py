@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_UP, Decimal
@@ -120,16 +121,16 @@ def card_after_fit_without_noise() -> Guarantee:
 
 def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None) -> str:
     """Say what all fits together may cost; without a limit, what one more like the last makes."""
-    if lifetime is not None:
-        return f"{_LIFETIME}, up to epsilon {lifetime:g} for all fits together, as was set"
+    if lifetime is not None and math.isfinite(lifetime):
+        return f"{_LIFETIME}, up to epsilon {_round_up(lifetime, 4)} for all fits together"
     one_more = total_epsilon((*fits, fits[-1]), delta)
-    return f"{_LIFETIME}; one more like the last makes epsilon {_round_up(one_more)} together"
+    return f"{_LIFETIME}; one more like the last makes epsilon {_round_up(one_more, 3)} together"
 
 
-def _round_up(number: float) -> str:
-    """Write a number to three significant digits, never below it."""
+def _round_up(number: float, digits: int) -> str:
+    """Write a number to so many significant digits, never below it."""
     exact = Decimal(repr(number))
-    last_digit = Decimal(1).scaleb(exact.adjusted() - 2)
+    last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"
 
 

@@ -13,7 +13,7 @@ from tacit.designs.private.refits import largest_rho
 from tacit.errors import ConfigError
 from tacit.profile_sums.events import combined_noise, noise_multipliers
 from tacit.profile_sums.fit_plan import make_plan
-from tacit.profile_sums.fits import MICRO_RHO, Fit
+from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
 from tacit.profile_sums.plan_state import ITEMS, AddedTable
 from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
 from tacit.profile_sums.usefulness import LEAST_SHARE, expected_share, people_needed
@@ -186,6 +186,6 @@ def largest_epsilon_per_fit(lifetime: float, delta: float, fits: int) -> float:
     for thousandths in range(largest, 0, -1):
         epsilon = round(thousandths * 10.0**-digits, digits)
         fit = Fit("", tuple(noise_multipliers(Settings(epsilon, delta))))
-        if fits * fit.rho <= rho and fits * fit.steps <= rho * MICRO_RHO:
+        if fits * fit.rho <= rho and fits * fit.steps <= rho * STEPS_OF_RHO:
             return epsilon
     raise ConfigError(f"So many fits are too many for epsilon {lifetime:g}: plan fewer.")

@@ -32,7 +32,7 @@ from tacit.accounting.gdp import epsilon_of_mu
 from tacit.errors import ConfigError, PrivacyError
 from tacit.profile_sums.events import event_of_sum
 from tacit.profile_sums.fit_plan import FitPlan
-from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon
+from tacit.profile_sums.fits import STEPS_OF_RHO, Fit, total_epsilon
 from tacit.recommenders.model_files import load_model
 from tacit.views import table
 
@@ -103,7 +103,7 @@ def compute_budget_status(
     elif lifetime is not None:
         rho = largest_rho(lifetime, delta)
         by_rho = (rho - sum(fit.rho for fit in fits)) // fits[-1].rho
-        steps_left = math.ceil(rho * MICRO_RHO) - sum(fit.steps for fit in fits)
+        steps_left = math.ceil(rho * STEPS_OF_RHO) - sum(fit.steps for fit in fits)
         further = max(0, min(by_rho, steps_left // fits[-1].steps))
     return BudgetStatus(
         fits=len(fits),
@@ -182,23 +182,21 @@ def largest_rho(lifetime: float, delta: float) -> Fraction:
 def cap_of_lifetime(lifetime: float, delta: float) -> Cap:
     """Return the budget that pays for all fits: mu^2 / 2, stated at delta.
 
-    It is rounded up to a millionth, because each fit's cost is. No fit uses what that adds: before
-    each one, the exact epsilon of all is compared with the lifetime.
+    It is rounded up to a step of 1e-12, because each fit's cost is. Where the lifetime is named, no
+    fit uses what that adds: the exact epsilon of all is compared with it before each one.
     """
     from tacit.ledger import Cap
 
-    amount = math.ceil(largest_rho(read_lifetime(lifetime), delta) * MICRO_RHO)
-    return Cap.gdp(Fraction(amount, MICRO_RHO), delta=repr(float(delta)))
+    amount = math.ceil(largest_rho(read_lifetime(lifetime), delta) * STEPS_OF_RHO)
+    return Cap.gdp(Fraction(amount, STEPS_OF_RHO), delta=repr(float(delta)))
 
 
-def _stated_lifetime(cap: Cap, delta: float) -> float:
-    """Return the epsilon that an open budget states, at this delta: not above what was set."""
-    from tacit.ledger import state_cap
-    from tacit.ledger.amounts import ATTO
+def lifetime_of_cap(cap: Cap, delta: float) -> float:
+    """Return the epsilon at this delta of everything that an open budget pays for.
 
-    if cap.delta == math.floor(Fraction(repr(delta)) * ATTO):
-        return float(state_cap(cap))
-    return epsilon_of_mu(math.sqrt(2 * (cap.amount - 1) / MICRO_RHO), delta)
+    It is that of the amount as it is stored: what was set, and a step of 1e-12 of mu^2 / 2 at most.
+    """
+    return epsilon_of_mu(math.sqrt(2 * cap.amount / STEPS_OF_RHO), delta)
 
 
 def check_lifetime(
@@ -330,7 +328,7 @@ class Account:
         if cap.unit is not Unit.GDP:
             raise UnitsDiffer
         if lifetime is None:
-            return _stated_lifetime(cap, delta), cap
+            return lifetime_of_cap(cap, delta), cap
         if lifetime_cap is None or lifetime_cap.amount != cap.amount:
             raise CapChanged
         return lifetime, cap

@@ -23,6 +23,7 @@ from tacit.ledger import (
     state_cap,
     state_spent,
 )
+from tacit.ledger.amounts import ATTO
 from tacit.service.access import CurrentCaller, CurrentService, allow
 from tacit.service.keys import Caller, Role
 from tacit.service.operations import Operation
@@ -39,24 +40,20 @@ COUNTED_IN = {
     Unit.APPROXIMATE: "epsilon, in nats, and delta",
 }
 """Units of budgets, as answers spell them."""
-AMOUNT_EXPONENT = -6
-"""The ledger counts epsilon and rho in millionths."""
-DELTA_EXPONENT = -18
-"""The ledger counts delta in steps of 1e-18."""
 REPLAY_SECONDS = 1.0
 """Time for which an answer waits for a replay of the log."""
 
 
-def decimal(steps: int, exponent: int = AMOUNT_EXPONENT) -> str:
-    """A decimal in text, of an amount that the ledger counts in steps.
+def decimal(steps: int, steps_of_one: int) -> str:
+    """Write an amount that the ledger counts in steps as a decimal, exactly.
 
     Args:
         steps: Number of steps.
-        exponent: One step is 10 to this power.
+        steps_of_one: How many steps an amount of one has, a power of 10.
     """
     if steps == 0:
         return "0"
-    return f"{Decimal(steps).scaleb(exponent).normalize():f}"
+    return f"{(Decimal(steps) / steps_of_one).normalize():f}"
 
 
 class Budget(AnswerModel):
@@ -68,7 +65,7 @@ class Budget(AnswerModel):
     epsilon: str
     """Epsilon of everything that was charged so far, together; rounded up to four digits."""
     epsilon_cap: str
-    """Epsilon of everything that may be charged; rounded down to four digits."""
+    """Epsilon of everything that may be charged; rounded up to four digits."""
     epsilon_delta: str
     """Delta at which epsilon_cap holds; epsilon as well, except in the approximate unit, where
     delta_spent belongs to it."""
@@ -90,19 +87,20 @@ class Budget(AnswerModel):
 def describe_budget(balance: Balance) -> Budget:
     """Describe a balance of the ledger in the form in which answers show a budget."""
     cap = balance.cap
+    of_one = cap.unit.steps
     return Budget(
         epsilon=f"{state_spent(balance):f}",
         epsilon_cap=f"{state_cap(cap):f}",
         epsilon_delta=f"{epsilon_of_cap(cap).delta:.4g}",
         counted_in=COUNTED_IN[cap.unit],
-        cap=decimal(cap.amount),
-        spent=decimal(balance.spent),
-        left=decimal(cap.amount - balance.spent),
-        delta_cap=decimal(cap.delta, DELTA_EXPONENT),
-        delta_spent=decimal(balance.delta_spent, DELTA_EXPONENT),
-        delta_left=decimal(cap.delta - balance.delta_spent, DELTA_EXPONENT),
-        per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch),
-        spent_in_epoch=decimal(balance.epoch_spent),
+        cap=decimal(cap.amount, of_one),
+        spent=decimal(balance.spent, of_one),
+        left=decimal(cap.amount - balance.spent, of_one),
+        delta_cap=decimal(cap.delta, ATTO),
+        delta_spent=decimal(balance.delta_spent, ATTO),
+        delta_left=decimal(cap.delta - balance.delta_spent, ATTO),
+        per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch, of_one),
+        spent_in_epoch=decimal(balance.epoch_spent, of_one),
     )
 
 

@@ -146,13 +146,13 @@ class _LogTotals:
     tenant: str
     entries_read: int = 0
     lock: Lock = field(default_factory=Lock)
-    budgets: dict[int, tuple[str, str]] = field(default_factory=dict)
+    budgets: dict[int, tuple[str, Unit]] = field(default_factory=dict)
     """Kind and unit of each budget, by its number."""
     requests: Counter[str] = field(default_factory=Counter)
     """Stored requests by day."""
-    charges: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    charges: Counter[tuple[str, str, Unit]] = field(default_factory=Counter)
     """Number of charges by day, kind and unit."""
-    amounts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    amounts: Counter[tuple[str, str, Unit]] = field(default_factory=Counter)
     """Sum of charges by day, kind and unit, in the ledger's steps."""
 
     def read_on(self, ledger: Ledger, seconds: float) -> list[Day]:
@@ -178,8 +178,8 @@ class _LogTotals:
             days[day] = Day(day=day, requests=count, spent=[])
         for key, count in sorted(self.charges.items()):
             day, kind, unit = key
-            amount = decimal(self.amounts[key])
-            spent = Spent(kind=kind, counted_in=unit, charges=count, amount=amount)
+            amount = decimal(self.amounts[key], unit.steps)
+            spent = Spent(kind=kind, counted_in=COUNTED_IN[unit], charges=count, amount=amount)
             days[day].spent.append(spent)
         return list(days.values())
 
@@ -188,7 +188,7 @@ class _LogTotals:
         if facts.get("tenant") != self.tenant:
             return
         if kind == "budget":
-            self.budgets[facts["number"]] = (facts["kind"], COUNTED_IN[Unit(facts["unit"])])
+            self.budgets[facts["number"]] = (facts["kind"], Unit(facts["unit"]))
         if kind == "release":
             day = datetime.fromtimestamp(facts["at"], UTC).date().isoformat()
             self.requests[day] += 1
