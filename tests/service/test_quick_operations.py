@@ -12,6 +12,7 @@ from tacit.service.operations import Operation, OperationTable
 from tacit.service.problems import Problem
 from tacit.service.resources import recommendations
 from tacit.service.served_models import ServedModel
+from tacit.service.stored_ratings import StoredRatings
 
 
 def nothing() -> None:
@@ -88,6 +89,17 @@ def test_a_list_that_takes_long_needs_a_thread(shop, monkeypatch):
     monkeypatch.setattr(recommendations, "MOST_ITEMS_ON_LOOP", items)
     assert runs_on_loop(shop, LIST)
     monkeypatch.setattr(recommendations, "MOST_ITEMS_ON_LOOP", items - 1)
+    assert not runs_on_loop(shop, LIST)
+
+
+def test_a_list_of_many_stored_ratings_needs_a_thread(shop, monkeypatch):
+    """They take as long as a long history that is sent."""
+    shop.get("subject", "/api/recommend/ann?model=films")
+    size = StoredRatings.size_in_memory(shop.service, "ann")
+    assert size is not None
+    monkeypatch.setattr(recommendations, "MOST_BYTES_ON_LOOP", size)
+    assert runs_on_loop(shop, LIST)
+    monkeypatch.setattr(recommendations, "MOST_BYTES_ON_LOOP", size - 1)
     assert not runs_on_loop(shop, LIST)
 
 

@@ -249,7 +249,12 @@ def test_a_private_model_goes_to_devices(demo, folder, shops):
 @pytest.fixture(scope="module")
 def colours():
     """A model of tastes without noise: people like items of one colour."""
-    generator = np.random.default_rng(5)
+    return Private(math.inf, mode="taste").fit(ratings_of_colours(5))
+
+
+def ratings_of_colours(seed):
+    """Make ratings of people who like items of one colour."""
+    generator = np.random.default_rng(seed)
     names = ("blue", "green", "red", "yellow")
     users, items, stars = [], [], []
     for person in range(400):
@@ -259,8 +264,7 @@ def colours():
         stars += np.where(chosen % 4 == person % 4, 5.0, 2.0).tolist()
     ratings = Ratings.from_arrays(np.array(users), np.array(items), np.array(stars))
     genres = [names[item % 4] for item in ratings.item_ids.tolist()]
-    with_genres = replace(ratings, item_metadata={"genre": np.array(genres, dtype=object)})
-    return Private(math.inf, mode="taste").fit(with_genres)
+    return replace(ratings, item_metadata={"genre": np.array(genres, dtype=object)})
 
 
 def with_cold_items(folder, model, text, **more):
@@ -318,3 +322,28 @@ def test_a_changed_table_of_cold_items_is_taken_up(colours, tmp_path):
     assert watch.take_up_changes(pytest.fail) == ["models/films"]
     lists = DeviceLists.decode(deployment.served["models/films"].device_file)
     assert list(lists.cold) == ["N-1", "N-3"]
+
+
+@pytest.mark.parametrize("table", [None, "no,ids\n", "mode"])
+def test_a_table_that_cannot_be_used_holds_no_new_model_back(colours, tmp_path, table):
+    """Gone, of another form, or beside a model that scores no cold items: it is served without
+    them, and the fault is reported, since a withdrawal takes effect with the next file."""
+    one = with_cold_items(tmp_path, colours, NEW)
+    deployment = Deployment(
+        "shop", {"models/films": ServedModel.from_section(one)}, {"models/films": one}
+    )
+    watch = ModelWatch(deployment)
+    before = deployment.served["models/films"]
+    if table is None:
+        (tmp_path / "new.csv").unlink()
+    elif table != "mode":
+        (tmp_path / "new.csv").write_text(table)
+    mode = "top-items" if table == "mode" else "taste"
+    Private(math.inf, mode=mode).fit(ratings_of_colours(6)).save(tmp_path / "m.tacit")
+    faults = []
+    assert watch.take_up_changes(faults.append) == ["models/films"]
+    after = deployment.served["models/films"]
+    assert after.digest != before.digest
+    assert not after.cold
+    assert len(faults) == 1
+    assert watch.take_up_changes(pytest.fail) == []

@@ -24,7 +24,7 @@ class ModelWatch:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._stamps: dict[str, tuple[FileStamp, ...]] = {}
+        self._stamps: dict[str, tuple[FileStamp, FileStamp | None] | None] = {}
         for address, served in deployment.served.items():
             if isinstance(served, ServedModel):
                 self._stamps[address] = served.stamps  # from before it was read
@@ -34,11 +34,12 @@ class ModelWatch:
         taken = []
         for address in self._addresses():
             stamps = self._read_stamps(address)
-            if not stamps or stamps == self._stamps[address]:
+            if stamps is None or stamps == self._stamps[address]:
                 continue
             self._stamps[address] = stamps  # one that cannot be read is not tried again
             try:
-                made = ServedModel.from_section(self._deployment.sections[address])
+                # A table of cold items that cannot be used holds no new model back.
+                made = ServedModel.from_section(self._deployment.sections[address], report_fault)
             except (TacitError, OSError) as error:
                 report_fault(error)
                 continue
@@ -52,12 +53,12 @@ class ModelWatch:
         served = self._deployment.served.items()
         return [address for address, thing in served if isinstance(thing, ServedModel)]
 
-    def _read_stamps(self, address: str) -> tuple[FileStamp, ...]:
-        """The stamps of a model's files; none while one of them is not there."""
+    def _read_stamps(self, address: str) -> tuple[FileStamp, FileStamp | None] | None:
+        """The stamps of a model's files; none while the model's is not there."""
         try:
             return read_stamps(self._deployment.sections[address])
         except ModelFileError:
-            return ()
+            return None
 
 
 @asynccontextmanager

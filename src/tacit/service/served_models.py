@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -28,7 +28,7 @@ from tacit import container
 from tacit.data.cold_items import read_cold_items
 from tacit.data.ratings import RatingScale
 from tacit.design import fit_count
-from tacit.errors import ConfigError, DataError, ModelFileError
+from tacit.errors import ConfigError, DataError, ModelFileError, TacitError
 from tacit.privacy import Basis, Guarantee
 from tacit.privacy.officer_card import FitCount
 from tacit.recommenders import Recommendation
@@ -138,14 +138,19 @@ class FileStamp(NamedTuple):
     """Number of the file in its file system."""
 
 
-def read_stamps(section: Section) -> tuple[FileStamp, ...]:
-    """Read the stamps of the files of a model's section, the model file's first.
+def read_stamps(section: Section) -> tuple[FileStamp, FileStamp | None]:
+    """Read the stamps of the model file and of its table of cold items; None without a table.
 
     Raises:
-        ModelFileError: One of them is not there.
+        ModelFileError: There is no model file.
     """
-    keys = [key for key in ("file", "cold_items") if key in section.values]
-    return tuple(_read_stamp(section.folder / section.text(key)) for key in keys)
+    model = _read_stamp(section.folder / section.text("file"))
+    if "cold_items" not in section.values:
+        return model, None
+    try:
+        return model, _read_stamp(section.folder / section.text("cold_items"))
+    except ModelFileError:
+        return model, None
 
 
 def _read_stamp(path: Path) -> FileStamp:
@@ -181,7 +186,7 @@ class ServedModel(ServedThing):
     """SHA-256 of the model file."""
     date_made: date = date.min
     """The day of the model file."""
-    stamps: tuple[FileStamp, ...] = ()
+    stamps: tuple[FileStamp, FileStamp | None] | None = None
     """By which a change of the model file, or of the table of cold items, is noticed."""
     cold: Mapping[str, ColdFacts] = field(default_factory=dict, repr=False)
     """Public facts of the items that no one rated and that lists on devices may hold."""
@@ -189,8 +194,16 @@ class ServedModel(ServedThing):
     """The model that this one replaced while the service ran, without its own previous one."""
 
     @classmethod
-    def from_section(cls, section: Section) -> Self:
-        """Read a model of the settings."""
+    def from_section(
+        cls, section: Section, report_cold_fault: Callable[[BaseException], None] | None = None
+    ) -> Self:
+        """Read a model of the settings.
+
+        Args:
+            section: Its section.
+            report_cold_fault: Called with what is wrong with the table of cold items, without which
+                the model is served then; None: that is raised.
+        """
         where = f"models.{section.name}"
         settings = section.read_settings(ModelSettings)
         path = section.file_path("file")
@@ -216,7 +229,7 @@ class ServedModel(ServedThing):
             digest=hashlib.sha256(content).hexdigest(),
             date_made=datetime.fromtimestamp(stamps[0].changed / 1e9, UTC).date(),
             stamps=stamps,
-            cold=_read_cold_items(where, section, model),
+            cold=_read_cold_items_or_report(where, section, model, report_cold_fault),
         )
         _ = served.popular, served.positions, served.device_file  # not while the first person waits
         return served
@@ -478,6 +491,22 @@ def _read_cold_items(where: str, section: Section, model: Any) -> dict[str, Cold
     except ConfigError as error:
         raise ConfigError(f"{where}.cold_items: {error}") from None
     return {item: facts for item, facts in cold.items() if item in usable}
+
+
+def _read_cold_items_or_report(
+    where: str,
+    section: Section,
+    model: Any,
+    report_fault: Callable[[BaseException], None] | None,
+) -> dict[str, ColdFacts]:
+    """Read the table as `_read_cold_items`; none of it where a fault is reported, not raised."""
+    try:
+        return _read_cold_items(where, section, model)
+    except (TacitError, OSError) as error:
+        if report_fault is None:
+            raise
+        report_fault(error)
+        return {}
 
 
 def _describe_cold_item(item: str, facts: ColdFacts) -> CatalogueItem:

@@ -68,9 +68,9 @@ class Service:
         """The stored bytes of a state of the tenant; None before its first change."""
         return self.ledger.state(f"{self.deployment.tenant}/{name}")
 
-    def is_in_memory(self, name: str) -> bool:
-        """Whether `read_state` of this name waits for nothing now."""
-        return self.ledger.is_in_memory(f"{self.deployment.tenant}/{name}")
+    def size_in_memory(self, name: str) -> int | None:
+        """Return the bytes of a state that `read_state` waits for nothing to give; else None."""
+        return self.ledger.size_in_memory(f"{self.deployment.tenant}/{name}")
 
     def close(self) -> None:
         """Start no further commit, and close the ledger."""

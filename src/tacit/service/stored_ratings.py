@@ -38,9 +38,9 @@ class StoredRatings:
         return cls.decode(service.read_state(ratings_state_name(user)))
 
     @staticmethod
-    def are_in_memory(service: Service, user: str) -> bool:
-        """Whether `read` waits for nothing now."""
-        return service.is_in_memory(ratings_state_name(user))
+    def size_in_memory(service: Service, user: str) -> int | None:
+        """Return the bytes that `read` waits for nothing to read now; else None."""
+        return service.size_in_memory(ratings_state_name(user))
 
     def encode(self, source: Source) -> bytes:
         """Write the state, with new random bytes in front."""

@@ -51,11 +51,13 @@ Diversity = Annotated[int | None, Query(ge=1, le=LONGEST_LIST)]
 Category = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 
 
-MOST_ITEMS_ON_LOOP = 5_000
+MOST_ITEMS_ON_LOOP = 1_000
 """Items of the largest catalogue whose lists are made on the loop: more take above a millisecond,
 for which other requests would wait."""
 MOST_RATINGS_ON_LOOP = 100
 """Ratings of the longest history of which a list is made there."""
+MOST_BYTES_ON_LOOP = 4_096
+"""Bytes of the most stored ratings of which a list is made there: about as many."""
 
 
 class Line(AnswerModel):
@@ -139,7 +141,9 @@ def _is_quick_list(
     check_self(caller, person)
     is_plain = category is None and diversity is None
     is_quick_model = _is_quick_model(service, caller, _find_model(service, model))
-    return is_plain and is_quick_model and StoredRatings.are_in_memory(service, person)
+    size = StoredRatings.size_in_memory(service, person)
+    is_short = size is not None and size <= MOST_BYTES_ON_LOOP
+    return is_plain and is_quick_model and is_short
 
 
 def _is_quick_question(service: Service, caller: Caller, question: Question, **_: Any) -> bool:
@@ -264,7 +268,7 @@ def _list_content(
         options = replace(options, cold={})  # no one rated those: they are not popular
     rows = served.recommend(ratings, options)
     items = [str(row.item_id) for row in rows]
-    counts.count_list(served.name, caller.lists, items, len(served.items))
+    counts.count_list(served.name, caller.lists, items, len(served.items) - len(served.cold))
     return {
         "personal": bool(ratings),
         "items": _lines(served, rows),
