@@ -184,6 +184,32 @@ def test_refits_are_charged_and_refused(tacit, ratings, tmp_path):
     assert 1.45 < json.loads(out)["guarantees"][0]["epsilon"] < 1.5
 
 
+def test_an_open_budget_pays_for_the_epsilon_that_it_was_set_to(tacit, ratings, tmp_path):
+    """A budget of 0.0123 for all fits refuses a first fit of 0.0124, and pays for one of 0.0123."""
+    model, ledger = tmp_path / "m.tacit", tmp_path / "b.db"
+    assert tacit("ledger", "create", ledger)[0] == 0
+    words = (
+        "--tenant",
+        "tacit",
+        "--dataset",
+        "ratings",
+        "--fits",
+        "--epsilon",
+        "0.0123",
+        "--delta",
+        "1e-6",
+    )
+    assert tacit("ledger", "open-budget", ledger, *words)[0] == 0
+    fit = ("fit", "private", ratings[0], "-o", model, "--ledger", ledger)
+    assert tacit(*fit, "--epsilon", "0.0124")[0] == 5
+    assert not model.exists()
+    code, out, err = tacit(*fit, "--epsilon", "0.0123")
+    assert code == 0, out + err
+    assert tacit(*fit, "--previous", model, "--epsilon", "0.0001")[0] == 5
+    (row,) = json.loads(tacit("ledger", "show", ledger, "--json")[1])["budgets"]
+    assert row["epsilon"] == row["epsilon_cap"] == 0.0123
+
+
 def test_plan_of_fits_prints_weeks(tacit):
     """The plan's lists get better from fit to fit; a fresh fit each has 7 times the noise."""
     _, out, _ = tacit("plan", "private", "--people", 6000, "--items", 3000, "--fits", 52, "--json")

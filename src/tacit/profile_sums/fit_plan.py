@@ -108,7 +108,7 @@ def make_plan(
 ) -> FitPlan:
     """Make the plan that spends what a lifetime leaves, in a ledger's steps as well.
 
-    The multipliers are the smallest, within 1e-9, for which the fits' steps of a ledger, each
+    The multipliers are the smallest, within 1e-14, for which the fits' steps of a ledger, each
     rounded up, add up to what is left at most.
 
     Args:
@@ -145,7 +145,7 @@ def make_plan(
     high = low
     while not is_within(high):
         high *= 1.1
-    while high / low - 1 > 1e-9:
+    while high / low - 1 > 1e-14:
         middle = (low + high) / 2
         low, high = (low, middle) if is_within(middle) else (middle, high)
     return plan_at(high)

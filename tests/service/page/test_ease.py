@@ -110,12 +110,11 @@ def test_a_heading_that_is_drawn_anew_keeps_the_focus(visit):
     has the focus, and hands it to the heading that takes its place."""
     person = visit()
     person.page.wait_for_selector(".films")
-    person.page.route("**/api/models", lambda route: None)  # no answer yet
+    person.page.route("**/api/models", lambda route: None)  # never answered
     person.page.reload()
     person.page.get_by_text("Fetching what is on offer").wait_for()
     person.page.evaluate("location.hash = 'list'")
     assert headed(person) == "One moment"
-    person.page.unroute("**/api/models")
     person.page.evaluate(
         """() => {
           const old = document.querySelector("h1");
