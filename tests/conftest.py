@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # Tests run side by side, so each has one thread: several would mostly spin and wait for each other.
 # No library that reads it is imported yet; processes that tests start inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Hundreds of processes that tests start import the package: each would compile it anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 FAULTS = Path(__file__).parent / "support" / "disk_faults.c"
 

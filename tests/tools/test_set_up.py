@@ -64,6 +64,19 @@ def test_uv_installs_where_it_is(monkeypatch):
     assert "pip" in set_up.find_installer()
 
 
+def test_bytecode_is_made_of_packages_and_of_the_checkout(checkout, monkeypatch):
+    """A file that no Python can read stops nothing."""
+    monkeypatch.setattr(set_up, "PYTHON", sys.executable)
+    packages = checkout / ".venv" / "lib" / "python3.11" / "site-packages"
+    for folder in (packages, checkout / "src" / "tacit"):
+        folder.mkdir(parents=True)
+        (folder / "good.py").write_text("ONE = 1\n")
+    (packages / "bad.py").write_text("def\n")
+    set_up.compile_everything()
+    assert [*packages.glob("__pycache__/good.*.pyc")]
+    assert [*checkout.glob("src/tacit/__pycache__/good.*.pyc")]
+
+
 @pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
 def test_a_change_is_noticed(checkout, name):
     """A changed declaration or lock makes the environment stale."""
