@@ -524,7 +524,7 @@ def test_a_notebook_shows_the_budget():
 
 
 def test_an_inherited_lifetime_is_what_was_set(ledger):
-    """A fit that states none gets the lifetime of the open budget: 0.01 and less than a step more."""
+    """A fit that states none gets the lifetime of the open budget: 0.01, and a step at most."""
     account = Account(ledger)
     ledger.open_budget(account.holder, refits.cap_of_lifetime(0.01, 1e-6))
     assert 0.01 <= account.lifetime(None, 1e-6)[0] < 0.01 * (1 + 1e-6)
