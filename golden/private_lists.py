@@ -33,8 +33,8 @@ _SAID = {
 }
 
 
-def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
-    """A file of numbers that were fitted to nobody."""
+def model(mode: str, *, seed: int = 7, pairs: bool = False, **said: Any) -> bytes:
+    """A file of numbers that were fitted to nobody. pairs: in place of the map of own likes."""
     draws = np.random.default_rng(seed)
     context = said.get("context") or ITEMS[: len(ITEMS) - said.get("cold", 0)]
     arrays: dict[str, Any] = {"means": draws.integers(0, 3000, len(ITEMS))}
@@ -45,7 +45,11 @@ def model(mode: str, *, seed: int = 7, **said: Any) -> bytes:
         arrays |= {"mean": draws.integers(0, 9000, 4)}
         arrays |= {"directions": draws.integers(-32767, 32768, (4, 3))}
         arrays |= {"items": draws.integers(-32767, 32768, (len(ITEMS), 3))}
-        if said.get("context") is None:
+        if pairs:
+            places["pair_items"] = np.array([0, 1, 4, 7, 9])
+            arrays |= {"pairs": draws.integers(-32767, 32768, (5, 6))}
+            exact["pairs_mean"] = draws.integers(-(2**31) + 1, 2**31, 6)
+        elif said.get("context") is None:
             exact["own_likes"] = draws.integers(-(2**31) + 1, 2**31, (3, 3))
             exact["own_likes_mean"] = draws.integers(-(2**31) + 1, 2**31, 3)
         rows = [[place % 4, (place + 1 + place // 3) % 4] for place in range(len(context))]
@@ -82,6 +86,7 @@ MODELS = {
     "popularity": model("popularity"),
     "taste across": model("taste", context=["a", "b", 3, 4]),
     "top-items across": model("top-items", context=["a", "b", 3, 4, 5, 6]),
+    "taste and pairs": model("taste", pairs=True),
 }
 _HISTORIES: tuple[dict[Any, float], ...] = (
     {},
@@ -140,7 +145,7 @@ def _says(more: dict[str, Any], content: dict[str, Any]) -> None:
 
 
 def _refused() -> list[bytes]:
-    taste, top = MODELS["taste"], MODELS["top-items"]
+    taste, top, pairs = MODELS["taste"], MODELS["top-items"], MODELS["taste and pairs"]
     said: list[dict[str, Any]] = [
         {"message": "other"},
         {"version": 2},
@@ -172,7 +177,20 @@ def _refused() -> list[bytes]:
     ]
     forged += [_forged(data, change) for data in (taste, top) for change in shapes[:5]]
     forged += [_forged(taste, change) for change in shapes[5:]]
-    return [*forged, b"", taste[:-1], taste[:400] + bytes([taste[400] ^ 1]) + taste[401:]]
+    damaged = [b"", taste[:-1], taste[:400] + bytes([taste[400] ^ 1]) + taste[401:]]
+    without_units = [
+        _forged(pairs, lambda content, name=name: content["header"]["units"].pop(name))
+        for name in ("pairs", "pairs_mean")
+    ]
+    backwards = container.pack(*_with_pair_items([9, 7, 4, 1, 0]))
+    outside = container.pack(*_with_pair_items([0, 1, 4, 7, 10]))
+    return [*forged, *damaged, *without_units, backwards, outside]
+
+
+def _with_pair_items(places: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of the model with pairs, but for the places of their items."""
+    header, arrays = container.unpack(MODELS["taste and pairs"])
+    return header, {**arrays, "pair_items": np.array(places, "<i4")}
 
 
 def _none(data: bytes) -> dict[str, Any]:

@@ -99,6 +99,20 @@ def test_sums_are_equal_to_the_bit(kind, asked, files, request, monkeypatch, sam
 
 
 @pytest.mark.parametrize("kind", ["buckets", "cluster"])
+def test_pairs_of_likes_are_equal_to_the_bit(kind, files, request, monkeypatch, same_noise):
+    """At so little noise that pairs of likes are asked for: their sum is drawn last."""
+    model = tacit.Private(500.0).fit(local(files))
+    with opened(kind, files, request, monkeypatch) as ratings:
+        other = tacit.Private(500.0).fit(ratings)
+    (_, arrays), (_, its_arrays) = model.parts(), other.parts()
+    head = len(arrays["pair_items"])
+    assert same_noise[-1] == (head * (head - 1) // 2, 1)
+    assert arrays.keys() == its_arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, its_arrays[name], name)
+
+
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
 def test_sound_x_map_is_equal_to_the_bit(kind, files, request, monkeypatch, same_noise):
     """From the items of one domain to those of another."""
     made = {"source": "s", "target": "t", "epsilon": 2.0}

@@ -15,7 +15,8 @@ from tacit.profile_sums.scoring import score_items, split_score
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.moment import people_tastes
 
-INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
+# A power of 0 but for rounding; 'auto' would ask for pairs of likes in place of own likes.
+INFINITE = Settings(epsilon=math.inf, mode="taste", damping=1e-300)
 
 
 def test_scores_by_hand(one_domain_example):

@@ -13,8 +13,9 @@ from tacit.engine.profile_kernels.types import ClipRule
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums import release
 from tacit.profile_sums.catalogue import ItemSides
-from tacit.profile_sums.events import events
+from tacit.profile_sums.events import combined_noise, events
 from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.people import read_profiles
 from tacit.profile_sums.release import release_lists
@@ -24,8 +25,9 @@ from tests.support.seen import require_any
 
 N, F = 24, 5
 ROWS = np.eye(F)[np.arange(N) % F] * 0.8 + 0.1
-MODES = ["taste", "top-items", "auto"]
-"""Among so few people the noise of sum 1 leads 'auto' to the mode popularity."""
+MODES = ["taste", "top-items", "auto", "pairs"]
+"""Among so few people the noise of sum 1 leads 'auto' to the mode popularity; 'pairs' is 'auto'
+with limits of 0, so that tastes are asked for and, in one domain, pairs of likes."""
 CHARGED = sum(event.noise_multiplier**-2 for event in events(Settings()))
 
 
@@ -47,6 +49,15 @@ class Transcript:
         return self.given[-1]
 
 
+def ask_for_pairs(monkeypatch, mode):
+    """Return the mode to fit with; for 'pairs' the limits of 'auto' are 0."""
+    if mode != "pairs":
+        return mode
+    for limit in ("MOST_WITHOUT_PAIRS", "LEAST_POPULAR"):
+        monkeypatch.setattr(release, limit, 0.0)
+    return "auto"
+
+
 def squared_mu(monkeypatch, people_of, rows, extra, mode, joint):
     """mu^2 of all sums between `rows` and the same with one more person, on one transcript."""
     sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
@@ -56,7 +67,8 @@ def squared_mu(monkeypatch, people_of, rows, extra, mode, joint):
     first = Transcript()
     monkeypatch.setattr(samplers, "discrete_gaussian", first)
     # Clips so small that they bind in so small a world.
-    settings = Settings(mode=mode, moment_clip=0.02, feature_clip=0.02, item_clip=0.02)
+    chosen = ask_for_pairs(monkeypatch, mode)
+    settings = Settings(mode=chosen, moment_clip=0.02, feature_clip=0.02, item_clip=0.02)
     release_lists(people_of([*rows, extra], N, *map(list, sides)), *sizes, features, settings)
     second = Transcript(first.given)
     monkeypatch.setattr(samplers, "discrete_gaussian", second)
@@ -119,7 +131,8 @@ def test_a_clip_left_out_is_caught(monkeypatch, people_of):
 @pytest.mark.parametrize("joint", [True, False])
 def test_what_is_drawn_is_what_is_charged(monkeypatch, people_of, mode, joint):
     """Each mechanism that releases has its event in the list, which states its noise multiplier, no
-    finer grid and no fewer numbers; in both modes."""
+    finer grid and no fewer numbers; in both modes. Pairs of likes share the event of sum 3."""
+    chosen = ask_for_pairs(monkeypatch, mode)
     seen, asked = [], []
 
     def sampler(values, sigma, original=samplers.discrete_gaussian):
@@ -137,15 +150,19 @@ def test_what_is_drawn_is_what_is_charged(monkeypatch, people_of, mode, joint):
             return answer
 
         monkeypatch.setattr(mechanism, "add_noise", noted)
-    squared = Settings(mode=mode, epsilon=8.0)
+    squared = Settings(mode=chosen, epsilon=8.0)
     sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
     whole = sparse.csr_array(ROWS)
     features = FeatureTables(whole[list(sides[0])], whole[list(sides[1])])
     people = people_of(crowd(300), N, *map(list, sides))
     release_lists(people, len(sides[0]), len(sides[1]), features, squared)
+    if mode == "pairs" and joint:
+        *first, items, pairs = seen
+        together = combined_noise([items[0], pairs[0]])
+        seen = [*first, (together, min(items[1], pairs[1]), items[2] + pairs[2])]
     listed = sorted(events(squared), key=lambda event: event.noise_multiplier)
     for (noise, sigma, size), event in zip(sorted(seen), require_any(listed), strict=True):
-        assert noise == event.noise_multiplier
+        assert noise == pytest.approx(event.noise_multiplier, rel=1e-14)
         assert sigma >= event.sigma
         assert size <= event.entries
 

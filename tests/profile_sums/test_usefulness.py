@@ -22,6 +22,13 @@ def test_a_share_has_bounds() -> None:
     assert expected_share(1700, 1, 1000.0) == LEAST_SHARE
 
 
+def test_pairs_of_likes_raise_the_share_of_single_releases() -> None:
+    """Above an effective population of 8,000, and not in a plan."""
+    assert expected_share(1700, 8_000.0, 1.0) < 0.8
+    assert expected_share(1700, 8_001.0, 1.0) == 0.92
+    assert expected_share(1700, 8_001.0, 1.0, in_plan=True) < 0.8
+
+
 def test_the_number_of_people_needed_has_a_share_above_zero() -> None:
     """Where the planner says that lists beat popularity, the estimate says so, too."""
     for items in (100, 1700, 20_000):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -141,6 +142,17 @@ def popular_vector(person: Profiles, head: Ints) -> Floats:
     vector = np.isin(head, person.likes).astype(float)
     likes = vector.sum()
     return vector / math.sqrt(likes) if likes else vector
+
+
+def pair_triangle(person: Profiles, head: Ints) -> Floats:
+    """(head * (head - 1) / 2,) ONE person's contribution to pairs of likes, row by row."""
+    inside = np.isin(head, person.likes)
+    likes = int(inside.sum())
+    pairs = [
+        1 / likes if inside[first] and inside[second] else 0.0
+        for first, second in itertools.combinations(range(len(head)), 2)
+    ]
+    return np.array(pairs)
 
 
 def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:

@@ -26,8 +26,10 @@ interface Tastes {
   readonly mean: Floats;
   readonly directions: readonly Floats[];
   readonly items: readonly Floats[];
-  /** (k, k) what the tastes of liked items add to a person's; within one domain alone. */
+  /** What the tastes of liked items add to a person's; within one domain alone. */
   readonly ownLikes?: OwnLikesMap;
+  /** What likes add by pairs of likes, in place of `ownLikes`. */
+  readonly pairs?: PairVectors;
   /** (context, r) features beside the named ones, whose rows have the length `namedFeatures`. */
   readonly dense?: readonly Floats[];
   readonly namedFeatures: number;
@@ -38,6 +40,16 @@ interface Tastes {
 interface OwnLikesMap {
   readonly matrix: readonly Floats[];
   /** (k) tastes of an average like. */
+  readonly mean: Floats;
+}
+
+/** Vectors of popular items: what a like of one adds to another is their product. */
+interface PairVectors {
+  /** (head) item numbers, ascending. */
+  readonly items: readonly number[];
+  /** (head, d) */
+  readonly vectors: readonly Floats[];
+  /** (d) what an average person has. */
   readonly mean: Floats;
 }
 
@@ -197,6 +209,7 @@ function scoreByTastes(
   const likes = own.filter(([, liked]) => liked).map(([place]) => place);
   const whole = addOwnLikes(tastes, likes, clipped);
   const scores = means.map((mean, item) => mean + dotProduct(whole, tastes.items[item] as Floats));
+  if (tastes.pairs !== undefined && likes.length > 0) addPairs(tastes.pairs, likes, scores);
   const likesLength = Math.sqrt(likes.length);
   for (const place of tastes.consented === undefined ? [] : likes) {
     for (const [item, weight] of tastes.consented?.[place] ?? []) {
@@ -222,6 +235,21 @@ function addOwnLikes(tastes: Tastes, likes: number[], clipped: number[]): number
     taste = taste.map((value, at) => value + apart * (row[at] as number));
   }
   return taste;
+}
+
+/** Adds (x P - mean) P' to the scores of the head, with x the unit row of the likes. */
+function addPairs(pairs: PairVectors, likes: number[], scores: number[]): void {
+  const vectorOf = new Map(pairs.items.map((item, at) => [item, pairs.vectors[at] as Floats]));
+  let total = pairs.mean.map(() => 0);
+  for (const place of likes) {
+    const vector = vectorOf.get(place);
+    if (vector !== undefined) total = total.map((sum, at) => sum + (vector[at] as number));
+  }
+  const length = Math.sqrt(likes.length);
+  const apart = total.map((sum, at) => sum / length - (pairs.mean[at] as number));
+  for (const [item, vector] of vectorOf) {
+    scores[item] = (scores[item] as number) + dotProduct(apart, vector);
+  }
 }
 
 /** (k) the mean features of the own items less the average ones, in k directions. */
@@ -314,7 +342,7 @@ class Reader {
       items: this.readTable("items", items, wide),
       namedFeatures: requireFinite(this.header["named_features"]),
       ...(this.arrays.has("dense") ? { dense: this.readDense(contextSize, mean.length) } : {}),
-      ...(oneDomain ? { ownLikes: this.readOwnLikes(wide) } : {}),
+      ...(oneDomain ? this.readLikes(contextSize, wide) : {}),
       ...(oneDomain && this.arrays.has("consented")
         ? { consented: this.readConsented(contextSize) }
         : {}),
@@ -342,6 +370,20 @@ class Reader {
     require(offsets.length === rows + 1 && rises && ends, `${prefix}offsets fit the items`);
     require(columns.every((column) => 0 <= column && column < width), `${prefix}columns are known`);
     return [offsets, columns];
+  }
+
+  /** What likes add within one domain: by pairs where there are some, else by tastes of items. */
+  private readLikes(contextSize: number, k: number): Pick<Tastes, "ownLikes" | "pairs"> {
+    if (this.arrays.has("pairs")) return { pairs: this.readPairs(contextSize) };
+    return { ownLikes: this.readOwnLikes(k) };
+  }
+
+  private readPairs(contextSize: number): PairVectors {
+    const items = this.readPositions("pair_items", contextSize);
+    const ascend = items.every((item, at) => at === 0 || (items[at - 1] as number) < item);
+    require(ascend, "pair_items ascend");
+    const mean = this.readColumn("pairs_mean");
+    return { items, vectors: this.readTable("pairs", items.length, mean.length), mean };
   }
 
   private readOwnLikes(k: number): OwnLikesMap {

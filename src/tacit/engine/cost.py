@@ -56,7 +56,13 @@ class Cost:
 
 
 def cost(
-    ratings: float, people: float, items: float, *, stars: bool = False, joins: bool = False
+    ratings: float,
+    people: float,
+    items: float,
+    *,
+    stars: bool = False,
+    pairs: bool = False,
+    joins: bool = False,
 ) -> Cost:
     """Estimate a fit of sums over people, or of joins.
 
@@ -65,19 +71,21 @@ def cost(
         people: How many.
         items: How many; of joins in both domains, which are about equally large.
         stars: Whether sums of stars are made, too.
+        pairs: Whether pairs of likes are asked for, too.
         joins: Whether the fit is the published X-Map without noise.
     """
     tasks = max(4, math.ceil(ratings / TASK_ROWS))
     if joins:
         parts = max(1, math.ceil(ratings / 2 / PART), math.ceil(items / 2 / MOST))
         passes, tiles, sent = 8, parts**2 + parts * (parts + 1) // 2, 3 * parts * ratings
-        pairs = 17e-9 * ratings * ratings / people
-        alone = 5 + 0.8e-3 * items + 0.8e-6 * ratings + pairs
-        cluster = alone + 1e-6 * ratings + 0.25e-6 * sent + pairs
+        joined = 17e-9 * ratings * ratings / people
+        alone = 5 + 0.8e-3 * items + 0.8e-6 * ratings + joined
+        cluster = alone + 1e-6 * ratings + 0.25e-6 * sent + joined
         shuffled, disk = _ROW * ratings + _STRIP * sent, 0.0
         held = _TASK_ROW * min(ratings, max(2 * PART, TASK_ROWS))
     else:
         passes, cells = 7 if stars else 4, (items + 1) * DIRECTIONS
+        passes += pairs
         tiles, moved = math.ceil(cells / PIECE), passes / 4 * tasks * (cells + items + 1)
         alone = 2 + passes * 0.15e-6 * ratings
         cluster = 2 + passes * 0.55e-6 * ratings + 2e-9 * moved

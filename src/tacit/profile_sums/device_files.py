@@ -1,7 +1,7 @@
 """The file from which devices make lists; `tacit.designs.private.device` reads it.
 
-All of it was released or is public. Its numbers have 16 bits, those of the map of own likes 32, so
-scores differ a little from those of the model.
+All of it was released or is public. Its numbers have 16 bits, those of the map of own likes and of
+the mean of pairs 32, so scores differ a little from those of the model.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def _float_arrays(fitted: FittedLists, cold: ColdRows) -> dict[str, NDArray[np.f
         arrays["mean"] = model.centre.mean
         arrays["directions"] = model.directions
         arrays["items"] = model.items
+        if model.pairs is not None:
+            arrays["pairs"] = model.pairs.vectors
         if cold.tastes is not None:
             arrays["items"] = np.vstack([model.items, cold.tastes])
         if fitted.dense_columns:
@@ -102,11 +104,15 @@ def _length_of_named_features(fitted: FittedLists) -> float:
 
 
 def _exact_arrays(fitted: FittedLists) -> dict[str, NDArray[np.float64]]:
-    """Give the map of own likes: a small matrix whose errors every item would share."""
+    """Give the map of own likes, or the mean of pairs: few numbers whose errors all items share."""
     model = fitted.released.personal
-    if not isinstance(model, TasteModel) or model.own_likes is None:
+    if not isinstance(model, TasteModel):
         return {}
-    return {"own_likes": model.own_likes.matrix, "own_likes_mean": model.own_likes.mean}
+    if model.pairs is not None:
+        return {"pairs_mean": model.pairs.mean}
+    if model.own_likes is not None:
+        return {"own_likes": model.own_likes.matrix, "own_likes_mean": model.own_likes.mean}
+    return {}
 
 
 def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
@@ -118,6 +124,8 @@ def _place_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
         columns = model.features.shape[1] - fitted.dense_columns
         named = sparse.csr_array(model.features[:, :columns])
         arrays = {"offsets": named.indptr, "columns": named.indices}
+        if model.pairs is not None:
+            arrays["pair_items"] = model.pairs.items
     if fitted.released.consented is not None:
         weights = fitted.released.consented
         arrays["consented_offsets"] = weights.indptr

@@ -23,6 +23,7 @@ from tacit.profile_sums.plan_files import state_from_parts, state_to_parts
 from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.like_pairs import PairVectors
 from tacit.profile_sums.sums.top_items import TopItemsModel
 from tacit.profile_sums.usefulness import Usefulness
 from tacit.recommenders.header_types import check_types, make_from_header
@@ -213,6 +214,12 @@ def _released_to_arrays(released: ReleasedLists, dense_columns: int) -> dict[str
         if model.own_likes is not None:
             arrays["own_likes"] = model.own_likes.matrix
             arrays["own_likes_mean"] = model.own_likes.mean
+        if model.pairs is not None:
+            places = model.pairs.items
+            kind = np.int16 if places.max() < 2**15 else np.int32
+            arrays["pair_items"] = places.astype(kind)
+            arrays["pairs"] = model.pairs.vectors.astype(np.float32)
+            arrays["pairs_mean"] = model.pairs.mean
         arrays |= _features_to_arrays(model.features, dense_columns)
     return arrays
 
@@ -281,8 +288,10 @@ def _tastes_from_arrays(
     items = read_single_floats(arrays, "items", targets, directions.shape[1])
     features = _features_from_arrays(arrays, context, len(mean), dense_columns)
     centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
-    own_likes = None
-    if one_domain:
+    own_likes, pairs = None, None
+    if one_domain and "pairs" in arrays:
+        pairs = _pairs_from_arrays(arrays, targets)
+    elif one_domain:
         k = directions.shape[1]
         matrix = read_floats(arrays, "own_likes", k, k)
         own_likes = OwnLikesMap(matrix, read_floats(arrays, "own_likes_mean", k))
@@ -295,7 +304,17 @@ def _tastes_from_arrays(
         own_likes=own_likes,
         head=int(read_array(arrays, "head", 1)[0]),
         count_weight=float(read_floats(arrays, "count_weight", 1)[0]),
+        pairs=pairs,
     )
+
+
+def _pairs_from_arrays(arrays: Arrays, targets: int) -> PairVectors:
+    """Read vectors of items by pairs of likes; d, their length, is 1 or more."""
+    items = read_places(arrays, "pair_items", targets)
+    mean = read_floats(arrays, "pairs_mean", None)
+    if (np.diff(items) <= 0).any() or not len(mean):
+        raise ValueError("'pair_items' do not ascend, or 'pairs_mean' is empty")
+    return PairVectors(items, read_single_floats(arrays, "pairs", len(items), len(mean)), mean)
 
 
 def _consented_from_arrays(arrays: Arrays, items: int) -> sparse.csr_array | None:

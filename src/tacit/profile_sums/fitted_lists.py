@@ -290,7 +290,13 @@ def fit_lists(prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | No
     """
     settings, sides = prepared.settings, prepared.sides
     released = release_lists(
-        prepared.people, len(sides.context), len(sides.targets), prepared.features, settings
+        prepared.people,
+        len(sides.context),
+        len(sides.targets),
+        prepared.features,
+        settings,
+        # Pairs of likes were not measured beside what consenting people give.
+        sums_for_many=not prepared.count_consenting(),
     )
     stars = None
     if settings.stars:
@@ -313,7 +319,7 @@ def begin_plan(
         prepared.features,
         settings,
         plan.noises(1),
-        top_items_for_many=False,
+        sums_for_many=False,
     )
     released = make_lists(sums, prepared.features, settings)
     ids = prepared.catalogue.item_ids

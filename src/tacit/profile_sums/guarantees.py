@@ -27,6 +27,11 @@ _CONTINUED_ONCE = (
 )
 _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
 
+_PAIRS_INSIDE = (
+    "pairs of likes are a second table inside the last sum of lists: each of the two has twice the "
+    "noise variance of one, so over the noise one person adds no more to both than to one"
+)
+
 
 def card_before_fit(settings: Settings) -> Guarantee:
     """Card of one fit whose catalogue and scale are public."""
@@ -41,6 +46,7 @@ def card_of_fits(
     planned: Sequence[Fit] = (),
     consenting: int = 0,
     lifetime: float | None = None,
+    has_pairs: bool = False,
 ) -> Guarantee:
     """Card of the last of some fits, of all before it, and of all that its plan still has.
 
@@ -51,6 +57,7 @@ def card_of_fits(
         planned: Fits that are still to come in the last fit's plan.
         consenting: Number of people who agreed not to be protected and were learned from.
         lifetime: Epsilon that all fits may cost together; None: no limit was set.
+        has_pairs: Whether the last fit released pairs of likes.
     """
     has_noise = all(all(fit.noises) for fit in fits)
     if not has_noise and all(fits[-1].noises):
@@ -58,6 +65,8 @@ def card_of_fits(
     if not has_noise:
         return card_without_noise()
     card = _card_with_noise(fits, delta, usefulness, planned, lifetime)
+    if has_pairs:
+        card = replace(card, assumptions=(*card.assumptions, _PAIRS_INSIDE))
     return card if not consenting else _add_consenting(card, consenting)
 
 

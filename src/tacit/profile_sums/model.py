@@ -361,6 +361,7 @@ class PrivateLists(base.ItemRecommender):
             planned=fitted.planned_fits,
             consenting=fitted.consenting,
             lifetime=fitted.lifetime,
+            has_pairs=fitted.released.has_pairs,
         )
         return (card,)
 

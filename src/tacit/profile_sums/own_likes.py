@@ -43,6 +43,22 @@ class OwnLikesMap:
         return added
 
 
+def own_like_strengths(squares: Floats, spread: Floats) -> Floats:
+    """Choose how strongly own likes count along each direction.
+
+    h_j = 0.7 s_j / (s_j^2 + 0.1 D_j), 0 where s_j is at most 1e-9 of the largest.
+
+    Args:
+        squares: (k,) s: squared lengths of the items' vectors along the directions.
+        spread: (k,) D: mean squares of the vectors along them, over everybody's likes.
+    """
+    counts = squares > _LEAST_VALUE * max(float(squares.max()), 0.0)
+    strengths = np.zeros(len(squares))
+    kept = squares[counts]
+    strengths[counts] = _WEIGHT * kept / (kept**2 + _SPREAD_WEIGHT * spread[counts])
+    return strengths
+
+
 def fit_own_likes(shares: Floats, items: Floats) -> OwnLikesMap:
     """Choose the map from the release.
 
@@ -50,7 +66,7 @@ def fit_own_likes(shares: Floats, items: Floats) -> OwnLikesMap:
 
         b_0 = B'mu
         D_j = sum over items of p (B W)^2_j
-        h_j = 0.7 e_j^2 / (e_j^4 + 0.1 D_j), 0 where e_j^2 is at most 1e-9 of the largest
+        h   = `own_like_strengths` of e^2 and D
         K   = W diag(h) W'
 
     Args:
@@ -63,8 +79,5 @@ def fit_own_likes(shares: Floats, items: Floats) -> OwnLikesMap:
     squares, vectors = np.linalg.eigh(items.T @ items)
     vectors = orient_columns(vectors)
     spread = weights @ (items @ vectors) ** 2
-    counts = squares > _LEAST_VALUE * max(float(squares.max()), 0.0)
-    strengths = np.zeros(len(squares))
-    kept = squares[counts]
-    strengths[counts] = _WEIGHT * kept / (kept**2 + _SPREAD_WEIGHT * spread[counts])
+    strengths = own_like_strengths(squares, spread)
     return OwnLikesMap(vectors * strengths @ vectors.T, items.T @ positive)

@@ -12,6 +12,7 @@ Assumptions  catalogue, metadata, rating scale and settings are public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -39,6 +40,15 @@ from tacit.profile_sums.sums.item_tastes import (
     choose_query,
     make_item_tastes,
     release_item_table,
+)
+from tacit.profile_sums.sums.like_pairs import (
+    MOST_WITHOUT_PAIRS,
+    PAIRS_SHARE,
+    PairTable,
+    PairVectors,
+    choose_pair_head,
+    make_pair_vectors,
+    release_like_pairs,
 )
 from tacit.profile_sums.sums.moment import release_whitening
 from tacit.profile_sums.sums.popular_counts import (
@@ -78,11 +88,13 @@ class TasteModel:
     deviation: float
     """Standard deviation of the noise in an entry of B before shrinking."""
     own_likes: OwnLikesMap | None
-    """What likes add to a person's taste; None across domains."""
+    """What likes add to a person's taste; None across domains, and where there are `pairs`."""
     head: int
     """Number of items that sum 3 asked about."""
     count_weight: float
     """Norm of one person's counts in sum 3; 0 without noise."""
+    pairs: PairVectors | None = None
+    """What likes add by pairs of likes, in place of `own_likes`; None where none were released."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +107,8 @@ class TasteSums:
     """(f, k) V, by sums 2a and 2b."""
     table: ItemTable
     """Sum 3."""
+    pairs: PairTable | None = None
+    """Pairs of likes; None where sum 3 has all of its event."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +154,11 @@ class ReleasedLists:
         return "taste" if isinstance(self.personal, TasteModel) else "top-items"
 
     @property
+    def has_pairs(self) -> bool:
+        """Whether pairs of likes were released and are served."""
+        return isinstance(self.personal, TasteModel) and self.personal.pairs is not None
+
+    @property
     def serves_lists(self) -> bool:
         """Whether lists are personal; otherwise everybody gets private popularity."""
         return self.personal is not None
@@ -151,6 +170,8 @@ def release_lists(
     target_items: int,
     features: FeatureTables | None,
     settings: Settings,
+    *,
+    sums_for_many: bool = True,
 ) -> ReleasedLists:
     """Release the sums of lists, one after the other, and make lists from them.
 
@@ -160,9 +181,19 @@ def release_lists(
         target_items: How many target items there are.
         features: Public features; None without metadata.
         settings: Choices of the fit.
+        sums_for_many: Whether very many people may lead to other sums: top items across domains,
+            pairs of likes in one.
     """
     noises = noise_multipliers(settings)[:LIST_SUMS]
-    sums = release_sums(people, context_items, target_items, features, settings, noises)
+    sums = release_sums(
+        people,
+        context_items,
+        target_items,
+        features,
+        settings,
+        noises,
+        sums_for_many=sums_for_many,
+    )
     return make_lists(sums, features, settings)
 
 
@@ -174,7 +205,7 @@ def release_sums(
     settings: Settings,
     noises: Sequence[float],
     *,
-    top_items_for_many: bool = True,
+    sums_for_many: bool = True,
 ) -> ReleasedSums:
     """Release the sums of lists as `release_lists`.
 
@@ -185,7 +216,7 @@ def release_sums(
         features: See there.
         settings: See there.
         noises: Multipliers of all four sums.
-        top_items_for_many: Whether top items replace tastes for very many people across domains.
+        sums_for_many: See there.
     """
     sigma = combined_noise(noises)
     count_table = release_count_table(people, context_items, target_items, noises[0], settings)
@@ -197,7 +228,7 @@ def release_sums(
     mode: ReleasedMode = "popularity"
     if not counts.too_few:
         mode = choose_mode(
-            effective_population if top_items_for_many else None,
+            effective_population if sums_for_many else None,
             popular,
             has_features=features is not None,
             one_domain=people.one_domain,
@@ -212,7 +243,11 @@ def release_sums(
         size = head_size(effective_population, one_domain=people.one_domain)
         later = release_top_items(people, counts, size, noises[1:])
     else:
-        later = _release_tastes(people, counts, effective_population, features, noises, settings)
+        has_pairs = sums_for_many and asks_for_pairs(
+            effective_population, target_items, one_domain=people.one_domain, settings=settings
+        )
+        release_tastes = _release_tastes_and_pairs if has_pairs else _release_tastes
+        later = release_tastes(people, counts, effective_population, features, noises, settings)
     usefulness = Usefulness(
         people=counts.people,
         effective_population=effective_population,
@@ -241,6 +276,32 @@ def _release_tastes(
     query = choose_query(counts, effective_population, directions.shape[1], settings)
     table = release_item_table(people, centre, features, directions, query, item_noise, settings)
     return TasteSums(centre, directions, table)
+
+
+def _release_tastes_and_pairs(
+    people: People,
+    counts: Counts,
+    effective_population: float | None,
+    features: FeatureTables,
+    noises: Sequence[float],
+    settings: Settings,
+) -> TasteSums:
+    """Release sums 2a, 2b and 3, and pairs of likes within the event of sum 3.
+
+    With z the multiplier of that event and p the share of pairs, sum 3 has z / sqrt(1 - p) and
+    pairs have z / sqrt(p). Both questions follow from sums 1 to 2b. So the two tables are one
+    vector: over the noise of its entries, what a person adds is at most 1 / z long. The margin of
+    each mechanism covers that the two multipliers are rounded.
+    """
+    *first_noises, event_noise = noises
+    item_noise = event_noise / math.sqrt(1 - PAIRS_SHARE)
+    pair_noise = event_noise / math.sqrt(PAIRS_SHARE)
+    head = choose_pair_head(counts.targets, effective_population)
+    tastes = _release_tastes(
+        people, counts, effective_population, features, [*first_noises, item_noise], settings
+    )
+    pairs = release_like_pairs(people, head, len(counts.targets), pair_noise)
+    return replace(tastes, pairs=pairs)
 
 
 def make_lists(
@@ -292,7 +353,11 @@ def _make_tastes(
     items = make_item_tastes(sums.table, counts, features.targets, settings)
     # Files hold half as many bytes, and a saved model gives the same lists as this one.
     tastes: Floats = items.tastes.astype(np.float32).astype(np.float64)
-    own_likes = fit_own_likes(items.shares, tastes) if one_domain else None
+    pairs, own_likes = None, None
+    if sums.pairs is not None:
+        pairs = make_pair_vectors(sums.pairs, items.shares, counts.people)
+    if one_domain and pairs is None:
+        own_likes = fit_own_likes(items.shares, tastes)
     model = TasteModel(
         features=features.context,
         centre=sums.centre,
@@ -302,6 +367,7 @@ def _make_tastes(
         own_likes=own_likes,
         head=len(query.items),
         count_weight=query.count_weight,
+        pairs=pairs,
     )
     return items.means, model
 
@@ -351,15 +417,34 @@ def choose_mode(
     return "taste"
 
 
+def asks_for_pairs(
+    effective_population: float | None, items: int, *, one_domain: bool, settings: Settings
+) -> bool:
+    """Whether a release of tastes asks for pairs of likes, too, by the release of sum 1 alone.
+
+    Args:
+        effective_population: Effective population; None without noise: as many as one likes.
+        items: Number of target items.
+        one_domain: Whether context and target items are the same.
+        settings: Choices of the fit: mode 'taste' stays with tastes.
+    """
+    if settings.mode != "auto" or not one_domain or items < 2:
+        return False
+    return effective_population is None or effective_population > MOST_WITHOUT_PAIRS
+
+
 def describe_release(released: ReleasedLists) -> str:
     """Say effective population, mode, and whether lists are useful; all of it is released."""
     usefulness = released.usefulness
+    mode: str = released.mode
+    if released.has_pairs:
+        mode += ", with pairs of likes"
     if usefulness.effective_population is None:
-        return f"Mode: {released.mode}."
+        return f"Mode: {mode}."
     summary = (
         f"Effective population {usefulness.effective_population:,.0f} "
         f"(about {usefulness.people:,.0f} people divided by the noise multiplier). "
-        f"Mode: {released.mode}."
+        f"Mode: {mode}."
     )
     if usefulness.worthwhile and released.serves_lists:
         return f"{summary} Personal lists are expected to beat popularity."

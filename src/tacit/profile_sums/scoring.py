@@ -65,12 +65,16 @@ def personal_scores(people: Profiles, released: ReleasedLists, settings: Setting
     """(people, target items) what each person's own rows add to popularity.
 
     Tastes, with x the unit row of likes and E what consenting people gave, if any:
-    (cut(z V) + (x B - b_0) K) B' + x E; across domains the first term alone. Top items: unit row W.
-    0 where only popularity was released.
+    (cut(z V) + (x B - b_0) K) B' + x E; across domains the first term alone. With the vectors P of
+    pairs of likes, which act on the head alone: cut(z V) B' + (x P - mu P) P'. Top items: unit row
+    W. 0 where only popularity was released.
     """
     model = released.personal
     if isinstance(model, TasteModel):
         added: Floats = _served_tastes(people, model, settings) @ model.items.T
+        if model.pairs is not None:
+            coordinates = model.pairs.coordinates(unit_like_rows(people, len(model.items)))
+            added[:, model.pairs.items] += coordinates @ model.pairs.vectors.T
         if released.consented is not None:
             added += (unit_like_rows(people, len(model.items)) @ released.consented).toarray()
         return added
@@ -86,9 +90,9 @@ class Factors:
     """Scores as inner products of people and target items; the last column is popularity."""
 
     people: Floats
-    """(people, k + 1)"""
+    """(people, k + 1), with vectors of pairs (people, k + d + 1)"""
     items: Floats
-    """(target items, k + 1)"""
+    """(target items, the same)"""
 
 
 def people_factors(people: Profiles, released: ReleasedLists, settings: Settings) -> Factors | None:
@@ -99,9 +103,15 @@ def people_factors(people: Profiles, released: ReleasedLists, settings: Settings
         return Factors(np.ones((count, 1)), released.means[:, None])
     if not isinstance(model, TasteModel) or released.consented is not None:
         return None
-    tastes = _served_tastes(people, model, settings)
+    of_people = [_served_tastes(people, model, settings)]
+    of_items = [model.items]
+    if model.pairs is not None:
+        targets = len(model.items)
+        of_people.append(model.pairs.coordinates(unit_like_rows(people, targets)))
+        of_items.append(model.pairs.vectors_of_all(targets))
     return Factors(
-        np.column_stack([tastes, np.ones(count)]), np.column_stack([model.items, released.means])
+        np.column_stack([*of_people, np.ones(count)]),
+        np.column_stack([*of_items, released.means]),
     )
 
 
@@ -112,7 +122,10 @@ def people_tastes_of_lists(people: Profiles, released: ReleasedLists, settings: 
 
 
 def _served_tastes(people: Profiles, model: TasteModel, settings: Settings) -> Floats:
-    """(people, k) tastes that lists are made from: cut(z V) + (x B - b_0) K."""
+    """(people, k) tastes that lists are made from: cut(z V) + (x B - b_0) K.
+
+    The first term alone across domains, and where vectors of pairs take the place of the second.
+    """
     features = people_tastes(people, model.centre, model.features, everybody=True)
     tastes = features @ model.directions
     tastes = tastes * _cut_factor(tastes, settings)
@@ -184,8 +197,8 @@ def _split_by_tastes(
 ) -> ScoreParts:
     """Split by own items, and by those features that the person has more of than most.
 
-    An own item adds its part of the person's taste, and if it is liked, what its released tastes
-    add beside that.
+    An own item adds its part of the person's taste, and if it is liked, what its released tastes or
+    its vector of pairs add beside that.
     """
     pull = model.directions @ model.items[item]
     weights = np.where(person.liked, 1.0, person.other_weight) * model.centre.damping[person.items]
@@ -195,9 +208,14 @@ def _split_by_tastes(
     tastes = surplus[None] @ model.directions
     cut = _cut_factor(tastes, settings)[0]
     added_by_item = (differences @ pull) * weights * cut
-    if model.own_likes is not None and person.liked.any():
-        by_likes = model.items[person.items] @ model.own_likes.matrix @ model.items[item]
-        added_by_item = added_by_item + by_likes * person.liked / math.sqrt(person.liked.sum())
+    if person.liked.any():
+        likes = person.liked / math.sqrt(person.liked.sum())
+        if model.own_likes is not None:
+            by_likes = model.items[person.items] @ model.own_likes.matrix @ model.items[item]
+            added_by_item = added_by_item + by_likes * likes
+        if model.pairs is not None:
+            by_pairs = model.pairs.products_with(item, len(model.items))[person.items]
+            added_by_item = added_by_item + by_pairs * likes
     return ScoreParts(
         items=person.items,
         added_by_item=added_by_item,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.profile_sums.sums.like_pairs import MOST_WITHOUT_PAIRS
+
 Floats = NDArray[np.float64]
 
 _PEOPLE_FACTOR_ONE_DOMAIN = 70.0
@@ -21,6 +23,8 @@ LEAST_SHARE = -1.0
 """Least expected share of EASE's gain: as far below popularity as EASE is above."""
 _MOST_SHARE, _LOST_SHARE, _SHARE_POWER = 0.9, 0.7, 0.45
 """Fitted on MovieLens 100K and two kinds of generated people; docs/results.md has the errors."""
+_SHARE_WITH_PAIRS = 0.92
+"""Least share that was measured where pairs of likes are asked for, on four kinds of worlds."""
 LEAST_POPULAR = 1.0
 """Height of popular items above the noise below which sums of tastes are not asked for."""
 
@@ -58,21 +62,25 @@ def people_needed(items: int, sigma: float, *, one_domain: bool = True) -> int:
     return math.ceil(factor * largest_standard_noise(items) * sigma)
 
 
-def expected_share(items: int, people: float, sigma: float) -> float:
+def expected_share(items: int, people: float, sigma: float, *, in_plan: bool = False) -> float:
     """Estimate the share of EASE's gain in NDCG@10 over popularity that lists have, in one domain.
 
     With r the people over those that `people_needed` asks for: 0.9 - 0.7 / r^0.45, at least -1.
-    Below 0 lists are worse than popularity. It was fitted, not derived, and presumes that people
-    choose by taste.
+    Below 0 lists are worse than popularity. Where a single release asks for pairs of likes, it is
+    0.92 at least. It was fitted, not derived, and presumes that people choose by taste.
 
     Args:
         items: Number of items.
         people: Number of people.
         sigma: Noise multiplier of the whole release.
+        in_plan: Whether the release is a fit of a plan, which asks for no pairs of likes.
     """
     ratio = people / people_needed(items, sigma)
     loss = _LOST_SHARE / math.pow(ratio, _SHARE_POWER)
-    return max(_MOST_SHARE - loss, LEAST_SHARE)
+    share = max(_MOST_SHARE - loss, LEAST_SHARE)
+    if people / sigma > MOST_WITHOUT_PAIRS and not in_plan:
+        return max(share, _SHARE_WITH_PAIRS)
+    return share
 
 
 def popular_above_noise(shares: Floats, deviation: float) -> float:

@@ -19,6 +19,7 @@ from tacit.errors import ConfigError, ModelFileError
 
 MODES = [
     ("one domain, tastes", "taste", {}, Tastes),
+    ("one domain, tastes and pairs of likes", "auto", {}, Tastes),
     ("one domain, top items", "top-items", {}, TopItems),
     ("two domains, tastes", "taste", {"source": "s", "target": "t"}, Tastes),
     ("two domains, top items", "top-items", {"source": "s", "target": "t"}, TopItems),
@@ -257,6 +258,52 @@ def test_own_likes_by_hand() -> None:
     expected = [1 + 2 * taste[0] + taste[1], 2 + 3 * taste[1]]
     assert lists.scores({"p": 5.0, "q": 4.0}) == pytest.approx(expected)
     assert lists.scores({"p": 1.0}) == [1, 2]
+
+
+PAIR_ARRAYS = TASTE_ARRAYS | {
+    "offsets": [0, 0, 0],
+    "columns": [],
+    "damping": [1, 1],
+    "mean": [0, 0, 0],
+    "pair_items": [1],
+    "pairs": [[2, 4, -1]],
+    "pairs_mean": [1, 2, 3],
+}
+PAIRS = TASTE | {
+    "context": None,
+    "units": TASTE["units"] | {"pairs": [1, 0.5, 1], "pairs_mean": 0.25},  # type: ignore[operator]
+}
+
+
+def test_pairs_of_likes_by_hand() -> None:
+    """Likes of both items, one of them in the head: its vector (2, 2, -1) over sqrt(2), less the
+    mean (.25, .5, .75), times its vector; without likes nothing, and nothing beside the head."""
+    lists = DeviceLists.decode(packed(PAIRS, PAIR_ARRAYS))
+    length = math.sqrt(2)
+    coordinates = 2 / length - 0.25, 2 / length - 0.5, -1 / length - 0.75
+    added = 2 * coordinates[0] + 2 * coordinates[1] - coordinates[2]
+    assert lists.scores({"p": 5.0, "q": 4.0}) == pytest.approx([1, 2 + added])
+    assert lists.scores({"p": 5.0}) == pytest.approx([1, 2 + 2 * -0.25 + 2 * -0.5 + 0.75])
+    assert lists.scores({"p": 1.0}) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pair_items": []},
+        {"pair_items": [2]},
+        {"pair_items": [-1]},
+        {"pair_items": [0, 1]},
+        {"pair_items": [1, 0], "pairs": [[2, 4, -1], [2, 4, -1]]},
+        {"pairs": [[2, 4]]},
+        {"pairs": [[2, 4, -1], [2, 4, -1]]},
+        {"pairs_mean": [1, 2]},
+    ],
+)
+def test_pairs_that_do_not_fit_are_refused(change: Any) -> None:
+    """One fault is enough: places outside, out of order, or vectors of another length."""
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        DeviceLists.decode(packed(PAIRS, PAIR_ARRAYS | change))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tacit.profile_sums.people import PEOPLE_PER_BLOCK, people_between
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.counts import counts_mechanism, profile_centre, sum_counts
 from tacit.profile_sums.sums.item_tastes import choose_query, sum_item_tastes
+from tacit.profile_sums.sums.like_pairs import MOST_PAIR_ITEMS, pairs_mechanism, sum_like_pairs
 from tacit.profile_sums.sums.popular_counts import popular_counts_mechanism, sum_popular_counts
 from tacit.profile_sums.sums.products import products_mechanism, sum_feature_products
 from tacit.profile_sums.sums.taste_maps import taste_map
@@ -96,6 +97,19 @@ def test_popular_counts(crowd, earlier):
         mechanism,
         lambda some: sum_popular_counts(some, head, ITEMS, mechanism),
         lambda one: profile_reference.popular_vector(one, head)[:, None],
+    )
+
+
+def test_like_pairs(crowd):
+    """The largest head, 319,600 cells; the person likes some 700 of its items."""
+    mechanism = pairs_mechanism(MOST_PAIR_ITEMS, 1.0)
+    head = np.arange(0, ITEMS, 7)
+    assert len(head) == MOST_PAIR_ITEMS
+    check(
+        crowd,
+        mechanism,
+        lambda some: sum_like_pairs(some, head, ITEMS, mechanism),
+        lambda one: profile_reference.pair_triangle(one, head)[:, None],
     )
 
 

@@ -40,13 +40,14 @@ if TYPE_CHECKING:
 _HOW_SHARES_ARE_ESTIMATED = (
     "These shares are an estimate before any data, with the noise of each fit: 0.9 - 0.7 / r^0.45, "
     "r the people over those needed, and 0.05 less for a plan. The curve was fitted on MovieLens "
-    "100K and generated people; its mean error there is 0.14, and yours may be larger.  tacit "
-    "evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
+    "100K and generated people; its mean error there is 0.14, and yours may be larger. A release "
+    "by itself with an effective population above 8,000 also asks for pairs of likes, and has 0.92 "
+    "or more.  tacit evaluate private RATINGS --lifetime EPSILON --fits N  measures them."
 )
 _PERIODS = ("day", "week", "month", "quarter", "year")
-_PASSES = 4
+_PASSES = 5
 """Passes over stored ratings of a fit."""
-_PASSES_WITH_STARS = 7
+_PASSES_WITH_STARS = 8
 
 
 @dataclass(frozen=True)
@@ -474,6 +475,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     """
     from tacit.designs.private.plan import plan_releases
     from tacit.engine.cost import cost
+    from tacit.profile_sums.sums.like_pairs import MOST_WITHOUT_PAIRS
 
     people, items = int(settings.people), int(settings.items)
     if settings.fits is not None:
@@ -504,7 +506,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         ]
         options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
     if settings.ratings is not None:
-        priced = cost(settings.ratings, people, items, stars=settings.stars)
+        pairs = planned.effective_population > MOST_WITHOUT_PAIRS and not settings.across
+        priced = cost(settings.ratings, people, items, stars=settings.stars, pairs=pairs)
         data["cost"] = asdict(priced)
         shown += priced.sentences
     shown.append(

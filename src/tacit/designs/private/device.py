@@ -8,7 +8,7 @@ Guarantee   the file's own: (epsilon, delta) for each person whose ratings it wa
 Layout of the file: a tacit container (magic, length and text of a JSON header, arrays, SHA-256 of
 all that precedes), whose arrays hold whole numbers of 16 or 32 bits, little endian. Every number
 is `units[name]` times a whole one, of a column where there are several. The map of own likes is
-there within one domain alone. Sums run in the order of
+there within one domain alone, or in its place vectors of pairs of likes. Sums run in the order of
 the item numbers, so that two languages find the same scores to the last bit: only +, *, / and
 square roots are used.
 """
@@ -38,6 +38,18 @@ Floats = list[float]
 
 
 @dataclass(frozen=True)
+class PairVectors:
+    """Released vectors of popular items: what a like of one adds to another is their product."""
+
+    items: Sequence[int]
+    """(head,) item numbers, ascending."""
+    vectors: list[Floats]
+    """(head, d)"""
+    mean: Floats
+    """(d,) what an average person has."""
+
+
+@dataclass(frozen=True)
 class Tastes:
     """Released numbers by which a device computes a person's tastes and scores."""
 
@@ -54,9 +66,12 @@ class Tastes:
     items: list[Floats]
     """(targets, k) tastes of the target items."""
     own_likes: list[Floats] | None = None
-    """(k, k) what the tastes of liked items add to a person's; None between domains."""
+    """(k, k) what the tastes of liked items add to a person's; None between domains, and where
+    there are `pairs`."""
     own_likes_mean: Floats | None = None
-    """(k,) what those of an average like add; None between domains."""
+    """(k,) what those of an average like add; None as for `own_likes`."""
+    pairs: PairVectors | None = None
+    """What likes add by pairs of likes; None where none were released."""
     dense: list[Floats] | None = None
     """(context, r) features beside the named ones; None: there are none."""
     named_features: float = 1.0
@@ -193,6 +208,8 @@ def _by_tastes(
         taste = _add_own_likes(found, found.own_likes, found.own_likes_mean, likes, taste)
     scores = [mean + _dot(taste, row) for mean, row in zip(means, found.items, strict=True)]
     likes = [place for place, liked in own if liked]
+    if found.pairs is not None and likes:
+        _add_pairs(found.pairs, likes, scores)
     if found.consented is not None and likes:
         length = math.sqrt(float(len(likes)))
         for place in likes:
@@ -215,6 +232,20 @@ def _add_own_likes(
         apart = value / length - average
         taste = [sum_ + apart * each for sum_, each in zip(taste, row, strict=True)]
     return taste
+
+
+def _add_pairs(pairs: PairVectors, likes: Sequence[int], scores: Floats) -> None:
+    """Add (x P - mean) P' to the scores of the head, with x the unit row of the likes."""
+    vector_of = dict(zip(pairs.items, pairs.vectors, strict=True))
+    total = [0.0] * len(pairs.mean)
+    for place in likes:
+        vector = vector_of.get(place)
+        if vector is not None:
+            total = [sum_ + value for sum_, value in zip(total, vector, strict=True)]
+    length = math.sqrt(float(len(likes)))
+    apart = [sum_ / length - mean for sum_, mean in zip(total, pairs.mean, strict=True)]
+    for item, vector in vector_of.items():
+        scores[item] += _dot(apart, vector)
 
 
 def _taste(found: Tastes, own: list[tuple[int, bool]], low: float) -> Floats:
@@ -361,12 +392,23 @@ def _read_tastes(header: Any, arrays: Any, known: int, items: int) -> Tastes:
         return tastes
     k = len(directions[0])
     consented = _read_consented(header, arrays, known) if "consented" in arrays else None
+    if "pairs" in arrays:
+        return replace(tastes, pairs=_read_pairs(header, arrays, known), consented=consented)
     return replace(
         tastes,
         own_likes=_table(header, arrays, "own_likes", k, k),
         own_likes_mean=_column(header, arrays, "own_likes_mean", k),
         consented=consented,
     )
+
+
+def _read_pairs(header: Any, arrays: Any, known: int) -> PairVectors:
+    items = arrays["pair_items"][1].tolist()
+    ascend = all(one < other for one, other in pairwise(items))
+    if not items or not ascend or items[0] < 0 or items[-1] >= known:
+        raise ValueError("pair_items")
+    mean = _column(header, arrays, "pairs_mean", None)
+    return PairVectors(items, _table(header, arrays, "pairs", len(items), len(mean)), mean)
 
 
 def _read_consented(header: Any, arrays: Any, items: int) -> list[list[tuple[int, float]]]:

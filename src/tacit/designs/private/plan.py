@@ -156,6 +156,7 @@ def plan_weeks(
             table = table.add(np.zeros(1), precision, plan.forgetting)
         noise = plan.sigma * table.noise_factor
         fresh_noise = sigma * math.sqrt(fits)
+        by_tastes = expected_share(items, users, noise, in_plan=True)
         planned.append(
             PlannedWeek(
                 week=week,
@@ -163,7 +164,7 @@ def plan_weeks(
                 worthwhile=users >= people_needed(items, noise),
                 single_release=users / sigma,
                 fresh_fit=users / fresh_noise,
-                share=max(expected_share(items, users, noise) - FROZEN_MAP_LOSS, LEAST_SHARE),
+                share=max(by_tastes - FROZEN_MAP_LOSS, LEAST_SHARE),
                 single_release_share=expected_share(items, users, sigma),
                 fresh_fit_share=expected_share(items, users, fresh_noise),
             )

@@ -10,5 +10,6 @@ counts.py        sum 1: how often items are used and liked
 tastes.py        one person's tastes, on which sums 2a, 2b and 3 build
 products.py      sum 2b: features of likes times tastes
 item_tastes.py   sum 3: tastes of each item's likers
+like_pairs.py    pairs of likes, within the event of sum 3
 star_factors.py  the sum of stars times tastes
 """

@@ -33,7 +33,7 @@ from tacit.profile_sums.features import FeatureTables
 from tacit.profile_sums.people import people_between, read_profiles
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums import counts as counts_module
-from tacit.profile_sums.sums import item_tastes, popular_counts, star_factors
+from tacit.profile_sums.sums import item_tastes, like_pairs, popular_counts, star_factors
 from tacit.profile_sums.sums.counts import (  # before they are replaced
     Counts,
     CountTable,
@@ -46,6 +46,13 @@ from tacit.profile_sums.sums.item_tastes import (  # before they are replaced
     ItemQuery,
     choose_query,
     sum_item_tastes,
+)
+from tacit.profile_sums.sums.like_pairs import (  # before they are replaced
+    PAIRS_SHARE,
+    PairTable,
+    choose_pair_head,
+    release_like_pairs,
+    sum_like_pairs,
 )
 from tacit.profile_sums.sums.moment import people_tastes
 from tacit.profile_sums.sums.popular_counts import PopularTable, release_popular_counts
@@ -195,6 +202,48 @@ def head_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> It
     return choose_query(true_counts(people, counts), *arguments)
 
 
+def pair_head_by_true_counts(
+    people: Profiles, shares: Floats, effective_population: float | None
+) -> Ints:
+    """Choose the head of pairs by the counts before noise."""
+    likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
+    return choose_pair_head(likes, effective_population)
+
+
+def release_pairs_with_whole_event(
+    people: Profiles, head: Ints, target_items: int, noise: float
+) -> PairTable:
+    """Draw pairs with the noise of the whole event, beside what sum 3 has of it."""
+    return release_like_pairs(people, head, target_items, noise * math.sqrt(PAIRS_SHARE))
+
+
+def count_pairs_in_both_orders(
+    people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
+) -> Ints:
+    """Add each person's pairs in both orders, as if a triangle were a whole matrix."""
+    total: Ints = 2 * sum_like_pairs(people, head, target_items, mechanism)
+    return total
+
+
+def clip_pairs_of_each_item(head: int, *, exact: bool) -> NDArray[Any]:
+    """Divide by the root of the likes: the pairs of each item are within the norm, not all."""
+    likes = np.arange(head + 1)
+    products = 1 / np.sqrt(np.maximum(likes, 1))
+    return products if exact else np.trunc(products * 2**20).astype(np.int64)
+
+
+def divide_pairs_by_most_likes(
+    people: Profiles, head: Ints, target_items: int, mechanism: SumRelease
+) -> Ints:
+    """Divide everybody's pairs by the largest number of likes that anybody has."""
+    most = int(np.diff(people.like_offsets).max())
+    total = mechanism.zero_table()
+    for u in range(len(people.offsets) - 1):
+        pairs = sum_like_pairs(people_between(people, u, u + 1), head, target_items, mechanism)
+        total += (pairs > 0) * (2**20 // most)
+    return total
+
+
 def popular_by_true_counts(people: Profiles, shares: Floats, deviation: float) -> float:
     """Measure how much stands out of the noise by the counts before noise."""
     likes = np.bincount(people.likes, minlength=len(shares)).astype(float)
@@ -257,6 +306,7 @@ _TASTE = World("taste", False)
 _TOP_ITEMS = World("top-items", False)
 _POPULARITY = World("auto", False)
 _FACTORS = World("taste", False, stars=True, factors=True)
+_PAIRS = World("auto", False, pairs=True)
 
 
 @dataclass(frozen=True)
@@ -277,7 +327,7 @@ class PlantedBug:
         """Tell whether a whole fit loses more than it claims, or a sum more than its own event."""
         fault = self.fault if bug else {}
         with plant(self.conditions), plant(fault):
-            noise = answer_sampler(factors=self.world.factors)
+            noise = answer_sampler(factors=self.world.factors, pairs=self.world.pairs)
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = replays(self.world.fit, tables, noise)
         mu = max(moved.mu for _, moved in replayed)
@@ -298,10 +348,12 @@ SMALL_HEADS: Fault = {
     popular_counts: {"LEAST_POPULAR_HEAD": 8},
 }
 """Heads that leave items out, also among few items."""
+SMALL_PAIR_HEADS: Fault = {like_pairs: {"MOST_PAIR_ITEMS": 8}}
 COUNTS_BESIDE_CLIP = replace_item_sum(add_counts_beside_clip)
 TASTES_AROUND_TRUE_MEAN = show_people_after_counts("profile_centre", centre_at_true_mean)
 DAMPED_BY_TRUE_COUNTS = show_people_after_counts("profile_centre", centre_by_true_counts)
 HEAD_BY_TRUE_COUNTS = show_people_after_counts("choose_query", head_by_true_counts)
+PAIR_HEAD_BY_TRUE_COUNTS = show_people_after_counts("choose_pair_head", pair_head_by_true_counts)
 GATE_BY_TRUE_COUNTS = show_people_after_counts("popular_above_noise", popular_by_true_counts)
 POPULAR_COUNTS_WITH_ONE_CHARGE: Fault = {
     release: {"release_popular_counts": count_popular_items_with_one_charge}
@@ -353,6 +405,33 @@ BUGS = (
         "factors of stars with half the noise",
         {star_factors: {"clip_rule": double_clip}},
         world=_FACTORS,
+    ),
+    PlantedBug(
+        "pairs of likes with the noise of sum 3's whole event",
+        {release: {"release_like_pairs": release_pairs_with_whole_event}},
+        world=_PAIRS,
+    ),
+    PlantedBug(
+        "the head of pairs by true counts",
+        PAIR_HEAD_BY_TRUE_COUNTS,
+        world=_PAIRS,
+        conditions=SMALL_PAIR_HEADS,
+    ),
+    PlantedBug(
+        "pairs counted in both orders",
+        {like_pairs: {"sum_like_pairs": count_pairs_in_both_orders}},
+        world=_PAIRS,
+    ),
+    PlantedBug(
+        "each item's pairs clipped, not the person's",
+        {like_pairs: {"products_by_likes": clip_pairs_of_each_item}},
+        world=_PAIRS,
+    ),
+    PlantedBug(
+        "pairs over the most likes that anybody has",
+        {like_pairs: {"sum_like_pairs": divide_pairs_by_most_likes}},
+        "likes everything",
+        world=_PAIRS,
     ),
 )
 """The first six are those a reader of the proof would look for first."""

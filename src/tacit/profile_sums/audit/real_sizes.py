@@ -24,7 +24,7 @@ from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import Replay, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.engine.profile_kernels import counts, item_tastes, products
+from tacit.engine.profile_kernels import counts, item_tastes, like_pairs, products
 from tacit.engine.profile_kernels.types import ClipRule, Profiles
 from tacit.mechanisms import samplers
 from tacit.mechanisms.gram import GramRelease
@@ -93,23 +93,29 @@ def _size(draws: Generator, least: int) -> int:
 def replay_once(world: World, tables: NeighbouringTables, seed: int) -> Replay:
     """Record a fit of either table, and replay it on the other one."""
     first, other = tables if seed % 2 else tables[::-1]
-    transcript = record_fit(world.fit, first, _answer_many_directions(seed))
+    answer = _answer_many_directions(seed, first.n_items, pairs=world.pairs)
+    transcript = record_fit(world.fit, first, answer)
     return transcript, compare_replay(world.fit, transcript, other)
 
 
-def _answer_many_directions(seed: int) -> Answer:
+def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
     """Answer so that the sums after the first are as large as they can be.
 
     The first one says so many people that all items are asked for, and the Gram matrix is so large
     that tastes have all directions that a fit may release.
+
+    Args:
+        seed: Of the noise.
+        items: Number of items.
+        pairs: Whether 'auto' asks for pairs of likes.
     """
-    answer = answer_sampler(seed)
+    answer = answer_sampler(seed, pairs=pairs, items=items)
     presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)
 
     def enlarge(call: SamplerCall) -> NDArray[np.int64]:
         answered = answer(call)
         shape = call.values.shape
-        if len(shape) == 2 and shape[1] == 1:  # the first sum alone has one column
+        if shape == (items + 1, 1):  # the first sum
             answered[-1] = presence
         is_sum_of_items = len(shape) == 2 and shape[0] > 2 * FEATURES
         return answered if is_sum_of_items else answered * 50
@@ -244,10 +250,17 @@ class ThresholdBug:
         return bool(list_faults(self.world, replayed))
 
 
-def threshold_bugs(world: World) -> tuple[ThresholdBug, ...]:
-    """List faults `if n > t` in each kernel and mechanism of a fit in mode "taste"."""
+def threshold_bugs(world: World, world_of_pairs: World) -> tuple[ThresholdBug, ...]:
+    """List faults `if n > t` in each kernel and mechanism of a fit.
 
-    def kernel_bug(module: Any, name: str, add: Weaken, words: str) -> ThresholdBug:
+    Args:
+        world: One domain in mode "taste".
+        world_of_pairs: The same with pairs of likes.
+    """
+
+    def kernel_bug(
+        module: Any, name: str, add: Weaken, words: str, world: World = world
+    ) -> ThresholdBug:
         def fault(threshold: int) -> dict[Any, dict[str, Any]]:
             return {module: {name: weaken_beyond(shipped, threshold, add)}}
 
@@ -264,6 +277,13 @@ def threshold_bugs(world: World) -> tuple[ThresholdBug, ...]:
         ),
         kernel_bug(
             item_tastes, "add_item_tastes", add_unclipped, "item tastes: many entries not clipped"
+        ),
+        kernel_bug(
+            like_pairs,
+            "add_like_pairs",
+            add_twice,
+            "pairs of likes: many entries added twice",
+            world_of_pairs,
         ),
         ThresholdBug(
             "a large sum's empty cells without noise",

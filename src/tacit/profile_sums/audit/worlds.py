@@ -30,6 +30,10 @@ _ANSWERED_PEOPLE = 400
 """Number of people that the auditor lets the first sum say."""
 _ANSWERED_MANY_PEOPLE = 20_000
 """The same, where stars have factors."""
+_ANSWERED_VERY_MANY_PEOPLE = 200_000
+"""The same, where pairs of likes are asked for."""
+_ENLARGED = 50
+"""By how much answers grow where small ones would lead to other sums."""
 _TIGHT_CLIP = 0.02
 _SCALE = RatingScale(1, 5, 1)
 _RARE_ITEM = ITEMS - 1
@@ -77,12 +81,16 @@ class World:
     stars: bool = False
     factors: bool = False
     """Whether the answers let stars have factors."""
+    pairs: bool = False
+    """Whether the answers say so many people that 'auto' asks for pairs of likes."""
     recommender: type[PrivateLists] = TightClips
 
     @property
     def name(self) -> str:
         """Name of the world."""
         domains = "across domains" if self.across else "one domain"
+        if self.pairs:
+            return f"private, {self.mode}, {domains}, with pairs of likes"
         if self.factors:
             return f"private, {self.mode}, {domains}, with factors of stars"
         if self.stars:
@@ -121,6 +129,7 @@ def all_worlds(recommender: type[PrivateLists]) -> tuple[World, ...]:
         World("auto", True, recommender=recommender),
         World("taste", True, stars=True, recommender=recommender),
         World("taste", False, stars=True, factors=True, recommender=recommender),
+        World("auto", False, pairs=True, recommender=recommender),
     )
 
 
@@ -157,27 +166,34 @@ def make_ratings(rows: Sequence[Stars]) -> Ratings:
     )
 
 
-def answer_sampler(seed: int = 0, *, factors: bool = False, items: int = ITEMS) -> Answer:
+def answer_sampler(
+    seed: int = 0, *, factors: bool = False, pairs: bool = False, items: int = ITEMS
+) -> Answer:
     """Answer for the sampler with a hundredth of the noise, and a first sum of 400 people.
 
     Args:
         seed: Of the noise.
         factors: Whether the first sum says so many people, and the Gram matrix of stars is so
             large, that stars have factors.
+        pairs: Whether the first sum says so many people and likes that 'auto' asks for pairs.
         items: Items of all domains together: the first sum has an entry for each, and one more.
     """
     draws = np.random.default_rng(seed)
     people = _ANSWERED_MANY_PEOPLE if factors else _ANSWERED_PEOPLE
+    if pairs:
+        people = _ANSWERED_VERY_MANY_PEOPLE
     resolution = 2.0**-12
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         noise = np.rint(draws.normal(0, call.scale / 100, call.values.shape)).astype(np.int64)
         answered = call.values + noise
         is_counts = answered.shape == (items + 1, 1)
+        if is_counts and pairs:
+            answered *= _ENLARGED
         if is_counts:
             answered[-1] = int(people * Settings().presence / resolution)
         if factors and answered.shape == (ITEMS * (ITEMS - 1) // 2,):
-            answered *= 50
+            answered *= _ENLARGED
         return answered
 
     return answer
@@ -199,9 +215,14 @@ def largest_share_used(world: World, moves: Sequence[float]) -> float:
 
 
 def draws_per_sum(world: World) -> tuple[int, ...]:
-    """Draws of each sum: a Gram matrix has two, beside the diagonal and on it."""
-    if world.mode == "auto":  # popularity
-        lists: tuple[int, ...] = (1, 1, 1, 1)
+    """Draws of each sum: a Gram matrix has two, beside the diagonal and on it.
+
+    Pairs of likes are drawn for the event of sum 3.
+    """
+    if world.pairs:
+        lists: tuple[int, ...] = (1, 2, 1, 2)
+    elif world.mode == "auto":  # popularity
+        lists = (1, 1, 1, 1)
     elif world.mode == "taste":
         lists = (1, 2, 1, 1)
     else:
@@ -222,6 +243,10 @@ class FittedWorld(Protocol):
     def factors(self) -> bool:
         """Whether stars have factors."""
 
+    @property
+    def pairs(self) -> bool:
+        """Whether pairs of likes are asked for."""
+
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
         """Fit once; return all numbers that were released."""
 
@@ -238,7 +263,7 @@ def audit_line(world: FittedWorld) -> AuditedClaim:
             entries=entries,
             share=share,
             delta=DELTA,
-            noise=answer_sampler(factors=world.factors),
+            noise=answer_sampler(factors=world.factors, pairs=world.pairs),
         )
         checks.append(check)
     return AuditedClaim(world.name, EPSILON, tuple(checks), delta=DELTA)

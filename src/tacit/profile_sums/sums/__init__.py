@@ -6,6 +6,7 @@ taste_maps.py     released linear maps of tastes, which sums 2b and 3 use
 moment.py         sum 2a: the second moment of tastes
 products.py       sum 2b: features of likes times tastes
 item_tastes.py    sum 3: what the likers of each item have in common
+like_pairs.py     beside sum 3, for very many people: which popular items are liked together
 top_items.py      in place of 2a, 2b and 3: products of the most popular items
 star_means.py     stars of items above the person's mean
 star_head.py      the Gram matrix of stars of the most rated items

@@ -30,7 +30,9 @@ def test_no_sum_takes_more_than_its_event(world, person):
     extreme person uses up the last sum."""
     shares = []
     for _, moved in replays(
-        world.fit, neighbouring_tables(PERSONS[person]), answer_sampler(factors=world.factors)
+        world.fit,
+        neighbouring_tables(PERSONS[person]),
+        answer_sampler(factors=world.factors, pairs=world.pairs),
     ):
         assert moved.differences == ()
         shares.append(largest_share_used(world, moved.moves))
@@ -76,7 +78,8 @@ def test_small_worlds_miss_what_large_ones_catch():
 @pytest.mark.parametrize("world", LARGE, ids=lambda world: world.name)
 def test_the_large_pair_holds_and_is_as_large_as_it_says(world):
     """2,000 people, one of them with 5,000 entries, a Gram matrix of 64 rows or more, and in mode
-    "taste" 12 directions, 30,000 cells or more of one sum; no alarm."""
+    "taste" 12 directions, 30,000 cells or more of one sum; with pairs of likes all of 800 items; no
+    alarm."""
     tables = large_tables(np.random.default_rng(5))
     replayed = replay_once(world, tables, 5)
     assert not list_faults(world, replayed)
@@ -87,6 +90,8 @@ def test_the_large_pair_holds_and_is_as_large_as_it_says(world):
     if world.mode == "taste":
         assert shapes[-1][1] >= 12
         assert shapes[-1][0] * 12 >= 30_000
+    if world.pairs:
+        assert shapes[-1] == (800 * 799 // 2, 1)
 
 
 def test_there_are_enough_bugs_and_pairs():

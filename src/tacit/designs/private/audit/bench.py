@@ -13,9 +13,9 @@ from tacit.profile_sums.audit.real_sizes import add_large_pair, threshold_bugs
 from tacit.profile_sums.audit.worlds import FittedWorld, all_worlds, audit_line
 
 WORLDS = all_worlds(PrivateWithTightClips)
-LARGE = (WORLDS[0], WORLDS[2])
-"""Worlds that are audited at real sizes, too: both modes, in one domain."""
-LARGE_BUGS = threshold_bugs(WORLDS[0])
+LARGE = (WORLDS[0], WORLDS[2], WORLDS[-1])
+"""Worlds that are audited at real sizes, too: both modes and pairs of likes, in one domain."""
+LARGE_BUGS = threshold_bugs(WORLDS[0], WORLDS[-1])
 AUDITED_WORLDS: tuple[FittedWorld, ...] = (*WORLDS, *PLAN_WORLDS)
 
 

@@ -47,6 +47,8 @@ class PlanWorld:
     """'auto' comes to popularity among so few people."""
     factors: bool = False
     """Never: plans have no stars."""
+    pairs: bool = False
+    """Never: plans have no pairs of likes."""
 
     @property
     def name(self) -> str:
