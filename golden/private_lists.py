@@ -144,6 +144,10 @@ def _says(more: dict[str, Any], content: dict[str, Any]) -> None:
     content["header"].update(more)
 
 
+def _drop_unit(name: str, content: dict[str, Any]) -> None:
+    content["header"]["units"].pop(name)
+
+
 def _refused() -> list[bytes]:
     taste, top, pairs = MODELS["taste"], MODELS["top-items"], MODELS["taste and pairs"]
     said: list[dict[str, Any]] = [
@@ -178,10 +182,7 @@ def _refused() -> list[bytes]:
     forged += [_forged(data, change) for data in (taste, top) for change in shapes[:5]]
     forged += [_forged(taste, change) for change in shapes[5:]]
     damaged = [b"", taste[:-1], taste[:400] + bytes([taste[400] ^ 1]) + taste[401:]]
-    without_units = [
-        _forged(pairs, lambda content, name=name: content["header"]["units"].pop(name))
-        for name in ("pairs", "pairs_mean")
-    ]
+    without_units = [_forged(pairs, partial(_drop_unit, name)) for name in ("pairs", "pairs_mean")]
     backwards = container.pack(*_with_pair_items([9, 7, 4, 1, 0]))
     outside = container.pack(*_with_pair_items([0, 1, 4, 7, 10]))
     return [*forged, *damaged, *without_units, backwards, outside]

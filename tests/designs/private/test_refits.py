@@ -292,8 +292,8 @@ def test_an_interrupt_after_the_first_sum_stays_charged(world, ledger, monkeypat
     """Noise was drawn; the program stops only when the charge is written."""
     account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
 
-    def interrupted(*given):
-        release_lists(*given)
+    def interrupted(*given, **choices):
+        release_lists(*given, **choices)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
