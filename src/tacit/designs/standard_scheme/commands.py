@@ -119,7 +119,10 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if settings.measure and len(settings.attribute) == 1:
         # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
         releases = ("none", model.release)
-        table = experiment.run_attacks(settings, run, ratings, model.attributes[0], releases)
+        attribute = model.attributes[0]
+        table = experiment.run_attacks(
+            settings, run, ratings, attribute, releases, attackers_only=True
+        )
         people = (
             f"{table.people:,} training people in {settings.folds} folds, {settings.panel} panel"
         )

@@ -135,6 +135,8 @@ def run_attacks(
     attribute: str,
     releases: Sequence[str],
     attacks: Sequence[str] = (),
+    *,
+    attackers_only: bool = False,
 ) -> HidingTable:
     """Run the experiment with a command's options.
 
@@ -145,6 +147,7 @@ def run_attacks(
         attribute: Name of the attribute.
         releases: What the attacked people send.
         attacks: Names of attackers in place of the panel's; empty for the panel.
+        attackers_only: As in `evaluate_hiding`.
     """
     from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 
@@ -154,6 +157,7 @@ def run_attacks(
             attribute,
             releases=tuple(dict.fromkeys(releases)),
             attacks=attacks or None,
+            attackers_only=attackers_only,
             progress=advance,
             **evaluation_arguments(settings),
         )

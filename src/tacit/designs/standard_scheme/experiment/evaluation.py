@@ -21,7 +21,11 @@ from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE, RELEASES
 from tacit.designs.standard_scheme.experiment import accuracy
-from tacit.designs.standard_scheme.experiment.at_device import compare_lists, device_list_rows
+from tacit.designs.standard_scheme.experiment.at_device import (
+    ListComparison,
+    compare_lists,
+    device_list_rows,
+)
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.setup import (
     EPOCHS,
@@ -87,6 +91,7 @@ def evaluate_hiding(
     profiles: ProfileKind = "latent",
     factors: int = 20,
     edges: Mapping[str, Edges] | None = None,
+    attackers_only: bool = False,
     seed: int = 0,
     workers: int = 0,
     progress: Progress | None = None,
@@ -112,6 +117,9 @@ def evaluate_hiding(
         profiles: As in `Settings`.
         factors: As in `Settings`.
         edges: Public edges of the attribute, if it is a number.
+        attackers_only: Whether to measure only what a guarantee card states: attackers of each
+            release, once and over time. Their figures are the same; the other fields of the table
+            are empty.
         seed: Seed of folds, draws and attackers.
         workers: Processes; 0: one for each core.
         progress: Called with the number of steps that are done, of `count_steps(folds)`.
@@ -160,6 +168,7 @@ def evaluate_hiding(
         attacks=names,
         quick=attacks is None and panel == "quick",
         schedules=tuple(schedules),
+        attackers_only=attackers_only,
         seed=seed,
     )
     return _run(experiment, workers, progress or (lambda _: None))
@@ -176,7 +185,9 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
     with Runner(experiment, workers=workers) as runner:
         made = runner.run(estimate_without, pairs, advance)
         tables = dict(zip(pairs, made, strict=True))
-        penalty = accuracy.choose_list_penalty(experiment, tables[0, 0][0])
+        penalty = 0
+        if not experiment.attackers_only:
+            penalty = accuracy.choose_list_penalty(experiment, tables[0, 0][0])
         tasks = []
         for fold in range(folds):
             tables_of_fold = {pair: table for pair, table in tables.items() if fold in pair}
@@ -211,15 +222,19 @@ class _PooledScores:
         for schedule in experiment.schedules:
             over_time += [row for row in rows if row.view == schedule]
         accuracy_rows = []
-        for name in experiment.releases:
+        for name in results[0].accuracy:
             figures = [fold.accuracy[name] for fold in results]
             accuracy_rows.append(accuracy.accuracy_row(name, figures))
         tradeoff = []
         for mix in results[0].mixed:
             points = [fold.mixed[mix] for fold in results]
             tradeoff.append(accuracy.mix_point(mix, points))
-        lists = [fold.lists for fold in results]
         values = experiment.people.values[0]
+        lists = [fold.lists for fold in results if fold.lists is not None]
+        lists_compared: tuple[ListComparison, ...] = ()
+        if lists:
+            judged = experiment.judged_release or "none"
+            lists_compared = compare_lists(judged, lists, values)
         return HidingTable(
             attribute=experiment.people.names[0],
             values=values,
@@ -236,8 +251,8 @@ class _PooledScores:
             counts=tuple(row for row in rows if row.view == COUNTED),
             control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
             accuracy=tuple(accuracy_rows),
-            at_device=device_list_rows(lists),
-            lists_compared=compare_lists(experiment.judged_release or "none", lists, values),
+            at_device=device_list_rows(lists) if lists else (),
+            lists_compared=lists_compared,
             fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
             tradeoff=tuple(tradeoff),
         )

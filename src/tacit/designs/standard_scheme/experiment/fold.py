@@ -65,9 +65,8 @@ SURE = 1e6
 class FoldResult:
     """Findings of one fold; scores are (test people,) each."""
 
-    lists: FoldLists
-    """NDCG of each person's lists, from releases and made on the device."""
-
+    lists: FoldLists | None = None
+    """NDCG of each person's lists, from releases and made on the device; None if not judged."""
     scores: dict[Key, Floats] = field(default_factory=dict)
     """Scores of each attacker."""
     control: dict[Key, Floats] = field(default_factory=dict)
@@ -109,17 +108,22 @@ class _Fold:
         self.labels = experiment.labels[self.train]
         self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
-        self.evaluation = FoldEvaluation(experiment, fold, self.tables[0], self.train)
-        self.result = FoldResult(self.evaluation.lists)
+        self.evaluation: FoldEvaluation | None = None
+        self.result = FoldResult()
+        if not experiment.attackers_only:
+            self.evaluation = FoldEvaluation(experiment, fold, self.tables[0], self.train)
+            self.result.lists = self.evaluation.lists
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
         """Look up the tables estimated without this fold and another, and those of the refits."""
         return self.pairs[min(self.fold, other), max(self.fold, other)]
 
     def measure(self) -> FoldResult:
-        """Attack every value, and judge every release."""
+        """Attack every value, and judge every release unless attackers alone are measured."""
         for target in self.experiment.targets:
             self.attack(target)
+        if self.evaluation is None:
+            return self.result
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.evaluation.accuracy(RELEASES[name], name)
             self.result.fractions[name] = self.read_fractions(name)
@@ -147,11 +151,13 @@ class _Fold:
                 for attack, scores in chance.items():
                     self.result.control[Key(name, UNION, attack, "released", target)] = scores
                 self.attack_over_time(name, target, public)
-                if RELEASES[name].selection:
+                if RELEASES[name].selection and not experiment.attackers_only:
                     self.attack_with_knowledge(name, target, train, test)
                     self.count_certain(test)  # of all values at once: the same for each target
-        if target == experiment.targets[-1] and experiment.judged_release and experiment.schedules:
-            self.measure_mixes(experiment.judged_release, frozen, public, target)
+        if self.evaluation is None or target != experiment.targets[-1]:
+            return
+        if experiment.judged_release and experiment.schedules:
+            self.measure_mixes(self.evaluation, experiment.judged_release, frozen, public, target)
 
     def make_public(self, target: int) -> PublicKnowledge:
         """Make what everybody knows, where this value is guessed."""
@@ -271,7 +277,12 @@ class _Fold:
             self.result.certain[number] = float(certain.mean())
 
     def measure_mixes(
-        self, judged: str, frozen: Panel, public: PublicKnowledge, target: int
+        self,
+        evaluation: FoldEvaluation,
+        judged: str,
+        frozen: Panel,
+        public: PublicKnowledge,
+        target: int,
     ) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""
         labels = _indicate(self.experiment.labels[self.test], target)
@@ -281,7 +292,7 @@ class _Fold:
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
             scores = frozen.scores(Releases.from_ratings(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
-            self.result.mixed[mix] = (aucs, self.evaluation.errors(rule, name)["rmse"])
+            self.result.mixed[mix] = (aucs, evaluation.errors(rule, name)["rmse"])
 
     def read_fractions(self, name: str) -> float:
         """AUC of a look at the released fractions."""

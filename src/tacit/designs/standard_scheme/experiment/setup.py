@@ -116,6 +116,8 @@ class Experiment:
     """Seed of folds, draws and attackers."""
     quick: bool = False
     """Whether attackers take the shorter ways of the quick panel."""
+    attackers_only: bool = False
+    """Whether errors, lists, released fractions and attackers with other knowledge are left out."""
     penalty: int = 0
     """Penalty of the item-item weights that make the lists."""
 
