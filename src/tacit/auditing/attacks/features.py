@@ -117,7 +117,7 @@ def positions(seen: Releases) -> Floats:
     counts = np.diff(seen.ratings.indptr)
     order = np.lexsort((labels, rows))
     rank = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
-    _, group = np.unique(np.stack([rows[order], labels[order]]), axis=1, return_inverse=True)
+    _, group = np.unique(_number_pairs(rows, labels)[order], return_inverse=True)
     tied = np.bincount(group, rank) / np.bincount(group)
     placed = np.empty(len(rows))
     placed[order] = tied[group]
@@ -218,8 +218,9 @@ def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
     rows = seen.rows
     labels = seen.epochs.data
     people = seen.ratings.shape[0]
-    spoken = np.unique(np.stack([rows, labels]), axis=1)[0].astype(np.int64)
-    columns = [np.log1p(np.bincount(spoken, minlength=people))[:, None]]
+    _, first_entries = np.unique(_number_pairs(rows, labels), return_index=True)
+    n_epochs = np.bincount(rows[first_entries], minlength=people)
+    columns = [np.log1p(n_epochs)[:, None]]
     quarter = np.minimum(((positions(seen) + 0.5) * QUARTERS).astype(np.int64), QUARTERS - 1)
     every = np.maximum(np.bincount(rows, minlength=people), 1.0)
     popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
@@ -231,6 +232,13 @@ def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
         genres = with_data(seen.ratings, inside) @ seen.public.genres
         columns += [np.stack(facts, axis=1), genres / np.maximum(counts, 1.0)[:, None]]
     return np.hstack(columns)
+
+
+def _number_pairs(rows: Ints, epochs: Floats) -> Ints:
+    """(shown,) one number for each pair of a person and an epoch, ascending by person and epoch."""
+    labels = epochs.astype(np.int64)
+    numbers: Ints = rows * (labels.max(initial=0) + 1) + labels
+    return numbers
 
 
 def _mean(rows: Ints, values: Floats, counts: NDArray[Any]) -> Floats:

@@ -46,14 +46,15 @@ def _best_shrinkage(statistics: Statistics) -> float:
     """Find the pseudo-ratings with which offsets of other parts predict a left-out part best."""
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
-
-    def loss(pseudo: float) -> float:
-        return sum(
-            _unexplained_error(held, held_sums, _offsets(counts - held, sums - held_sums, pseudo))
-            for held, held_sums in zip(statistics.counts, statistics.sums, strict=True)
-        )
-
-    return min(_PSEUDO_RATINGS, key=loss)
+    losses = np.zeros(len(_PSEUDO_RATINGS))
+    for held, held_sums in zip(statistics.counts, statistics.sums, strict=True):
+        held_means = mean_or_default(held_sums, held, 0.0)
+        other_counts = counts - held
+        deviating = _deviating_sums(other_counts, sums - held_sums)
+        for number, pseudo in enumerate(_PSEUDO_RATINGS):
+            offsets = _shrink_deviations(deviating, other_counts, pseudo)
+            losses[number] += _unexplained_error(held, held_means - offsets)
+    return _PSEUDO_RATINGS[int(np.argmin(losses))]
 
 
 def round_counts(counts: Floats) -> Floats:
@@ -73,18 +74,38 @@ def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) 
     Returns:
         (values, items) levels.
     """
-    deviating = sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
+    deviating = _deviating_sums(counts, sums)
     if coarse:
         counts = round_counts(counts)
         deviating = round_counts(deviating)
+    return _shrink_deviations(deviating, counts, pseudo)
+
+
+def _deviating_sums(counts: Floats, sums: Floats) -> Floats:
+    """(values, items) sums of what levels differ by from the item's mean."""
+    return sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
+
+
+def _shrink_deviations(deviating: Floats, counts: Floats, pseudo: float) -> Floats:
+    """(values, items) deviations of groups' means, shrunk by pseudo-ratings, centred over values.
+
+    Args:
+        deviating: (values, items) sums of deviations from the item's mean.
+        counts: (values, items) numbers of ratings.
+        pseudo: Ratings at the item's mean that are added to each group.
+    """
     weights = counts + pseudo
-    deviations = np.divide(deviating, weights, out=np.zeros_like(sums), where=weights > 0)
+    deviations = np.divide(deviating, weights, out=np.zeros_like(deviating), where=weights > 0)
     return np.asarray(deviations - deviations.mean(axis=0))
 
 
-def _unexplained_error(counts: Floats, sums: Floats, offsets: Floats) -> float:
-    """Squared error of left-out group means around (item mean + offset), per rating."""
-    residuals = mean_or_default(sums, counts, 0.0) - offsets
+def _unexplained_error(counts: Floats, residuals: Floats) -> float:
+    """Squared error of left-out group means around (item mean + offset), summed over ratings.
+
+    Args:
+        counts: (values, items) left-out ratings.
+        residuals: (values, items) left-out group means less the offsets.
+    """
     weighted = (counts * residuals).sum(axis=0)
     explained = np.divide(
         weighted**2, counts.sum(axis=0), out=np.zeros_like(weighted), where=counts.sum(axis=0) > 0
@@ -125,15 +146,31 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
 def _posterior_shares(
     first: Floats, n_first: float, second: Floats, n_second: float
 ) -> tuple[Floats, Floats]:
-    """(items,) posterior mean shares of two groups of people who rated each item."""
-    log_likelihood, first_share, second_share = profile_likelihood(first, n_first, second, n_second)
+    """(items,) posterior mean shares of two groups of people who rated each item.
+
+    Counts are rounded, so that few pairs of them differ: each pair is computed once.
+    """
+    pairs, place, items_of_pair = np.unique(
+        np.stack([first, second]), axis=1, return_inverse=True, return_counts=True
+    )
+    log_likelihood, first_share, second_share = profile_likelihood(
+        pairs[0], n_first, pairs[1], n_second, items_of_pair
+    )
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    posterior = posterior_of(likelihood)
-    return (posterior * first_share).sum(axis=1), (posterior * second_share).sum(axis=1)
+    posterior = posterior_of(likelihood, items_of_pair)
+    first_means = (posterior * first_share).sum(axis=1)
+    second_means = (posterior * second_share).sum(axis=1)
+    return first_means[place], second_means[place]
 
 
-def posterior_of(likelihood: Floats) -> Floats:
-    """(items, grid) posteriors under one normal prior, fitted by expectation maximisation."""
+def posterior_of(likelihood: Floats, weights: NDArray[np.int64]) -> Floats:
+    """(rows, grid) posteriors under one normal prior, fitted by expectation maximisation.
+
+    Args:
+        likelihood: (rows, grid) likelihoods of each log odds ratio of the grid.
+        weights: (rows,) number of items with this likelihood.
+    """
+    shares = weights / weights.sum()
     mean = 0.0
     sd = 0.3
     posterior: Floats = likelihood
@@ -141,25 +178,39 @@ def posterior_of(likelihood: Floats) -> Floats:
         prior = np.exp(-0.5 * ((_LOG_ODDS - mean) / sd) ** 2)
         posterior = likelihood * (prior / prior.sum())
         posterior /= posterior.sum(axis=1, keepdims=True)
-        mean = float((posterior @ _LOG_ODDS).mean())
-        sd = max(0.05, float(np.sqrt((posterior @ (_LOG_ODDS - mean) ** 2).mean())))
+        mean = float(shares @ posterior @ _LOG_ODDS)
+        sd = max(0.05, float(np.sqrt(shares @ posterior @ (_LOG_ODDS - mean) ** 2)))
     return posterior
 
 
 def profile_likelihood(
-    first: Floats, n_first: float, second: Floats, n_second: float
+    first: Floats,
+    n_first: float,
+    second: Floats,
+    n_second: float,
+    weights: NDArray[np.int64] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
+    """(rows, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
 
     The grid is centred on the groups' log ratio over all items. Each item's base rate is profiled
     out (expected = observed total), with the usual half log-information correction.
+
+    Args:
+        first: (rows,) people of the first group who rated an item.
+        n_first: People of the first group.
+        second: (rows,) people of the second group who rated it.
+        n_second: People of the second group.
+        weights: (rows,) number of items with these counts; None: one each.
     """
+    items = np.ones(len(first)) if weights is None else weights
     n_first = max(n_first, 1.0)
     n_second = max(n_second, 1.0)
     first = np.minimum(first, n_first)
     second = np.minimum(second, n_second)
     everyone = n_first + n_second
-    centre = np.log((first.sum() + 1.0) / n_first) - np.log((second.sum() + 1.0) / n_second)
+    total_first = float(items @ first)
+    total_second = float(items @ second)
+    centre = np.log((total_first + 1.0) / n_first) - np.log((total_second + 1.0) / n_second)
     odds = _LOG_ODDS + centre
     total = np.clip(first + second, 0.5, everyone - 0.5)[:, None]
     base = np.log(total / (everyone - total)) - odds * n_first / everyone
