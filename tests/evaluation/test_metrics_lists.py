@@ -11,6 +11,7 @@ from ir_measures import AP, RR, P, R, Success, nDCG
 from scipy import sparse
 
 from tacit.errors import DataError
+from tacit.evaluation import metrics
 from tacit.evaluation.metrics import (
     coverage,
     diversity,
@@ -215,6 +216,14 @@ def test_diversity_is_that_of_each_pair(seed):
         if distances:
             means.append(np.mean(distances))
     assert diversity(lists, relevant) == pytest.approx(np.mean(means) if means else 0.0)
+
+
+def test_diversity_does_not_depend_on_blocks(monkeypatch):
+    """Lists are judged in blocks; the mean is over all of them."""
+    lists, relevant = instance(3, 4)
+    whole = diversity(lists, relevant)
+    monkeypatch.setattr(metrics, "LISTS_AT_A_TIME", 5)
+    assert diversity(lists, relevant) == pytest.approx(whole)
 
 
 def test_novelty_is_counted_in_bits():

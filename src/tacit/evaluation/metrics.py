@@ -32,6 +32,8 @@ from scipy import sparse
 from tacit.errors import DataError
 
 Floats = NDArray[np.float64]
+LISTS_AT_A_TIME = 200
+"""Lists whose sums over training people are held at once."""
 Lists = NDArray[np.integer]
 """(n_users, n) item numbers, best first; -1 = no item at this rank."""
 
@@ -207,17 +209,25 @@ def diversity(recommended: Lists, rated: sparse.csr_array) -> float:
     norms = np.sqrt(np.asarray(columns.sum(axis=0)).ravel())
     scales = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     unit = sparse.csc_array(columns * scales)
+    unit_rows = sparse.csr_array(unit.T)
+    lists = np.asarray(recommended)
     found = []
-    for row in np.asarray(recommended):
-        items = row[row >= 0]
-        if len(items) < 2:
-            continue
+    for start in range(0, len(lists), LISTS_AT_A_TIME):
+        block = lists[start : start + LISTS_AT_A_TIME]
+        rows, ranks = np.nonzero(block >= 0)
+        items = block[rows, ranks]
+        shape = (len(block), len(norms))
+        membership = sparse.csr_array((np.ones(len(items)), (rows, items)), shape=shape)
         # The squared length of the sum of unit columns is the sum of all their cosines.
-        total = float((np.asarray(unit[:, items].sum(axis=1)) ** 2).sum())
-        own = float(np.count_nonzero(scales[items]))
-        pairs = len(items) * (len(items) - 1)
-        found.append(1 - (total - own) / pairs)
-    return float(np.mean(found)) if found else 0.0
+        sums = membership @ unit_rows
+        total = np.asarray(sums.multiply(sums).sum(axis=1)).ravel()
+        own = membership @ (scales > 0).astype(np.float64)
+        lengths = np.bincount(rows, minlength=len(block))
+        pairs = lengths * (lengths - 1)
+        has_pairs = pairs > 0
+        found.append(1 - (total - own)[has_pairs] / pairs[has_pairs])
+    of_lists = np.concatenate([np.zeros(0), *found])
+    return float(of_lists.mean()) if of_lists.size else 0.0
 
 
 def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:

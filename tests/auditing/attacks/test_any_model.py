@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import tacit
-from tacit.auditing.attacks.any_model import count_steps
+from tacit.auditing.attacks.any_model import adapters, count_steps
 from tacit.auditing.attacks.any_model.adapters import adapt
 from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
@@ -56,6 +56,35 @@ def test_each_kind_of_recommender_answers(model, ratings):
     assert len(listed) == 10
     assert not set(ratings.item_ids[listed].tolist()) & set(own)
     assert answers.scores(own).shape == (ratings.n_items,)
+
+
+@pytest.mark.parametrize("model", [Sums(), Lists, Popularity()])
+def test_many_histories_are_answered_as_each_alone(model, ratings):
+    """Lists and scores come in the order of the histories."""
+    answers = adapt(model).fit(ratings)
+    histories = [ratings.history(user) for user in ratings.user_ids[:3].tolist()]
+    for history, listed in zip(histories, answers.rank_each(histories, 10), strict=True):
+        assert listed.tolist() == answers.rank(history, 10).tolist()
+    for history, scores in zip(histories, answers.scores_each(histories), strict=True):
+        assert scores == pytest.approx(answers.scores(history), nan_ok=True)
+
+
+def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
+    """In several calls, with an empty history among them, factors and item neighbours alike."""
+    als = pytest.importorskip("implicit.als")
+    neighbours = pytest.importorskip("implicit.nearest_neighbours")
+    monkeypatch.setattr(adapters, "HISTORIES_AT_A_TIME", 2)
+    histories = [ratings.history(user) for user in ratings.user_ids[:4].tolist()]
+    histories.insert(1, {})
+    with threadpool_limits(1, "blas"):  # it warns of more
+        factors = als.AlternatingLeastSquares(factors=8, num_threads=1, random_state=0)
+        for model in (factors, neighbours.CosineRecommender(K=20, num_threads=1)):
+            answers = adapt(model).fit(ratings)
+            lists = list(answers.rank_each(histories, 10))
+            scores = list(answers.scores_each(histories))
+            for number, history in enumerate(histories):
+                assert lists[number].tolist() == answers.rank(history, 10).tolist()
+                assert scores[number] == pytest.approx(answers.scores(history), nan_ok=True)
 
 
 def test_the_real_implicit_answers(ratings):

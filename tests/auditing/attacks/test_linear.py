@@ -50,6 +50,14 @@ def test_logistic_regression_is_scikit_learns(stars):
     )
 
 
+def test_a_quick_fit_scores_people_alike(stars):
+    """At one penalty the wider tolerance moves a score by a hundredth of their spread at most."""
+    ratings, labels = stars
+    thorough = LogisticRegression((0.01,)).fit(ratings, labels).score(ratings)
+    quick = LogisticRegression((0.01,), quick=True).fit(ratings, labels).score(ratings)
+    assert np.abs(quick - thorough).max() < 0.01 * thorough.std()
+
+
 def test_support_vector_machine_is_scikit_learns(stars):
     """At the chosen penalty, the score is scikit-learn's decision."""
     ratings, labels = stars

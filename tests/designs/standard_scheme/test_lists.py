@@ -47,6 +47,14 @@ def test_a_list_is_ranked_by_preference(model, history):
     assert made.recommendations.item_ids == [item for item, _, _ in wanted[:50]]
 
 
+def test_a_list_is_that_of_the_messages(model, history, monkeypatch):
+    """With the same secret, `recommend` makes the list of an exchange of encoded messages."""
+    monkeypatch.setattr("secrets.token_bytes", lambda size: bytes(size))
+    own = {"gender": "F"}
+    listed = model.recommend(history=history, attributes=own, n=50)
+    assert listed == model.exchange(history, own, n=50).recommendations
+
+
 def test_predictions_are_stars(model, history):
     """Predicted stars are the factor model's levels, whatever the lists are ranked by."""
     rated = tuple((item, round((stars - 1) * MICRO)) for item, stars in sorted(history.items()))

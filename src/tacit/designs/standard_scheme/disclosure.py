@@ -243,13 +243,28 @@ class Disclosure(Message):
         """Number of each item, in the order of the items."""
         return {item: number for number, item in enumerate(self.items)}
 
+    @cached_property
+    def unsafe_because(self) -> str | None:
+        """Why no device may follow this disclosure; None if devices may. Checked once."""
+        try:
+            _check_safety(self)
+        except RefusalError as error:
+            return str(error)
+        return None
+
 
 class RefusalError(ValueError):
     """The device will not take part: what was asked of it would tell the attribute."""
 
 
 def refuse_unsafe(disclosure: Disclosure) -> None:
-    """Refused unless a device may follow this disclosure."""
+    """Raise RefusalError unless a device may follow this disclosure."""
+    if disclosure.unsafe_because is not None:
+        raise RefusalError(disclosure.unsafe_because)
+
+
+def _check_safety(disclosure: Disclosure) -> None:
+    """Raise RefusalError for the first reason why a device may not follow this disclosure."""
     _check_rule(disclosure.rule)
     if disclosure.rule.transform == "scheme" and disclosure.levels > MOST_LEVELS:
         raise RefusalError(

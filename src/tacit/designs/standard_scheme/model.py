@@ -191,14 +191,19 @@ class StandardScheme:
 
         wanted: n, exclude and candidates, as for `recommend`. DataError for stars off the scale.
         """
-        device = self.device(attributes, memory)
-        try:
-            sent = device.release(inputs.checked_history(history), epoch).encode()
-        except ValueError as error:
-            raise DataError(str(error), expected=f"stars on {self.scale_}") from None
-        release = Release.decode(sent)
+        release = Release.decode(self._release(history, attributes, memory, epoch).encode())
         scores = Scores.decode(self.server_.score(release).encode())
         return Exchange(release, scores, self.rank(scores, history, **wanted))
+
+    def _release(
+        self, history: History, attributes: Mapping[str, str], memory: State | None, epoch: int
+    ) -> Release:
+        """Make the release of a person's device; DataError for stars off the scale."""
+        device = self.device(attributes, memory)
+        try:
+            return device.release(inputs.checked_history(history), epoch)
+        except ValueError as error:
+            raise DataError(str(error), expected=f"stars on {self.scale_}") from None
 
     def rank(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
         """Make the list that a device makes of the scores of its last letter.
@@ -233,7 +238,9 @@ class StandardScheme:
         wanted |= {"exclude": exclude, "candidates": candidates}
         own = {} if history is None else inputs.checked_history(history, self.item_ids_)
         if attributes is not None:
-            return self.exchange(own, attributes, **wanted).recommendations
+            # The list of `exchange`, which also writes both messages and reads them again.
+            release = self._release(own, attributes, memory=None, epoch=0)
+            return self.rank(self.server_.score(release), own, **wanted)
         levels = self._levels(own)
         if self.item_table and levels:
             return self.recommend_at_device(own, **wanted)

@@ -67,6 +67,23 @@ def test_every_cell_is_there(table):
     assert table.judged == DEFAULT_RELEASE
 
 
+def test_attackers_alone_have_the_same_figures(ratings):
+    """What a card states is the same; errors, lists and other knowledge are left out."""
+    settings = SMALL | {"schedules": (ONE_REFIT,), "attacks": ("boosting-meta",)}
+    whole = evaluate_hiding(ratings, "gender", **settings)
+    alone = evaluate_hiding(ratings, "gender", **settings, attackers_only=True)
+    assert alone.worst == whole.worst
+    assert alone.over_time == whole.over_time
+    assert alone.control == whole.control
+    assert set(alone.rows) == set(whole.rows)
+    left_out = ("accuracy", "at_device", "lists_compared", "known_items", "counts", "tradeoff")
+    for name in left_out:
+        assert getattr(whole, name)
+        assert getattr(alone, name) == ()
+    assert whole.fractions
+    assert alone.fractions == {}
+
+
 @pytest.mark.parametrize(
     ("chosen", "quick"),
     [({"panel": "quick"}, True), ({"panel": "full"}, False), ({"attacks": ("lda",)}, False)],

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.designs.standard_scheme.training.estimates import estimate_offsets, profile_likelihood
+from tacit.designs.standard_scheme.training.estimates import (
+    estimate_offsets,
+    posterior_of,
+    profile_likelihood,
+)
 from tacit.designs.standard_scheme.training.people import Statistics
 
 
@@ -17,6 +21,19 @@ def test_both_shares_explain_what_was_observed(n_first, n_second):
     _, p, q = profile_likelihood(first, n_first, second, n_second)
     expected = n_first * p + n_second * q
     assert expected == pytest.approx(np.tile((first + second)[:, None], p.shape[1]), rel=1e-6)
+
+
+def test_a_weight_stands_for_that_many_items():
+    """Three items with equal counts are one row of weight 3, in likelihood and posterior."""
+    first = np.array([3.0, 3.0, 3.0, 9.0])
+    second = np.array([5.0, 5.0, 5.0, 2.0])
+    weights = np.array([3, 1])
+    likelihood, p, _ = profile_likelihood(first, 20.0, second, 30.0)
+    distinct, distinct_p, _ = profile_likelihood(first[2:], 20.0, second[2:], 30.0, weights)
+    assert distinct == pytest.approx(likelihood[2:])
+    assert distinct_p == pytest.approx(p[2:])
+    posterior = posterior_of(np.exp(likelihood), np.ones(4, dtype=np.int64))
+    assert posterior_of(np.exp(distinct), weights) == pytest.approx(posterior[2:])
 
 
 def test_the_profiled_likelihood_is_corrected_by_half_the_log_of_its_information():

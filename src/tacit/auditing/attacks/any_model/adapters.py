@@ -20,6 +20,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ from tacit.auditing.attacks.base import Floats, Ints
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, TacitError
 from tacit.recommenders.base import History
+
+HISTORIES_AT_A_TIME = 100
+"""Histories that implicit answers in one call: scores of all items are held for each."""
 
 
 class Answers:
@@ -48,18 +52,27 @@ class Answers:
         self.number = {item: place for place, item in enumerate(self.ids)}
         self.liked_from = ratings.scale.liked_from
 
-    def row(self, history: History, *, likes: bool = False) -> sparse.csr_matrix:
-        """Return (1, items) stars, or 1 for each like."""
-        kept = sorted(
-            (self.number[item], 1.0 if likes else float(stars))
-            for item, stars in history.items()
-            if item in self.number and (not likes or stars >= self.liked_from)
-        )
-        places = np.array([place for place, _ in kept], dtype=np.int32)
-        values = np.array([value for _, value in kept])
-        return sparse.csr_matrix(
-            (values, places, np.array([0, len(kept)], np.int32)), shape=(1, len(self.ids))
-        )
+    def row(self, history: History) -> sparse.csr_matrix:
+        """Return (1, items) stars."""
+        stars = [(self.number[item], history[item]) for item in history if item in self.number]
+        return self._stack_rows([sorted(stars)])
+
+    def like_rows(self, histories: Sequence[History]) -> sparse.csr_matrix:
+        """Return (histories, items) with 1 for each like."""
+        rows = []
+        for history in histories:
+            liked = [item for item, stars in history.items() if stars >= self.liked_from]
+            numbers = sorted(self.number[item] for item in liked if item in self.number)
+            rows.append([(number, 1.0) for number in numbers])
+        return self._stack_rows(rows)
+
+    def _stack_rows(self, rows: Sequence[Sequence[tuple[int, float]]]) -> sparse.csr_matrix:
+        """Return (rows, items) CSR of rows of pairs: an item's number, ascending, and a value."""
+        entries = list(chain.from_iterable(rows))
+        columns = np.array([number for number, _ in entries], dtype=np.int32)
+        values = np.array([value for _, value in entries], dtype=np.float64)
+        ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
+        return sparse.csr_matrix((values, columns, ends), shape=(len(rows), len(self.ids)))
 
     def numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
         """Return the numbers of known items that are not in the history, at most n.
@@ -103,10 +116,32 @@ class Answers:
     def scores(self, history: History) -> Floats | None:
         """Return (items,) scores, NaN where there is none; None if the recommender gives none."""
         with _as_config_error(self.name, "answer"):
-            found = self._scores(history)
-            if found is not None and found.shape != (len(self.ids),):
-                raise ValueError(f"{len(self.ids)} scores were asked for, not {found.size}")
-            return found
+            return self._check_scores(self._scores(history))
+
+    def rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
+        """Yield for each history at most n item numbers, best first."""
+        with _as_config_error(self.name, "answer"):
+            yield from self._rank_each(histories, n)
+
+    def scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
+        """Yield for each history (items,) scores, as `scores` returns them."""
+        with _as_config_error(self.name, "answer"):
+            for scores in self._scores_each(histories):
+                yield self._check_scores(scores)
+
+    def _check_scores(self, scores: Floats | None) -> Floats | None:
+        """Return the scores; ValueError unless there is one for each item, or None for all."""
+        if scores is not None and scores.shape != (len(self.ids),):
+            raise ValueError(f"{len(self.ids)} scores were asked for, not {scores.size}")
+        return scores
+
+    def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
+        for history in histories:
+            yield self._rank(history, n)
+
+    def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
+        for history in histories:
+            yield self._scores(history)
 
     def _rank(self, history: History, n: int) -> Ints:
         raise NotImplementedError
@@ -384,24 +419,40 @@ class _Implicit(Answers):
             self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
 
     def _rank(self, history: History, n: int) -> Ints:
-        # implicit leaves out likes alone: what the account rated and did not like is dropped here.
-        items, _ = self._query(history, n + len(history))
-        return self.numbers([self.ids[number] for number in items.tolist()], history, n)
+        return next(self._rank_each([history], n))
 
     def _scores(self, history: History) -> Floats | None:
-        items, scores = self._query(history, len(self.ids))
-        found = np.full(len(self.ids), np.nan)
-        found[items] = scores
-        return found
+        return next(self._scores_each([history]))
 
-    def _query(self, history: History, n: int) -> tuple[Ints, Floats]:
-        row = self.row(history, likes=True)
-        # Item-based models of implicit accept `recalculate_user` and ignore it.
-        items, scores = self.model.recommend(
-            0, row, N=min(n, len(self.ids)), filter_already_liked_items=True, recalculate_user=True
-        )
-        real = (items >= 0) & (scores > np.finfo(np.float32).min)
-        return np.asarray(items, np.int64)[real], np.asarray(scores, np.float64)[real]
+    def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
+        # implicit leaves out likes alone: what the account rated and did not like is dropped here.
+        longest = max(map(len, histories), default=0)
+        answers = self._query(histories, n + longest)
+        for history, (items, _) in zip(histories, answers, strict=True):
+            yield self.numbers([self.ids[number] for number in items.tolist()], history, n)
+
+    def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
+        for items, scores in self._query(histories, len(self.ids)):
+            of_items = np.full(len(self.ids), np.nan)
+            of_items[items] = scores
+            yield of_items
+
+    def _query(self, histories: Sequence[History], n: int) -> Iterator[tuple[Ints, Floats]]:
+        """Yield for each history at most n item numbers, best first, and their scores."""
+        for start in range(0, len(histories), HISTORIES_AT_A_TIME):
+            likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
+            # Item-based models of implicit accept `recalculate_user` and ignore it.
+            items, scores = self.model.recommend(
+                np.arange(likes.shape[0]),
+                likes,
+                N=min(n, len(self.ids)),
+                filter_already_liked_items=True,
+                recalculate_user=True,
+            )
+            for row_items, row_scores in zip(items, scores, strict=True):
+                is_listed = (row_items >= 0) & (row_scores > np.finfo(np.float32).min)
+                listed = np.asarray(row_items, np.int64)[is_listed]
+                yield listed, np.asarray(row_scores, np.float64)[is_listed]
 
 
 class _LensKit(Answers):

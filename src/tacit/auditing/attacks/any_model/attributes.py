@@ -23,6 +23,7 @@ from tacit.auditing.attacks.panel import Panel, panel_names
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.errors import DataError
+from tacit.recommenders.base import History
 
 FACTORS = "factors"
 FOLDS = 5
@@ -132,23 +133,35 @@ def _answer_features(
     popular = np.argsort(-np.bincount(ratings.items, minlength=ratings.n_items), kind="stable")
     popular = np.sort(popular[:MOST_PREDICTED])
     list_weights = np.zeros((len(people), ratings.n_items))
-    predicted: list[Floats] | None = []
-    for row, user in enumerate(ratings.user_ids[people].tolist()):
-        history = ratings.history(user)
-        listed = answers.rank(history, length)
+    histories = [ratings.history(user) for user in ratings.user_ids[people].tolist()]
+    for row, listed in enumerate(answers.rank_each(histories, length)):
         list_weights[row, listed] = _rank_weights(length)[: len(listed)]
-        scores = answers.scores(history) if predicted is not None else None
-        if scores is None:
-            predicted = None
-        elif predicted is not None:
-            predicted.append(np.nan_to_num(scores[popular], nan=0.0))
     features = {LISTS: list_weights}
+    predicted = _predict_items(answers, histories, popular)
     if predicted is not None:
-        features[SCORES] = _scale_to_stars(np.array(predicted))
+        features[SCORES] = _scale_to_stars(predicted)
     if answers.factors is not None:
         is_listed = (list_weights > 0).astype(np.float64)
         features[FACTORS] = _scale_to_stars(is_listed @ np.nan_to_num(answers.factors))
     return {view: sparse.csr_array(table) for view, table in features.items()}
+
+
+def _predict_items(
+    answers: Answers, histories: Sequence[History], items: NDArray[np.int64]
+) -> Floats | None:
+    """Return (histories, items) predictions, 0 where there is none; None if there are none at all.
+
+    Args:
+        answers: The fitted recommender.
+        histories: What each person rated.
+        items: Numbers of the items.
+    """
+    rows = []
+    for scores in answers.scores_each(histories):
+        if scores is None:
+            return None
+        rows.append(np.nan_to_num(scores[items], nan=0.0))
+    return np.array(rows)
 
 
 def _scale_to_stars(table: Floats) -> Floats:

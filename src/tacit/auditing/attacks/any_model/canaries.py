@@ -20,9 +20,8 @@ Changes  What did a person rate lately? Read off two snapshots of public lists: 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -156,29 +155,45 @@ def join_canaries(ratings: Ratings, canaries: Canaries) -> Ratings:
 
 def _observe(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
     """Return (canaries,) how much an account with all but one item is offered that one, in mean."""
-    ids = ratings.item_ids.tolist()
+    values: list[list[float]] = [[] for _ in canaries]
+    # By the items of an account: whose value is looked up there, a canary's number and an item.
+    hidden_items: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for number, items in enumerate(canaries):
+        for item in items.tolist():
+            known = tuple(items[items != item].tolist())
+            hidden_items.setdefault(known, []).append((number, item))
+    offers = _offers(answers, ratings, list(hidden_items))
+    for lookups, offered in zip(hidden_items.values(), offers, strict=True):
+        for number, item in lookups:
+            if np.isfinite(offered[item]):
+                values[number].append(offered[item])
+    return np.array([float(np.mean(of_canary)) if of_canary else 0.0 for of_canary in values])
 
-    @cache
-    def favour(known: tuple[int, ...]) -> Floats:
-        history = {ids[item]: ratings.scale.maximum for item in known}
-        scores = answers.scores(history)
-        if scores is not None:
-            return scores
-        listed = answers.rank(history, len(ids))
+
+def _offers(
+    answers: Answers, ratings: Ratings, accounts: Sequence[tuple[int, ...]]
+) -> Iterator[Floats]:
+    """Yield for each account (items,) how much it is offered each item.
+
+    That is the prediction, or minus the log of the place in the list where nothing is predicted.
+
+    Args:
+        answers: The fitted recommender.
+        ratings: Ratings with the ids of items.
+        accounts: Numbers of the items that each account has, all with the most stars.
+    """
+    ids = ratings.item_ids.tolist()
+    histories = [{ids[item]: ratings.scale.maximum for item in items} for items in accounts]
+    predicts = bool(histories) and answers.scores(histories[0]) is not None
+    if predicts:
+        for scores in answers.scores_each(histories):
+            assert scores is not None
+            yield scores
+        return
+    for listed in answers.rank_each(histories, len(ids)):
         places = np.full(len(ids), len(ids), dtype=np.int64)
         places[listed] = np.arange(len(listed))
-        return np.asarray(-np.log1p(places))
-
-    found = []
-    for items in canaries:
-        kept = []
-        for item in items.tolist():
-            others = tuple(items[items != item].tolist())
-            value = favour(others)[item]
-            if np.isfinite(value):
-                kept.append(value)
-        found.append(float(np.mean(kept)) if kept else 0.0)
-    return np.array(found)
+        yield np.asarray(-np.log1p(places))
 
 
 def reconstruct_changes(
@@ -249,7 +264,7 @@ def _list_places(answers: Answers, ratings: Ratings, length: int) -> Floats:
     The place is `length` where it is not listed.
     """
     table = np.full((ratings.n_items, ratings.n_items), math.log1p(length))
-    for item, name in enumerate(ratings.item_ids.tolist()):
-        listed = answers.rank({name: ratings.scale.maximum}, length)
+    histories = [{name: ratings.scale.maximum} for name in ratings.item_ids.tolist()]
+    for item, listed in enumerate(answers.rank_each(histories, length)):
         table[item, listed] = np.log1p(np.arange(len(listed)))
     return table

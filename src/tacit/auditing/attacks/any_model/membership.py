@@ -77,17 +77,35 @@ class Prober:
 
     def favour(self, people: Sequence[Person], view: str) -> Floats:
         """Return (people,) how much the hidden half is favoured, each half hidden in turn."""
-        gain = self._gain_in_list if view == LISTS else self._predicted_stars
-        found = []
+        halves: list[tuple[Ints, Ints]] = []  # known and hidden, two pairs for each person
+        histories = []
         for person in people:
             first, second = person.halves
-            gains = np.concatenate([gain(person, first, second), gain(person, second, first)])
-            found.append(gains.mean() if gains.size else 0.0)
-        return np.array(found)
+            halves += [(first, second), (second, first)]
+            histories += [self._history(person, first), self._history(person, second)]
+        gains = []
+        if view == LISTS:
+            lists = self.answers.rank_each(histories, self.length)
+            for (known, hidden), listed in zip(halves, lists, strict=True):
+                gains.append(self._gain_in_list(listed, known, hidden))
+        else:
+            predictions = self.answers.scores_each(histories)
+            for (_, hidden), scores in zip(halves, predictions, strict=True):
+                gains.append(_finite_scores(scores, hidden))
+        favours = []
+        for first_gains, second_gains in zip(gains[::2], gains[1::2], strict=True):
+            of_person = np.concatenate([first_gains, second_gains])
+            favours.append(of_person.mean() if of_person.size else 0.0)
+        return np.array(favours)
 
-    def _gain_in_list(self, person: Person, known: Ints, hidden: Ints) -> Floats:
-        """Return how far hidden items rise above their places in the list of a new account."""
-        listed = self.answers.rank(self._history(person, known), self.length)
+    def _gain_in_list(self, listed: Ints, known: Ints, hidden: Ints) -> Floats:
+        """Return how far hidden items rise above their places in the list of a new account.
+
+        Args:
+            listed: The list for the known items.
+            known: Items that the account has.
+            hidden: The person's other liked items.
+        """
         after = np.full(len(self.ids), self.length, dtype=np.int64)
         after[listed] = np.arange(len(listed))
         ahead = np.sort(self._before[known])
@@ -96,14 +114,15 @@ class Prober:
         gained: Floats = np.log1p(before) - np.log1p(after[hidden])
         return gained
 
-    def _predicted_stars(self, person: Person, known: Ints, hidden: Ints) -> Floats:
-        """Return the predictions of hidden items that are numbers."""
-        scores = self.answers.scores(self._history(person, known))
-        found: Floats = np.zeros(0) if scores is None else scores[hidden]
-        return found[np.isfinite(found)]
-
     def _history(self, person: Person, known: Ints) -> dict[Any, float]:
         return {self.ids[item]: person.stars[item] for item in known.tolist()}
+
+
+def _finite_scores(scores: Floats | None, items: Ints) -> Floats:
+    """Return the scores of these items that are numbers."""
+    if scores is None:
+        return np.zeros(0)
+    return scores[items][np.isfinite(scores[items])]
 
 
 def attack_membership(

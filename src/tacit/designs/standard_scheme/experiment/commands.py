@@ -214,7 +214,9 @@ def attack(settings: AttackSettings, run: Run) -> Result:
 
     ratings = run.read()
     pair = ("none", settings.release)
-    table = run_attacks(settings, run, ratings, settings.attribute, pair, settings.attack)
+    table = run_attacks(
+        settings, run, ratings, settings.attribute, pair, settings.attack, attackers_only=True
+    )
     figures = table.to_dict()
     rows = [
         row | {"distance": distance(row["auc"])}
@@ -396,6 +398,8 @@ def describe_table(table: HidingTable) -> Iterator[Table | str]:
         yield plain_table(over_time_table(table))
     if table.known_items:
         yield plain_table(knowledge_table(table))
+    if not table.accuracy:  # attackers alone were measured
+        return
     yield from describe_exact_leaks(table)
     yield from table.describe_lists()
     yield plain_table(lists_table(table))
