@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.auditing.attacks.membership import guesses, least_epsilon
+from tacit.auditing.attacks.membership import count_guesses, least_epsilon
 from tacit.cli.app import main
 from tacit.data import generate
 from tacit.ledger import open_ledger
@@ -105,7 +105,7 @@ def test_guesses_about_odd_numbers_of_people(people: int) -> None:
     generator = np.random.default_rng(people)
     labels = generator.integers(0, 2, people)
     for share in (0.05, 0.2, 0.5, 1.0):
-        right, made = guesses(labels, generator.random(people), share)
+        right, made = count_guesses(labels, generator.random(people), share)
         assert 0 <= right <= made <= people
         least_epsilon(right, made, people=people)
 

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from tacit.auditing.attacks import LogisticRegression, NaiveBayes, SupportVectorMachine
-from tacit.auditing.attacks.panel import STRENGTHS, fifths_aside
+from tacit.auditing.attacks.panel import STRENGTHS, mask_fifths
 
 
 def test_naive_bayes_is_scikit_learns(stars):
@@ -126,7 +126,7 @@ def test_stored_zero_reads_as_unrated(attack, stars):
 def test_asides_are_stratified_fifths(people, ones, expected):
     """Disjoint fifths, both labels in each, as many as it takes to judge on 1,000 people."""
     labels = (np.arange(people) < ones).astype(np.int64)
-    asides = fifths_aside(labels, seed=0)
+    asides = mask_fifths(labels, seed=0)
     assert len(asides) == expected
     assert np.sum(asides, axis=0).max() == 1
     for aside in asides:

@@ -11,7 +11,7 @@ from tacit.auditing.attacks.membership import (
     FromPredictions,
     Game,
     control_works,
-    guesses,
+    count_guesses,
     least_epsilon,
     play,
     study,
@@ -52,8 +52,8 @@ def test_scores_rise_with_a_pair_that_is_remembered(attack):
 def test_guesses_take_both_ends():
     """Half the people are guessed about: those of the highest and of the lowest scores."""
     labels = np.array([0, 1, 0, 1, 0, 1, 1, 1])
-    assert guesses(labels, np.arange(8.0), share=0.5) == (3, 4)
-    assert guesses(labels, np.arange(8.0)) == (5, 8)
+    assert count_guesses(labels, np.arange(8.0), share=0.5) == (3, 4)
+    assert count_guesses(labels, np.arange(8.0)) == (5, 8)
 
 
 def test_least_epsilon_is_clopper_pearson_without_delta():

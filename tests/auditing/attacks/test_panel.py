@@ -19,10 +19,10 @@ from tacit.auditing.attacks import (
     Releases,
     attackers,
     auc,
+    bound_attackers,
     panel_names,
     permute_labels,
     readers_of_epochs,
-    simultaneous,
     stack_releases,
 )
 from tacit.auditing.attacks.features import positions, space_of
@@ -70,7 +70,7 @@ def test_a_second_order_leak_is_found(leak):
     in fewer than 1 of 100,000 runs.
     """
     _, labels, scores, fold_of = leak
-    bound = simultaneous(labels, scores, fold_of)
+    bound = bound_attackers(labels, scores, fold_of)
     assert bound.lower > 0.1
     assert bound.worst_attacker not in ATTACKS
     for name in ("naive-bayes", "svm"):
@@ -85,7 +85,7 @@ def test_permuted_labels_hold_nothing(leak):
     ratings, labels, _, _ = leak
     dealt = permute_labels(labels, 1)
     names = tuple(name for name in QUICK if name not in ("svm", "logistic-regression"))
-    bound = simultaneous(dealt, *out_of_fold(names, ratings, dealt))
+    bound = bound_attackers(dealt, *out_of_fold(names, ratings, dealt))
     assert bound.lower == 0
     assert bound.distance < bound.upper
 
@@ -97,8 +97,8 @@ def test_mixed_up_labels_are_seen(leak):
     """
     ratings, labels, scores, fold_of = leak
     wrong, _ = out_of_fold(("boosting-meta",), ratings, labels, learned=np.roll(labels, 1))
-    bound = simultaneous(labels, wrong, fold_of)
-    assert bound.distance < 0.1 < simultaneous(labels, scores, fold_of).distance
+    bound = bound_attackers(labels, wrong, fold_of)
+    assert bound.distance < 0.1 < bound_attackers(labels, scores, fold_of).distance
 
 
 def test_the_panels_are_as_documented():
@@ -305,7 +305,7 @@ def test_bound_covers_the_worst_of_many():
     for _ in range(100):
         labels = generator.integers(0, 2, 300)
         scores = {name: generator.normal(size=300) for name in range(20)}
-        missed += simultaneous(labels, scores, np.zeros(300, int), draws=100).lower > 0
+        missed += bound_attackers(labels, scores, np.zeros(300, int), draws=100).lower > 0
     assert missed <= 15
 
 
@@ -314,7 +314,7 @@ def test_bound_of_a_known_attacker():
     generator = np.random.default_rng(5)
     labels = generator.integers(0, 2, 1000)
     scores = {"one": labels + generator.normal(size=1000)}
-    bound = simultaneous(labels, scores, np.zeros(1000, int))
+    bound = bound_attackers(labels, scores, np.zeros(1000, int))
     assert bound.areas["one"] == pytest.approx(auc(labels, scores["one"]))
     assert bound.deviations["one"] == pytest.approx(0.0137, rel=0.25)
     low, high = bound.interval("one")
@@ -328,7 +328,7 @@ def test_few_folds_widen_the_bound():
     labels = generator.integers(0, 2, 900)
     shift = np.where(np.arange(900) % 3 == 0, 2.0, 0.0)
     scores = {"one": labels * shift + generator.normal(size=900)}
-    three = simultaneous(labels, scores, np.arange(900) % 3)
-    one = simultaneous(labels, scores, np.zeros(900, int))
+    three = bound_attackers(labels, scores, np.arange(900) % 3)
+    one = bound_attackers(labels, scores, np.zeros(900, int))
     assert three.deviations["one"] > 2 * one.deviations["one"]
     assert three.quantile == pytest.approx(one.quantile, abs=0.4)  # of resampled people alone

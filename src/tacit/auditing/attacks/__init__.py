@@ -8,10 +8,10 @@ trained on released ratings it does (retrained). `PublicKnowledge` holds what is
 from tacit.auditing.attacks.auc_bounds import (
     Bound,
     auc,
+    bound_attackers,
     distance,
     permute_labels,
     pooled_ranks,
-    simultaneous,
 )
 from tacit.auditing.attacks.base import Attacker, PublicKnowledge, Releases, stack_releases
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
@@ -45,11 +45,11 @@ __all__ = [
     "SupportVectorMachine",
     "attackers",
     "auc",
+    "bound_attackers",
     "distance",
     "panel_names",
     "permute_labels",
     "pooled_ranks",
     "readers_of_epochs",
-    "simultaneous",
     "stack_releases",
 ]

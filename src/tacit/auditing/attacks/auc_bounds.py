@@ -23,9 +23,12 @@ from tacit.auditing.attacks.base import Floats, Ints, Labels
 from tacit.errors import DataError
 
 DRAWS = 200
+"""Resamples of the people."""
 CONFIDENCE = 0.95
 ENOUGH_FOLDS = 5
+"""With fewer folds, the spread between folds is added to the deviations."""
 MOST = 0.5
+"""Largest distance of an AUC from 0.5."""
 
 
 def average_ranks(values: Floats) -> Floats:
@@ -105,7 +108,7 @@ class Bound(Generic[Key]):
 
     @property
     def lower(self) -> float:
-        """Some attacker is at least so far from 0.5, likewise; 0 where all may be guessing."""
+        """Some attacker is at least as far from 0.5, with 95 % confidence; 0 if all may guess."""
         return max(0.0, *self._ends(-1))
 
     def interval(self, key: Key) -> tuple[float, float]:
@@ -114,13 +117,14 @@ class Bound(Generic[Key]):
         return max(0.0, self.areas[key] - half), min(1.0, self.areas[key] + half)
 
     def _ends(self, side: int) -> list[float]:
+        """Return the end of each attacker's interval of distances: +1 the upper, -1 the lower."""
         return [
             abs(area - 0.5) + side * self.quantile * self.deviations[key]
             for key, area in self.areas.items()
         ]
 
 
-def simultaneous(
+def bound_attackers(
     labels: Ints,
     scores: Mapping[Key, Floats],
     fold_of: Ints,
@@ -129,22 +133,31 @@ def simultaneous(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Bound[Key]:
-    """labels, scores and folds of the same people: (people,) each.
+    """Bound all attackers' AUCs at once, by this module's text.
 
-    target: the label that an attacker's scores speak of. DataError without any scores.
+    Args:
+        labels: (people,) values of the attribute.
+        scores: (people,) scores of each attacker.
+        fold_of: (people,) fold that each person was scored in.
+        target: The value that an attacker guesses, by its key.
+        draws: Number of resamples of the people.
+        seed: Seed of the resamples.
+
+    Raises:
+        DataError: There are no scores.
     """
     if not scores:
         raise DataError("a bound needs the scores of at least one attacker")
     ones = {key: (labels == target(key)).astype(np.int64) for key in scores}
-    ranks = {key: pooled_ranks(each, fold_of) for key, each in scores.items()}
-    areas = {key: auc(ones[key], each) for key, each in ranks.items()}
+    ranks = {key: pooled_ranks(own, fold_of) for key, own in scores.items()}
+    areas = {key: auc(ones[key], own) for key, own in ranks.items()}
     generator = np.random.default_rng(seed)
     people = len(labels)
     weights = generator.multinomial(people, np.full(people, 1 / people), size=draws)
-    drawn = {key: _weighted_aucs(ones[key], each, weights) for key, each in ranks.items()}
-    spreads = {key: float(np.std(each, ddof=1)) for key, each in drawn.items()}
+    resampled = {key: _weighted_aucs(ones[key], own, weights) for key, own in ranks.items()}
+    spreads = {key: float(np.std(aucs, ddof=1)) for key, aucs in resampled.items()}
     largest = np.max(
-        [np.abs(drawn[key] - areas[key]) / max(spreads[key], 1e-12) for key in ranks], axis=0
+        [np.abs(resampled[key] - areas[key]) / max(spreads[key], 1e-12) for key in ranks], axis=0
     )
     deviations = {
         key: math.hypot(spread, _between_folds(ones[key], scores[key], fold_of))

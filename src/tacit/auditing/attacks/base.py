@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Labels = NDArray[np.int64]
 
 PSEUDO_RATINGS = 5
-"""An item's mean is pulled to the global mean as if so many ratings had been exactly that."""
+"""Ratings at the global mean that are added to each item before its mean is computed."""
 
 
 class AttributeAttack(Protocol):
@@ -43,11 +43,7 @@ class AttributeAttack(Protocol):
 
 
 class Attacker(Protocol):
-    """Guesses a two-valued attribute from what is seen of people.
-
-    reads_epochs: whether epoch labels change the score. fit: labels 0 and 1, at least two people of
-    each, else `DataError`. score: (people,) finite, higher = more likely 1.
-    """
+    """Guesses a two-valued attribute from what is seen of people."""
 
     @property
     def name(self) -> str:
@@ -58,20 +54,20 @@ class Attacker(Protocol):
         """Whether the view with epoch labels says more to this attacker than the union."""
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
-        """Learn from people whose label is known."""
+        """Learn from (people,) labels 0 and 1, at least two people of each; else `DataError`."""
 
     def score(self, seen: Releases) -> Floats:
-        """Scores of other people; `NotFittedError` before `fit`."""
+        """(people,) finite scores, higher = more likely 1; `NotFittedError` before `fit`."""
 
 
 class Learner:
-    """Checks of every attacker of this package: what it refuses, with a `DataError`."""
+    """Base of this package's attackers: it refuses unusable ratings and labels (`DataError`)."""
 
     name: str
     _n_items: int | None = None
 
-    def _learn(self, ratings: sparse.csr_array, labels: Labels) -> Labels:
-        """Return the labels as int64, if there is something to learn from them."""
+    def _check_training(self, ratings: sparse.csr_array, labels: Labels) -> Labels:
+        """Check ratings and labels to learn from, and return the labels as int64."""
         _check(ratings)
         classes = np.asarray(labels)
         if classes.shape != (ratings.shape[0],):
@@ -106,6 +102,7 @@ class Learner:
 
 
 def _check(ratings: sparse.csr_array) -> None:
+    """Raise DataError unless this is a CSR matrix of finite numbers."""
     if getattr(ratings, "format", None) != "csr":
         raise DataError("an attack reads a sparse CSR matrix of ratings", found=type(ratings))
     if not np.isfinite(ratings.data).all():
@@ -196,8 +193,8 @@ def _stack_rows(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
-def with_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
-    """Put other values at the places of a matrix."""
+def replace_data(pattern: sparse.csr_array, data: Floats) -> sparse.csr_array:
+    """Make a matrix with other values at the same stored places."""
     return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 

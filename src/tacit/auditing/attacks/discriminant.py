@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, with_data
+from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, replace_data
 from tacit.engine.ridge import alternating_ridge, fitted_values, solve
 
 FOLDS = 5
@@ -51,11 +51,11 @@ class LinearModel:
     """Variances of noise and tastes."""
 
     def log_odds(self, ratings: sparse.csr_array) -> Floats:
-        """(n_users,) LLR by the identity of this module's text."""
-        errors = with_data(ratings, ratings.data - self.centres[ratings.indices])
+        """(n_users,) LLR of each person, by the identity of this module's text."""
+        errors = replace_data(ratings, ratings.data - self.centres[ratings.indices])
         tastes = solve(errors, self.profiles, self.variances.kappa)
         unexplained = errors.data - fitted_values(errors, tastes, self.profiles)
-        explained_by_group = with_data(ratings, unexplained * self.gaps[ratings.indices])
+        explained_by_group = replace_data(ratings, unexplained * self.gaps[ratings.indices])
         sums: Floats = explained_by_group @ np.ones(ratings.shape[1])
         return self.prior_odds + 2.0 / self.variances.noise * sums
 
@@ -63,8 +63,12 @@ class LinearModel:
 class LinearDiscriminant(Learner):
     """The log odds of the linear model, everything in it estimated from the training people.
 
-    factors: d. penalty: of the factorization, for residuals of standard deviation 1 (with profiles
-    and tastes both penalised, it scales like a residual, not like its square).
+    Args:
+        factors: Length d of a profile.
+        penalty: Penalty of the factorization, for residuals of standard deviation 1. With profiles
+            and tastes both penalised, it scales like a residual, not like its square.
+        sweeps: Rounds of the factorization.
+        seed: Seed of the factorization and of the people left out.
     """
 
     name = "lda"
@@ -79,14 +83,14 @@ class LinearDiscriminant(Learner):
         self.model: LinearModel | None = None
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
-        """ratings: (people, items). labels: (people,) of 0 and 1."""
-        known = self._learn(ratings, labels)
+        """Learn from (people, items) ratings and (people,) labels of 0 and 1."""
+        known = self._check_training(ratings, labels)
         signs = 2.0 * known - 1.0
         gaps = group_gaps(ratings, known, seed=self.seed) / 2
         by_group = np.repeat(signs, np.diff(ratings.indptr)) * gaps[ratings.indices]
-        without_group = with_data(ratings, ratings.data - by_group)
+        without_group = replace_data(ratings, ratings.data - by_group)
         centres = item_means(without_group)
-        residuals = with_data(ratings, without_group.data - centres[ratings.indices])
+        residuals = replace_data(ratings, without_group.data - centres[ratings.indices])
         profiles, variances = self._taste(residuals)
         odds = float(np.log(known.sum() / (len(known) - known.sum())))
         self.model = LinearModel(odds, centres, gaps, profiles, variances)
@@ -99,7 +103,7 @@ class LinearDiscriminant(Learner):
         return self.model.log_odds(ratings)
 
     def _taste(self, residuals: sparse.csr_array) -> tuple[Floats, Variances]:
-        """Profiles from nine people in ten, variances from the tenth.
+        """Fit profiles to nine people in ten, and variances to the tenth.
 
         On the people it was fitted to, a factorization explains noise too: the noise left over
         would come out too small.
@@ -159,7 +163,7 @@ def _by_group_and_fold(
 
 
 def _raw_gaps(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Gap of the means and effective number of ratings per item, both 0 where a group is silent."""
+    """(items,) gaps of the means and effective numbers of ratings; 0 where a group rated none."""
     in_both_groups = (counts > 0).all(axis=0)
     safe = np.where(in_both_groups, counts, 1.0)
     means = sums / safe
@@ -178,7 +182,7 @@ class Variances:
 
 
 def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Variances:
-    """Largest likelihood of people whom the (n_items, d) profiles were not fitted to.
+    """Find the variances of largest likelihood, for people that profiles were not fitted to.
 
     Each person's residuals are e ~ N(0, sigma^2 (I + V V' / kappa)). With V'V = Q diag(l) Q' and
     b = Q'V'e, minus twice the log likelihood of all N residuals is
@@ -209,7 +213,7 @@ def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Varianc
 
 
 def _by_direction(residuals: sparse.csr_array, profiles: Floats) -> tuple[Floats, Floats]:
-    """Per person and principal direction of the rated profiles: l and b, each (n_users, d)."""
+    """Compute l and b of `estimate_variances`, each (n_users, d): a row for each person."""
     grams = np.stack(
         [
             profiles[rated].T @ profiles[rated]

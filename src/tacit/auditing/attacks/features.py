@@ -14,30 +14,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.base import Floats, Ints, Releases, item_means, with_data
+from tacit.auditing.attacks.base import Floats, Ints, Releases, item_means, replace_data
 
 FEW_PEOPLE = 1500
+"""With fewer training people there are fewer directions."""
 DIRECTIONS, DIRECTIONS_OF_FEW = 60, 20
-"""Of the mask, and as many of the residuals."""
+"""Directions of the mask, and as many of the residuals: of enough people, and of few."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""Quantiles of popularity among a person's items."""
 BINS = 10
+"""Bins of the histogram of stars, where there are many different stars."""
 QUARTERS = 4
+"""Equal parts of a person's items by time."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Features of some people, a row each.
-
-    mask, residuals   coordinates along the directions, largest first
-    root              (people, 1) root of the number of shown items, at least 1
-    meta              summaries; order: how items are ordered in time, no column without epochs
-    """
+    """Features of some people, a row each."""
 
     mask: Floats
+    """(people, directions) coordinates of which items are shown, largest direction first."""
     residuals: Floats
+    """(people, directions) coordinates of stars less item means, largest direction first."""
     root: Floats
+    """(people, 1) square root of the number of shown items, at least 1."""
     meta: Floats
+    """(people, summaries) summaries of the release."""
     order: Floats
+    """(people, columns) how items are ordered in time; no column without epochs."""
 
     def directions(self, mask: int, residuals: int) -> Floats:
         """Return the first coordinates of each, plain and divided by `root`."""
@@ -54,20 +58,21 @@ class Space:
 
     def __init__(self, seen: Releases) -> None:
         self._means = item_means(seen.ratings)
-        few = seen.ratings.shape[0] < FEW_PEOPLE
-        size = min(DIRECTIONS_OF_FEW if few else DIRECTIONS, *seen.ratings.shape)
+        has_few_people = seen.ratings.shape[0] < FEW_PEOPLE
+        directions = DIRECTIONS_OF_FEW if has_few_people else DIRECTIONS
+        size = min(directions, *seen.ratings.shape)
         self._mask_directions = _directions(_mask(seen), size)
         self._residual_directions = _directions(self._errors(seen), size)
         self._edges = _edges(seen.ratings.data)
-        self._made: WeakKeyDictionary[Releases, Blocks] = WeakKeyDictionary()
+        self._blocks_of: WeakKeyDictionary[Releases, Blocks] = WeakKeyDictionary()
 
     def blocks(self, seen: Releases) -> Blocks:
-        """Features of these people; made once for all attackers."""
-        if seen not in self._made:
-            self._made[seen] = self._blocks(seen)
-        return self._made[seen]
+        """Return the features of these people, computed once for all attackers."""
+        if seen not in self._blocks_of:
+            self._blocks_of[seen] = self._compute_blocks(seen)
+        return self._blocks_of[seen]
 
-    def _blocks(self, seen: Releases) -> Blocks:
+    def _compute_blocks(self, seen: Releases) -> Blocks:
         mask = _mask(seen)
         errors = self._errors(seen)
         counts = np.diff(seen.ratings.indptr).astype(float)
@@ -85,18 +90,19 @@ class Space:
         )
 
     def _moments(self, seen: Releases, mask: sparse.csr_array, errors: sparse.csr_array) -> Floats:
-        """Coordinates of early items less those of late ones."""
+        """(people, columns) coordinates of items weighed by time, from -1/2 early to 1/2 late."""
         half = DIRECTIONS // 2
         late = positions(seen)
         return np.hstack(
             [
-                with_data(mask, late) @ self._mask_directions[:, :half],
-                with_data(errors, errors.data * late) @ self._residual_directions[:, :half],
+                replace_data(mask, late) @ self._mask_directions[:, :half],
+                replace_data(errors, errors.data * late) @ self._residual_directions[:, :half],
             ]
         )
 
     def _errors(self, seen: Releases) -> sparse.csr_array:
-        return with_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
+        """(people, items) stars less the training people's item means."""
+        return replace_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
 
 
 _spaces: WeakKeyDictionary[Releases, Space] = WeakKeyDictionary()
@@ -119,23 +125,24 @@ def positions(seen: Releases) -> Floats:
     rank = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
     _, group = np.unique(_number_pairs(rows, labels)[order], return_inverse=True)
     tied = np.bincount(group, rank) / np.bincount(group)
-    placed = np.empty(len(rows))
-    placed[order] = tied[group]
-    middle: Floats = (placed + 0.5) / counts[rows] - 0.5
-    return middle
+    ranks = np.empty(len(rows))
+    ranks[order] = tied[group]
+    centred: Floats = (ranks + 0.5) / counts[rows] - 0.5
+    return centred
 
 
 def _directions(matrix: sparse.csr_array, size: int) -> Floats:
+    """(items, size) leading right singular vectors; zeros for a matrix of zeros."""
     from sklearn.utils.extmath import randomized_svd
 
     if not matrix.nnz or not np.any(matrix.data):
         return np.zeros((matrix.shape[1], size))
-    found: Floats = randomized_svd(matrix, size, n_iter=4, random_state=0)[2].T
-    return found
+    vectors: Floats = randomized_svd(matrix, size, n_iter=4, random_state=0)[2].T
+    return vectors
 
 
 def _edges(stars: Floats) -> Floats:
-    """Borders between released stars, or between tenths where there are many different ones."""
+    """Borders of histogram bins: between released stars, or tenths where these are many."""
     distinct = np.unique(stars)
     if len(distinct) > 2 * BINS:
         return np.quantile(stars, np.arange(1, BINS) / BINS)
@@ -144,6 +151,13 @@ def _edges(stars: Floats) -> Floats:
 
 
 def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
+    """(people, summaries) number of items, stars, popularity, years, genres, public tables.
+
+    Args:
+        seen: Releases of the people.
+        errors: (people, items) stars less item means.
+        edges: Borders of the histogram bins of stars.
+    """
     rows = seen.rows
     items = seen.ratings.indices
     stars = seen.ratings.data
@@ -176,7 +190,10 @@ def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
 def _table_knowledge(
     rows: Ints, errors: Floats, offsets: Floats, log_keep: Floats, counts: Floats
 ) -> list[Floats]:
-    """Means, and means over errors of means, of what the public tables say of shown items."""
+    """Summarise what the public tables say of shown items: means, and means times root of counts.
+
+    The second are means in units of their standard error.
+    """
     root = np.sqrt(np.maximum(counts, 1.0))
     means = [
         _mean(rows, column, counts)
@@ -186,20 +203,23 @@ def _table_knowledge(
 
 
 def _popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Floats]:
+    """(people,) for each of QUANTILES, of log popularity; 0 for a person who shows nothing."""
     if not len(rows):
         return [counts * 0 for _ in QUANTILES]
     popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
     ordered = popularity[np.lexsort((popularity, rows))]
     starts = np.asarray(seen.ratings.indptr[:-1])
-    silent = counts == 0
-    found = []
+    shows_nothing = counts == 0
+    quantiles = []
     for share in QUANTILES:
-        place = starts + np.floor(share * np.maximum(counts - 1, 0)).astype(np.int64)
-        found.append(np.where(silent, 0.0, ordered[np.minimum(place, len(ordered) - 1)]))
-    return found
+        position = starts + np.floor(share * np.maximum(counts - 1, 0)).astype(np.int64)
+        values = ordered[np.minimum(position, len(ordered) - 1)]
+        quantiles.append(np.where(shows_nothing, 0.0, values))
+    return quantiles
 
 
 def _years(seen: Releases, rows: Ints) -> list[Floats]:
+    """(people,) mean and variance of the years of shown items; nothing where no year is known."""
     known = np.isfinite(seen.public.years)
     if not known.any():
         return []
@@ -222,14 +242,14 @@ def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
     n_epochs = np.bincount(rows[first_entries], minlength=people)
     columns = [np.log1p(n_epochs)[:, None]]
     quarter = np.minimum(((positions(seen) + 0.5) * QUARTERS).astype(np.int64), QUARTERS - 1)
-    every = np.maximum(np.bincount(rows, minlength=people), 1.0)
+    n_shown = np.maximum(np.bincount(rows, minlength=people), 1.0)
     popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
     for number in range(QUARTERS):
         inside = (quarter == number).astype(float)
         counts: Floats = np.bincount(rows, inside, minlength=people).astype(float)
-        facts = [counts / every, _mean(rows, errors.data * inside, counts)]
+        facts = [counts / n_shown, _mean(rows, errors.data * inside, counts)]
         facts.append(_mean(rows, popularity * inside, counts))
-        genres = with_data(seen.ratings, inside) @ seen.public.genres
+        genres = replace_data(seen.ratings, inside) @ seen.public.genres
         columns += [np.stack(facts, axis=1), genres / np.maximum(counts, 1.0)[:, None]]
     return np.hstack(columns)
 
@@ -248,4 +268,5 @@ def _mean(rows: Ints, values: Floats, counts: NDArray[Any]) -> Floats:
 
 
 def _mask(seen: Releases) -> sparse.csr_array:
-    return with_data(seen.ratings, np.ones(seen.ratings.nnz))
+    """(people, items) 1 for each shown item."""
+    return replace_data(seen.ratings, np.ones(seen.ratings.nnz))

@@ -51,7 +51,7 @@ class FromLists:
     """Name of the attack."""
 
     def score(self, model: Recommender, known: Known) -> float:
-        """Mean places gained against an account without ratings, as a share of the list."""
+        """Return the mean places gained against an account without ratings, over the length."""
         before = self._places(model, {})
         below = self.length + 1
         gains = []
@@ -74,7 +74,7 @@ class FromPredictions:
     """Name of the attack."""
 
     def score(self, model: Recommender, known: Known) -> float:
-        """Mean stars by which a prediction comes nearer to their rating."""
+        """Return the mean stars by which predictions come nearer to the target's ratings."""
         items = list(known)
         given = np.array([known[item] for item in items])
         before = np.abs(model.predict(items, history={}) - given)
@@ -87,10 +87,16 @@ class FromPredictions:
         return float(nearer.mean()) if nearer.size else 0.0
 
 
-def guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[int, int]:
-    """(right, made): the upper half of the scores is guessed to be in, the lower half out.
+def count_guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[int, int]:
+    """Guess that the highest scores are in and the lowest out: count right and all guesses.
 
-    labels: 1 in, 0 out. share: of the people who are guessed about at all, those at both ends.
+    Args:
+        labels: (people,) 1 in, 0 out.
+        scores: (people,) scores.
+        share: Share of the people who are guessed about, half of them at each end.
+
+    Returns:
+        Number of guesses that were right, and number of guesses.
     """
     if len(labels) != len(scores) or len(labels) < 2:
         raise DataError("guesses need one score per person, of two people or more")
@@ -105,16 +111,23 @@ def least_epsilon(
 ) -> float:
     """Lower bound of epsilon from guesses about people who were each in or out by a fair coin.
 
-    people: all of them, guessed about or not. With chance 1 - level it is at most the epsilon of
-    an (epsilon, delta)-private training. If delta is 0 this is Clopper and Pearson's limit p of
-    the chance of a right guess, as ln(p / (1 - p)): guesses of one run depend on each other, but
-    private ones are right no more often than independent ones (Steinke et al., Theorem 5.2).
+    With chance 1 - level it is at most the epsilon of an (epsilon, delta)-private training. If
+    delta is 0 this is Clopper and Pearson's limit p of the chance of a right guess, as
+    ln(p / (1 - p)): guesses of one run depend on each other, but private ones are right no more
+    often than independent ones (Steinke et al., Theorem 5.2).
+
+    Args:
+        right: Guesses that were right.
+        made: All guesses.
+        people: All people whose presence was tossed, guessed about or not.
+        delta: Delta of the training.
+        level: Chance with which the bound may be wrong.
     """
     if not 0 <= right <= made <= people or made == 0:
         raise ConfigError(f"{right} right of {made} guesses about {people} people is no count.")
 
     def chance(epsilon: float) -> float:
-        """Return at most what the chance is that so many guesses or more are right."""
+        """Return an upper bound of the chance that so many guesses or more are right."""
         p = 1 / (1 + math.exp(-epsilon))
         tail = float(stats.binom.sf(right - 1, made, p))
         if delta == 0:
@@ -197,19 +210,19 @@ def play(
 def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
     mean_auc, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
-    found = [guesses(inside, given, _SURE) for inside, given in pairs]
+    found = [count_guesses(inside, given, _SURE) for inside, given in pairs]
     right = sum(right_in_round for right_in_round, _ in found)
     made = sum(made_in_round for _, made_in_round in found)
     people = sum(len(inside) for inside, _ in pairs)
     delta = game.delta or 0.0
     bound = least_epsilon(right, made, people=people, delta=delta, level=ALPHA)
-    most = least_epsilon(made, made, people=people, delta=delta, level=ALPHA)
+    bound_if_all_right = least_epsilon(made, made, people=people, delta=delta, level=ALPHA)
     verdict: Verdict = "no violation found"
     if game.epsilon is None:
         verdict = "no claim"
     elif bound > game.epsilon:
         verdict = "violation"
-    elif most <= game.epsilon:  # a verdict that nothing could change is none
+    elif bound_if_all_right <= game.epsilon:  # no guesses could have refuted the claim
         verdict = "weak audit"
     return GameResult(
         game.method,

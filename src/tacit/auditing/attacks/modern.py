@@ -18,7 +18,7 @@ from tacit.auditing.attacks.base import (
     Labels,
     Learner,
     Releases,
-    with_data,
+    replace_data,
 )
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
 
@@ -48,9 +48,12 @@ class OnRatings:
 
 
 class OnFeatures(Learner):
-    """A scikit-learn classifier on features; where there are several, the mean of their log odds.
+    """Scikit-learn classifiers on features; the score is the mean of their log odds.
 
-    make: from the labels, so that settings can depend on how many people there are.
+    Args:
+        name: Name in the registry.
+        columns: Selects the features of people from their blocks.
+        make: Makes the unfitted classifiers; settings may depend on the (people,) labels.
     """
 
     reads_epochs = True
@@ -70,7 +73,7 @@ class OnFeatures(Learner):
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
-        known = self._learn(seen.ratings, labels)
+        known = self._check_training(seen.ratings, labels)
         self._space = space_of(seen)
         features = self._columns(self._space.blocks(seen))
         self._centre = features.mean(axis=0)
@@ -78,25 +81,27 @@ class OnFeatures(Learner):
         self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._centre)), spread, np.inf)
         with threadpool_limits(1), catch_warnings():
             simplefilter("ignore", ConvergenceWarning)  # a network may stop before it converges
-            self._models = [each.fit(self._standard(features), known) for each in self._make(known)]
+            standard = self._standardise(features)
+            self._models = [model.fit(standard, known) for model in self._make(known)]
         return self
 
     def score(self, seen: Releases) -> Floats:
         """Return the scores of other people."""
         self._check_scored(seen.ratings)
-        features = self._standard(self._columns(self._space.blocks(seen)))
-        scores: Floats = np.mean([log_odds(each, features) for each in self._models], axis=0)
+        features = self._standardise(self._columns(self._space.blocks(seen)))
+        scores: Floats = np.mean([log_odds(model, features) for model in self._models], axis=0)
         return scores
 
-    def _standard(self, features: Floats) -> Floats:
+    def _standardise(self, features: Floats) -> Floats:
+        """Centre and scale columns as in training; one that was constant becomes 0."""
         standard: Floats = (features - self._centre) / self._spread
         return standard
 
 
 class NearestNeighbours(Learner):
-    """The share of label 1 among the 100 training people whose shown items are most alike.
+    """The share of label 1 among the 100 training people with the most similar shown items.
 
-    Alike is the cosine of masks weighed by log(people / raters).
+    Similarity is the cosine of masks, items weighed by log(people / raters).
     """
 
     name = "nearest-neighbours"
@@ -104,7 +109,7 @@ class NearestNeighbours(Learner):
 
     def fit(self, seen: Releases, labels: Labels) -> Self:
         """Learn from people whose label is known."""
-        known = self._learn(seen.ratings, labels)
+        known = self._check_training(seen.ratings, labels)
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
         self._people = self._unit_rows(seen.ratings)
@@ -120,20 +125,21 @@ class NearestNeighbours(Learner):
         return np.concatenate([np.zeros(0), *parts])
 
     def _scores(self, unit_rows: sparse.csr_array) -> Floats:
-        alike = (unit_rows @ self._people.T).toarray()
-        number = min(NEIGHBOURS, alike.shape[1])
-        nearest = np.argpartition(-alike, number - 1, axis=1)[:, :number]
-        weights = np.take_along_axis(alike, nearest, axis=1)
+        similarities = (unit_rows @ self._people.T).toarray()
+        n_neighbours = min(NEIGHBOURS, similarities.shape[1])
+        nearest = np.argpartition(-similarities, n_neighbours - 1, axis=1)[:, :n_neighbours]
+        weights = np.take_along_axis(similarities, nearest, axis=1)
         total = np.maximum(weights.sum(axis=1), 1e-12)
         scores: Floats = (weights * self._surplus[nearest]).sum(axis=1) / total
         return scores
 
     def _unit_rows(self, ratings: sparse.csr_array) -> sparse.csr_array:
+        """(people, items) weights of shown items, each row of length 1."""
         data = self._weights[ratings.indices]
         rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
         length = np.sqrt(np.bincount(rows, data**2, minlength=ratings.shape[0]))
         data = data / np.maximum(length, 1e-12)[rows]
-        return with_data(ratings, data)
+        return replace_data(ratings, data)
 
 
 class Stack:
@@ -144,7 +150,7 @@ class Stack:
         self.members = members
 
     def combine(self, scores: Mapping[str, Floats]) -> Floats:
-        """(people,) from 0 to 1."""
+        """Return (people,) mean ranks over the members, from 0 to 1."""
         ranks = [average_ranks(scores[member]) / len(scores[member]) for member in self.members]
         combined: Floats = np.mean(ranks, axis=0)
         return combined
@@ -161,9 +167,9 @@ class _Quadratic:
         return self
 
     def decision_function(self, features: Floats) -> Floats:
-        zero, one = (self._log_density(features, *group) for group in self._groups)
-        difference: Floats = one - zero
-        return difference
+        of_zero, of_one = (self._log_density(features, *group) for group in self._groups)
+        log_ratio: Floats = of_one - of_zero
+        return log_ratio
 
     @staticmethod
     def _group(features: Floats) -> tuple[Floats, Floats]:
@@ -172,8 +178,9 @@ class _Quadratic:
 
     @staticmethod
     def _log_density(features: Floats, mean: Floats, covariance: Floats) -> Floats:
-        away = features - mean
-        squares = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)
+        # Up to a constant: -(d' C^-1 d + ln det C) / 2 with d (features,) from the mean.
+        deviations = features - mean
+        squares = (deviations * np.linalg.solve(covariance, deviations.T).T).sum(axis=1)
         log_density: Floats = -(squares + np.linalg.slogdet(covariance)[1]) / 2
         return log_density
 
@@ -216,13 +223,14 @@ def log_odds(model: Any, features: Floats) -> Floats:
 
 
 def _logistic(_: Labels) -> list[Any]:
+    """Make one unfitted logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
     return [LogisticRegression(C=0.01, max_iter=2000)]
 
 
 def _networks(labels: Labels) -> list[Any]:
-    """Three small ones."""
+    """Make three small unfitted networks, which differ in their seeds."""
     from sklearn.neural_network import MLPClassifier
 
     stop = int(np.bincount(labels).min()) >= ENOUGH_TO_STOP_EARLY

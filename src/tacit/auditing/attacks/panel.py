@@ -1,12 +1,13 @@
-"""Attacks on the plain item vector: stars where rated, zeros elsewhere.
+"""Linear attackers on the plain item vector; all attackers by name, and panels of several.
 
-The zeros make these attacks read *which* items a person rated as much as *how*. A stored rating of
-exactly 0 looks like an unrated item to them.
+The plain item vector has stars where rated and zeros elsewhere. The zeros make a linear attacker
+read *which* items a person rated as much as *how*. A stored rating of exactly 0 looks like an
+unrated item to it.
 
 Source   Weinsberg, Bhagat, Ioannidis, Taft: BlurMe, inferring and obfuscating user gender based on
          ratings (RecSys 2012), where the same three families do best.
 
-The attackers by name, and several of them together, trained on the same people.
+The attackers of a panel learn from the same people.
 
 Packages add theirs under the entry point group `tacit.attackers`. An entry point's object is called
 without arguments and gives a new `Attacker`.
@@ -35,7 +36,7 @@ STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 """Inverse penalties tried, strongest penalty first, for stars of at most 5."""
 
 ENOUGH_PEOPLE = 1000
-"""People to judge penalties on, if there are so many."""
+"""People to judge penalties on, where there are as many."""
 QUICK_PARTS = 2
 """Parts of the people, of at most five, that a quick search judges penalties on."""
 TOLERANCE, QUICK_TOLERANCE = 1e-4, 1e-3
@@ -56,16 +57,16 @@ class NaiveBayes(Learner):
     name = "naive-bayes"
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
-        """ratings: (people, items). labels: (people,) of 0 and 1."""
+        """Learn from (people, items) ratings and (people,) labels of 0 and 1."""
         from sklearn.naive_bayes import MultinomialNB
 
-        known = self._learn(ratings, labels)
+        known = self._check_training(ratings, labels)
         self._minimum = min(0.0, float(ratings.data.min(initial=0.0)))
         self._model = MultinomialNB(alpha=1.0).fit(self._counts(ratings), known)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
-        """(people,) log odds of 1, far too sure: items are not independent. NotFittedError."""
+        """(people,) log odds of 1, too far from 0, since they take items for independent."""
         self._check_scored(ratings)
         weights = self._model.feature_log_prob_[1] - self._model.feature_log_prob_[0]
         prior = self._model.class_log_prior_[1] - self._model.class_log_prior_[0]
@@ -100,7 +101,7 @@ class _PenalisedClassifier(Learner):
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         from threadpoolctl import threadpool_limits
 
-        known = self._learn(ratings, labels)
+        known = self._check_training(ratings, labels)
         self._unit = float(np.abs(ratings.data).max(initial=0.0)) / 5 or 1.0
         features = self._features(ratings)
         # The vectors are short: on a busy machine several threads mostly wait for each other.
@@ -116,7 +117,8 @@ class _PenalisedClassifier(Learner):
         return decision
 
     def _choose(self, features: sparse.csr_array, labels: Labels) -> float:
-        parts = fifths_aside(labels, self.seed)
+        """Choose the inverse penalty."""
+        parts = mask_fifths(labels, self.seed)
         if not self.quick:
             areas = self._judge(features, labels, parts, self.strengths)
         else:
@@ -124,8 +126,8 @@ class _PenalisedClassifier(Learner):
             coarse = self.strengths[1::3] or self.strengths
             areas = self._judge(features, labels, parts, coarse)
             best = self.strengths.index(max(areas, key=lambda strength: areas[strength]))
-            beside = self.strengths[max(0, best - 1) : best + 2]
-            untried = [strength for strength in beside if strength not in areas]
+            neighbours = self.strengths[max(0, best - 1) : best + 2]
+            untried = [strength for strength in neighbours if strength not in areas]
             areas |= self._judge(features, labels, parts, untried)
         return max(sorted(areas), key=lambda strength: areas[strength])
 
@@ -138,13 +140,13 @@ class _PenalisedClassifier(Learner):
     ) -> dict[float, float]:
         """Sum the AUC of each inverse penalty over parts of the people, each fitted on the rest."""
         areas = dict.fromkeys(strengths, 0.0)
-        for aside in parts:
+        for is_judged in parts:
             model = self._classifier()
-            learned_from = features[~aside]
-            judged_on = features[aside]
+            learned_from = features[~is_judged]
+            judged_on = features[is_judged]
             for strength in strengths:
-                model.set_params(C=strength).fit(learned_from, labels[~aside])
-                areas[strength] += auc(labels[aside], model.decision_function(judged_on))
+                model.set_params(C=strength).fit(learned_from, labels[~is_judged])
+                areas[strength] += auc(labels[is_judged], model.decision_function(judged_on))
         return areas
 
     def _features(self, ratings: sparse.csr_array) -> sparse.csr_array:
@@ -183,10 +185,11 @@ class SupportVectorMachine(_PenalisedClassifier):
         return LinearSVC(dual=True, max_iter=100_000, random_state=self.seed)
 
 
-def fifths_aside(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
-    """Masks of people set aside, a fifth at a time, each and its rest with both labels.
+def mask_fifths(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
+    """Return a (people,) mask for each fifth of the people that penalties are judged on.
 
-    As many as it takes to judge on ENOUGH_PEOPLE: the AUC of a few people is mostly chance.
+    Inside and outside each fifth there are both labels. There are as many fifths as hold
+    ENOUGH_PEOPLE together, since the AUC of a few people is mostly chance.
     """
     generator = np.random.default_rng(seed)
     fifth = np.empty(len(labels), dtype=np.int64)
@@ -248,7 +251,11 @@ def attackers() -> dict[str, Callable[[], Attacker]]:
 
 
 def panel_names(panel: str) -> tuple[str, ...]:
-    """List a panel's attackers; `full` has those of installed packages too. ConfigError else."""
+    """List a panel's attackers; `full` has those of installed packages too.
+
+    Raises:
+        ConfigError: There is no panel of this name.
+    """
     if panel == "quick":
         return QUICK
     if panel == "full":
@@ -266,11 +273,11 @@ def check_attackers(names: Sequence[str]) -> tuple[str, ...]:
 
 
 class Panel:
-    """Attackers by name. A stack's members are fitted also where they are not asked for.
+    """Several attackers, by name. Members of a stack are fitted even where they are not named.
 
     Args:
         names: Names of the attackers.
-        quick: Whether those of `QUICKER` take its shorter ways.
+        quick: Whether attackers in `QUICKER` are made as there, in less time.
     """
 
     def __init__(self, names: Sequence[str], *, quick: bool = False) -> None:
@@ -288,7 +295,7 @@ class Panel:
         return self
 
     def scores(self, seen: Releases) -> dict[str, Floats]:
-        """Return each asked attacker's (people,) scores; a stack's are ranks among these people."""
+        """Return each named attacker's (people,) scores; a stack's are ranks among these people."""
         single = {name: attacker.score(seen) for name, attacker in self._attackers.items()}
         return {
             name: STACKS[name].combine(single) if name in STACKS else single[name]
@@ -304,4 +311,5 @@ def readers_of_epochs(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _members(name: str) -> tuple[str, ...]:
+    """List the attackers that are fitted for a name: a stack's members, or the attacker itself."""
     return STACKS[name].members if name in STACKS else (name,)

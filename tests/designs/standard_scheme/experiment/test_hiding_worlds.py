@@ -11,8 +11,8 @@ from tacit.auditing.attacks import (
     Panel,
     PublicKnowledge,
     Releases,
+    bound_attackers,
     pooled_ranks,
-    simultaneous,
 )
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
@@ -94,7 +94,7 @@ def attacked(seen, labels, fold_of):
         for name, each in panel.scores(part(seen, inside)).items():
             scores[name][inside] = each
     ranks = {name: pooled_ranks(each, fold_of) for name, each in scores.items()}
-    return simultaneous(labels, ranks, np.zeros(PEOPLE, int))
+    return bound_attackers(labels, ranks, np.zeros(PEOPLE, int))
 
 
 @pytest.mark.parametrize("view", ["union", "epochs"])
@@ -116,7 +116,7 @@ def test_the_number_of_shown_items_tells_nothing(crowd):
     counts = {"all": np.diff(seen.ratings.indptr).astype(float)}
     for epoch in range(1, EPOCHS + 1):
         counts[str(epoch)] = np.bincount(seen.rows, seen.epochs.data == epoch, minlength=PEOPLE)
-    bound = simultaneous(labels, counts, np.zeros(PEOPLE, int))
+    bound = bound_attackers(labels, counts, np.zeros(PEOPLE, int))
     assert bound.lower == 0
 
 
@@ -130,6 +130,6 @@ def test_the_number_of_rated_items_tells():
         inside = fold_of == fold
         attacker = KnownCount().fit(part(seen, ~inside), rated[~inside], keep, labels[~inside])
         scores[inside] = attacker.score(part(seen, inside), rated[inside], keep)
-    bound = simultaneous(labels, {"count": pooled_ranks(scores, fold_of)}, np.zeros(PEOPLE, int))
+    bound = bound_attackers(labels, {"count": pooled_ranks(scores, fold_of)}, np.zeros(PEOPLE, int))
     print(f"known count: {bound.distance:.3f}, bound {bound.upper:.3f}")  # noqa: T201
     assert bound.lower > 0.05

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
 from tacit.auditing.attacks.any_model.findings import LISTS, SCORES, AttackRow, share_found
-from tacit.auditing.attacks.auc_bounds import pooled_ranks, simultaneous
+from tacit.auditing.attacks.auc_bounds import bound_attackers, pooled_ranks
 from tacit.auditing.attacks.base import Floats, Releases
 from tacit.auditing.attacks.panel import Panel, panel_names
 from tacit.data.ratings import Ratings
@@ -190,7 +190,7 @@ def _attack_view(
         others = Releases.from_ratings(sparse.csr_array(matrix[test]))
         for attacker, given in panel.scores(others).items():
             scores[attacker][test] = given
-    bound = simultaneous(labels, scores, fold_of)
+    bound = bound_attackers(labels, scores, fold_of)
     rows = []
     for attacker in names:
         ranks = pooled_ranks(scores[attacker], fold_of)

@@ -109,9 +109,9 @@ def draw_canaries(ratings: Ratings, number: int, seed: int) -> dict[str, Canarie
     counts = np.bincount(ratings.items, minlength=ratings.n_items)
     number = min(number, ratings.n_items // 4)
     rare = np.argsort(counts, kind="stable")[: max(2 * number, ratings.n_items // 2)]
-    mixed = generator.permutation(rare)
-    singles = mixed[:number]
-    others = mixed[number:]
+    shuffled = generator.permutation(rare)
+    singles = shuffled[:number]
+    others = shuffled[number:]
     if min(number, len(others)) < GROUP_SIZE:
         raise DataError(
             "there are too few items for an audit",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.attacks.auc_bounds import auc, mean_interval
 from tacit.auditing.attacks.base import Floats
-from tacit.auditing.attacks.membership import guesses, least_epsilon
+from tacit.auditing.attacks.membership import count_guesses, least_epsilon
 
 Labels = NDArray[np.bool_]
 LISTS = "lists"
@@ -81,7 +81,7 @@ def judge(
     flat = scores.ravel()
     bounds = []
     for share in SHARES:
-        right, made = guesses(coded, flat, share)
+        right, made = count_guesses(coded, flat, share)
         bound = least_epsilon(
             right, made, people=len(coded), delta=delta, level=level / len(SHARES)
         )

@@ -35,6 +35,7 @@ from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 LEAST_LIKES = 4
+"""People with fewer likes are not attacked: a half would hold one item or none."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,15 @@ class Person:
 
 def split_likes(ratings: Ratings, numbers: Ints, seed: int) -> list[Person]:
     """Halve the likes of the people of these numbers at random."""
-    found = []
+    people = []
     for number in numbers.tolist():
         rows = slice(ratings.offsets[number], ratings.offsets[number + 1])
         items = ratings.items[rows].astype(np.int64)
         generator = np.random.default_rng((seed, 5, number))
-        mixed = generator.permutation(items[ratings.likes[rows]])
+        liked = generator.permutation(items[ratings.likes[rows]])
         stars = dict(zip(items.tolist(), ratings.values[rows].tolist(), strict=True))
-        found.append(Person((mixed[::2], mixed[1::2]), stars))
-    return found
+        people.append(Person((liked[::2], liked[1::2]), stars))
+    return people
 
 
 class Prober:
@@ -164,17 +165,16 @@ def attack_membership(
     coins = generator.random((victims, len(people))) < 0.5
     inside = np.vstack([known, coins])
     seen: dict[str, list[Floats]] = {view: [] for view in views}
-    kept = FinishedFits() if finished is None else finished
+    finished = FinishedFits() if finished is None else finished
     for number, labels in enumerate(inside):
         name = f"membership {number} of {shadows} and {victims}, {views}"
-        favours = kept.find(name)
+        favours = finished.find(name)
         if favours is None:
-            members_only = ratings.where(
-                ~np.isin(ratings.users, chosen[~labels])
-            )  # all keep their number
+            # People without ratings keep their number.
+            members_only = ratings.where(~np.isin(ratings.users, chosen[~labels]))
             prober = Prober(model.fit(members_only), ratings.item_ids.tolist(), length)
             favours = [prober.favour(people, view).tolist() for view in views]
-            kept.add(name, favours)
+            finished.add(name, favours)
         for view, favour in zip(views, favours, strict=True):
             seen[view].append(np.array(favour))
         progress(1)
@@ -227,8 +227,8 @@ def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Float
     deviations = np.where(inside, shadows - mean_in, shadows - mean_out)
     own = (deviations**2).mean(axis=0)
     variance = np.maximum(own / 2 + np.median(own) / 2, 1e-12)
-    found: Floats = ((victims - mean_out) ** 2 - (victims - mean_in) ** 2) / (2 * variance)
-    return found
+    ratios: Floats = ((victims - mean_out) ** 2 - (victims - mean_in) ** 2) / (2 * variance)
+    return ratios
 
 
 def _mean_where(mask: Labels, values: Floats) -> Floats:
@@ -248,6 +248,8 @@ def _targets(ratings: Ratings, most: int, seed: int) -> Ints:
             expected="20 or more",
             fix="Use more ratings.",
         )
-    most = min(most, max(10, len(able) // 3)) if most < len(able) else most
-    mixed = np.random.default_rng((seed, 6)).permutation(able)
-    return np.sort(mixed[:most])
+    if most < len(able):
+        # Two thirds of the people stay in every fit.
+        most = min(most, max(10, len(able) // 3))
+    shuffled = np.random.default_rng((seed, 6)).permutation(able)
+    return np.sort(shuffled[:most])

@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks import Bound, auc, panel_names, permute_labels, simultaneous
+from tacit.auditing.attacks import Bound, auc, bound_attackers, panel_names, permute_labels
 from tacit.auditing.attacks.panel import check_attackers
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
@@ -308,7 +308,7 @@ class _PooledScores:
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
         seed = self._experiment.seed
         folds = self._fold_of
-        return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
+        return bound_attackers(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
 
 def _join_folds(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:

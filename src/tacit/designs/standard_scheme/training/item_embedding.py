@@ -82,14 +82,15 @@ def fit_item_embedding(
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)
     vectors = np.zeros((levels.shape[1], size))
-    found = min(size, len(columns))
-    if found:
-        leading = (len(columns) - found, len(columns) - 1)
+    n_directions = min(size, len(columns))
+    if n_directions:
+        leading = (len(columns) - n_directions, len(columns) - 1)
         with threadpool_limits(1):  # with more, sums come in another order each time
             values, directions = eigh(
                 sum_products(weights[:, columns]), subset_by_index=leading, overwrite_a=True
             )
-        kept = np.maximum(values[::-1], 0.0)
-        kept /= kept + penalty
-        vectors[columns, :found] = directions[:, ::-1] * np.sqrt(kept)
+        # An eigenvalue l of G is l / (l + penalty) in the ridge regression; the largest come first.
+        shrunk = np.maximum(values[::-1], 0.0)
+        shrunk /= shrunk + penalty
+        vectors[columns, :n_directions] = directions[:, ::-1] * np.sqrt(shrunk)
     return ItemEmbedding(vectors, rank_by_likes(weights), n_levels)

@@ -32,10 +32,13 @@ Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
 """Maps levels of some people, and their numbers, to what their devices would release."""
 
 PENALTIES = (50, 150, 400, 500, 1000, 2000)
+"""Penalties that are tried."""
 MOST_ITEMS = 10_000
+"""Items with weights, the most liked ones."""
 ITEMS_TO_CHOOSE_ON = 2_000
 """The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
-_LIST = 10
+LIST_LENGTH = 10
+"""Items of the lists that a penalty is judged by."""
 
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
@@ -70,17 +73,18 @@ def choose_penalty(
     held = generator.permutation(n_people)[: min(500, n_people // 5)]
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, ITEMS_TO_CHOOSE_ON)
-    together = sum_products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
+    products = sum_products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
     rated = levels[held]
     left_out = generator.random(rated.nnz) < 0.3
-    now = select_entries(rated, ~left_out)
-    later = select_entries(rated, left_out)
-    shown = weigh_levels(simulate(now, held), n_levels)[:, columns].astype(float)
-    liked = weigh_levels(later, n_levels)[:, columns].toarray() == LIKED
-    seen = now[:, columns].astype(bool).toarray()
+    known = select_entries(rated, ~left_out)
+    hidden = select_entries(rated, left_out)
+    shown = weigh_levels(simulate(known, held), n_levels)[:, columns].astype(float)
+    liked = weigh_levels(hidden, n_levels)[:, columns].toarray() == LIKED
+    seen = known[:, columns].astype(bool).toarray()
 
     def quality(penalty: int) -> tuple[float, int]:
-        scores = shown @ item_weights(together.copy(order="F"), penalty)
+        """NDCG at a penalty, and the penalty: of equals the largest is chosen."""
+        scores = shown @ item_weights(products.copy(order="F"), penalty)
         return _ndcg(np.where(seen, -np.inf, scores), liked), penalty
 
     return max(PENALTIES, key=quality)
@@ -102,18 +106,18 @@ def rank_by_likes(weights: sparse.csr_array) -> Ints:
 
 def sum_products(weights: sparse.csr_array) -> Floats:
     """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
-    together = gram(weights / LIKED)
-    together /= ROUNDED_TO  # in place: it is large
-    np.round(together, out=together)
-    together *= ROUNDED_TO
-    return together
+    products = gram(weights / LIKED)
+    products /= ROUNDED_TO  # in place: it is large
+    np.round(products, out=products)
+    products *= ROUNDED_TO
+    return products
 
 
 def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
     """Keep the largest weights of each column as whole numbers, among all items."""
-    none = np.empty(0, np.int64)
-    rows = [none]
-    weights = [none]
+    empty = np.empty(0, np.int64)  # concatenated where no item is eligible
+    rows = [empty]
+    weights = [empty]
     ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
         whole = np.round(dense[:, column] * UNIT).astype(np.int64)
@@ -136,9 +140,11 @@ def _order_by_likes(weights: sparse.csr_array) -> Ints:
 
 def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:
     """Mean NDCG@10 over the people who like something; 0 where nobody does."""
-    discounts = 1.0 / np.log2(np.arange(2, _LIST + 2))[: scores.shape[1]]
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :_LIST]
+    discounts = 1.0 / np.log2(np.arange(2, LIST_LENGTH + 2))[: scores.shape[1]]
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :LIST_LENGTH]
     gained = np.take_along_axis(liked, best, axis=1) @ discounts
     possible = np.append(0.0, np.cumsum(discounts))[np.minimum(liked.sum(axis=1), len(discounts))]
-    some = possible > 0
-    return float((gained[some] / possible[some]).mean()) if some.any() else 0.0
+    likes_something = possible > 0
+    if not likes_something.any():
+        return 0.0
+    return float((gained[likes_something] / possible[likes_something]).mean())

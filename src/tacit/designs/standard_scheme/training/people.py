@@ -36,6 +36,7 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 FEWEST_CHANGED = 50
+"""A new fit is refused where fewer people changed since the last one, but some."""
 
 
 @dataclass(frozen=True)

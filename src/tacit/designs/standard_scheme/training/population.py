@@ -36,7 +36,7 @@ def simulate_release(
     n_levels: int,
     source: Source,
 ) -> sparse.csr_array:
-    """Simulate one letter of every person.
+    """Simulate one release of every person.
 
     Args:
         levels: (people, items) CSR of whole levels 0 .. n_levels - 1, real-valued if n_levels is 0.
@@ -66,16 +66,16 @@ def simulate_epochs(
     n_levels: int,
     source: Source,
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Simulate the last letters of people who speak in several epochs.
+    """Simulate the last releases of people whose devices send in several epochs.
 
-    An item is decided in the first epoch from its own on whose tables have a chance for it, on the
-    account's first day or as long as the person shows nothing.
+    An item is decided in the first epoch, not before its own, whose tables have a chance for it.
+    Items are decided on the account's first day, and later as long as the person shows nothing.
 
     Args:
         levels: As for `simulate_release`.
         labels: As for `simulate_release`.
         tables_of_epoch: The tables with which items are decided, by the epochs in which devices
-            speak.
+            send.
         epoch_of_rating: (ratings,) label of the epoch of each entry of `levels`.
         rule: As for `simulate_release`.
         n_levels: As for `simulate_release`.
@@ -118,19 +118,29 @@ def _decide(
     n_levels: int,
     source: Source,
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Decide ratings: (ratings,) released micro-levels, and which are shown."""
-    passed = np.ones(len(true), dtype=bool)
+    """Decide ratings: (ratings,) released micro-levels, and which are shown.
+
+    Args:
+        true: (ratings,) own micro-levels.
+        own: (ratings, attributes) row of the person in each of the tables.
+        items: (ratings,) numbers of the items.
+        tables: One for each attribute.
+        rule: What devices do.
+        n_levels: Whole levels of the scale, 0 on a continuous one.
+        source: Source of all draws.
+    """
+    is_shown = np.ones(len(true), dtype=bool)
     if rule.selection:
         for chances in _chances_to_show(own, items, tables):
-            passed &= _draw_parts(source, len(true)) < chances
+            is_shown &= _draw_parts(source, len(true)) < chances
     released = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
         released = _round_levels(released, n_levels, source)
     if rule.mix < MICRO:
         is_obfuscated = _draw_parts(source, len(true)) < rule.mix
         released = np.where(is_obfuscated, released, true)
-        passed = passed | ~is_obfuscated
-    return released, passed
+        is_shown = is_shown | ~is_obfuscated
+    return released, is_shown
 
 
 def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:

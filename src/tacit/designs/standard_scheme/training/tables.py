@@ -45,12 +45,13 @@ from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below, secure
 
 FEWEST = 10
+"""Items with fewer raters have no chance to be shown and no offset."""
 PARTS = 8
 """Disjoint parts of the people over which shrinkage is validated."""
 BACKFITTING_ROUNDS = 3
 """How often the tables of several attributes are estimated in turn."""
 PRIVATE_PARTS = 2
-"""Fewer when every part pays with noise of its own."""
+"""Parts where tables have an epsilon: fewer, since the noise of every part adds up."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Dis
     """
 
     def array_if(transform: str, array: Ints | None) -> Any:
-        """The array, if this transform is the rule's."""
+        """Return the array as tuples if the rule has this transform, else an empty tuple."""
         is_needed = array is not None and rule.transform == transform
         return frozen(array.tolist()) if is_needed else ()  # type: ignore[union-attr]  # see above
 
