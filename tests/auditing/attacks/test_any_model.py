@@ -70,7 +70,7 @@ def test_many_histories_are_answered_as_each_alone(model, ratings):
 
 
 def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
-    """In several calls, with an empty history among them, factors and item neighbours alike."""
+    """Factors and item neighbours, in several calls, with an empty history among the others."""
     als = pytest.importorskip("implicit.als")
     neighbours = pytest.importorskip("implicit.nearest_neighbours")
     monkeypatch.setattr(adapters, "HISTORIES_AT_A_TIME", 2)
@@ -83,7 +83,8 @@ def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
             lists = list(answers.rank_each(histories, 10))
             scores = list(answers.scores_each(histories))
             for number, history in enumerate(histories):
-                assert lists[number].tolist() == answers.rank(history, 10).tolist()
+                if history:  # without any, all items tie, and implicit breaks ties as it likes
+                    assert lists[number].tolist() == answers.rank(history, 10).tolist()
                 alone = answers.scores(history)
                 assert scores[number] == pytest.approx(alone, abs=1e-6, nan_ok=True)  # 32-bit
 
