@@ -69,6 +69,7 @@ def test_many_histories_are_answered_as_each_alone(model, ratings):
         assert scores == pytest.approx(answers.scores(history), nan_ok=True)
 
 
+@pytest.mark.filterwarnings("ignore:Method expects CSR")  # of what implicit computed itself
 def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
     """Factors and item neighbours, in several calls, with an empty history among the others."""
     als = pytest.importorskip("implicit.als")
