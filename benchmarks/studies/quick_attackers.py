@@ -95,7 +95,7 @@ def measure(folder: Path | None, users: int, seeds: int) -> dict[str, Any]:
         distances, seconds = attack(ratings, seed, quick=False)
         thorough_distances.append(distances)
         thorough_seconds += seconds / seeds
-    rows = []
+    rows: list[dict[str, Any]] = []
     for view, attacker in quick_distances[0]:
         quick = np.array([distances[view, attacker] for distances in quick_distances])
         thorough = np.array([distances[view, attacker] for distances in thorough_distances])
