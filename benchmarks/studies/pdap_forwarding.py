@@ -26,7 +26,7 @@ from tacit.designs.pdap.experiment.network import Network
 from tacit.designs.pdap.experiment.run import Row, Run
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.evaluation import mean_interval
@@ -64,7 +64,7 @@ def _made(
 ) -> tuple[Vendor, float]:
     words = way == "chosen"
     low, high = answer_range(epsilon) if words else (0.0, 1.0)
-    home = Joint(
+    home = JointLearner(
         JointSetting(
             videos=world.videos,
             neighbours=world.vendors - 1,

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.policies.dap import Dap
@@ -240,7 +240,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         low, high = 0.0, 1.0
     else:
         low, high = answer_range(terms.epsilon)
-        learner = Joint(
+        learner = JointLearner(
             JointSetting(
                 videos=terms.videos,
                 neighbours=len(peers),

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.local_learner import Context, ContextSetting
 from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.evaluation import Interval, mean_interval
@@ -116,7 +116,7 @@ def _made(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> M
         source = randomness.replay(f"{seed} {vendor}")
         if name == STEP:
             setting = JointSetting(horizon=visits, neighbour_range=answer_range(epsilon), **plain)
-            return Joint(setting, randomness=source)
+            return JointLearner(setting, randomness=source)
         if name == "uniform":
             return Uniform(world.videos, world.vendors - 1, randomness=source)
         return Context(ContextSetting(**plain), randomness=source)

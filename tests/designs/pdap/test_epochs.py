@@ -13,7 +13,7 @@ def lengths(epochs, count):
     """The lengths of the next epochs."""
     found = []
     for _ in range(count):
-        found.append(epochs.ends - epochs.arrivals)
+        found.append(epochs.ends_at - epochs.arrivals)
         epochs.count_visits((0,), found[-1])
         assert epochs.is_due
         epochs.begin_next()
@@ -32,11 +32,11 @@ def test_lengths_start_anew_after_a_join_not_too_often():
     epochs = Epochs(2000)
     lengths(epochs, 6)
     epochs.start_anew()
-    assert epochs.ends - epochs.began == 10
+    assert epochs.ends_at - epochs.begins_at == 10
     lengths(epochs, 3)
-    long_before = epochs.ends - epochs.began
+    long_before = epochs.ends_at - epochs.begins_at
     epochs.start_anew()
-    assert epochs.ends - epochs.began == long_before
+    assert epochs.ends_at - epochs.begins_at == long_before
 
 
 def test_sets_are_counted_by_arrivals():
@@ -46,9 +46,9 @@ def test_sets_are_counted_by_arrivals():
     epochs.count_visits((1,))
     epochs.count_log(5)
     assert (epochs.arrivals, epochs.own_arrivals) == (9, 4)
-    assert dict(epochs.sets) == {(0, 1): 3, (1,): 1}
+    assert dict(epochs.arrivals_by_set) == {(0, 1): 3, (1,): 1}
     epochs.begin_next()
-    assert (epochs.own_arrivals, epochs.logged, len(epochs.sets)) == (0, 0, 0)
+    assert (epochs.own_arrivals, epochs.log_rows, len(epochs.arrivals_by_set)) == (0, 0, 0)
 
 
 def test_time_comes_back():
@@ -60,7 +60,7 @@ def test_time_comes_back():
     other = Epochs(2000)
     other.resume(state)
     assert other.export_state() == epochs.export_state()
-    assert dict(other.sets) == {(0, 1): 3}
+    assert dict(other.arrivals_by_set) == {(0, 1): 3}
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def test_lengths_start_anew_a_tenth_of_the_horizon_later(arrivals, length):
     lengths(epochs, 7)
     epochs.start_anew()
     started = epochs.arrivals
-    while epochs.arrivals + epochs.ends - epochs.began <= started + 100:
+    while epochs.arrivals + epochs.ends_at - epochs.begins_at <= started + 100:
         lengths(epochs, 1)
     epochs.count_visits((0,), started + arrivals - epochs.arrivals)
     epochs.end_now()
     epochs.begin_next()
-    grown = epochs.ends - epochs.began
+    grown = epochs.ends_at - epochs.begins_at
     epochs.start_anew()
     assert grown > 10
-    assert epochs.ends - epochs.began == (grown if length == 100 else 10)
+    assert epochs.ends_at - epochs.begins_at == (grown if length == 100 else 10)
 
 
 def test_epochs_that_ended_are_counted():

@@ -13,7 +13,7 @@ from scipy.stats import beta
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
-from tacit.designs.pdap.guarantees import forwarded_context
+from tacit.designs.pdap.guarantees import forwarded_context_card
 from tacit.errors import ConfigError
 
 HERE, THERE = np.array([0.1, 0.2]), np.array([0.9, 0.8])
@@ -91,18 +91,18 @@ def test_in_the_clear_nothing_holds():
 
 def test_the_card_states_what_a_forward_costs():
     """The card's epsilon is the exact loss, and a lifetime of five visits five times as much."""
-    card = forwarded_context(Agreement(2, 2, 1.0), visits=5)
+    card = forwarded_context_card(Agreement(2, 2, 1.0), visits=5)
     assert card.epsilon == forwarder(1.0).visit_epsilon
     assert card.lifetime_epsilon == pytest.approx(5.0)
-    assert forwarded_context(Agreement(2, 2, 1.0)).lifetime_epsilon is None
+    assert forwarded_context_card(Agreement(2, 2, 1.0)).lifetime_epsilon is None
     with pytest.raises(ConfigError):
-        forwarded_context(Agreement(2, 2, math.inf))
+        forwarded_context_card(Agreement(2, 2, math.inf))
 
 
 def test_the_card_of_a_chosen_neighbour_is_for_the_content_alone():
     """Where the cell decides who is asked, the card says so in its sentence."""
     chosen, every = (
-        forwarded_context(Agreement(2, 2, 1.0), asks_all=asks) for asks in (False, True)
+        forwarded_context_card(Agreement(2, 2, 1.0), asks_all=asks) for asks in (False, True)
     )
     assert chosen.sentence.startswith("Given that a request is made")
     assert "no epsilon covers that" in chosen.sentence

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.designs.pdap import guarantees as cards
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local_learner import Context, ContextSetting
+from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.privacy import Adjacency, Basis, Trust
 from tacit.randomness import secure
 
@@ -18,15 +18,15 @@ def setting(**changes) -> JointSetting:
     return JointSetting(**{**plain, **changes})
 
 
-def local(**changes) -> Context:
+def local(**changes) -> LocalLearner:
     plain = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": 1.0}
-    return Context(ContextSetting(**{**plain, **changes}), randomness=secure())
+    return LocalLearner(LocalSetting(**{**plain, **changes}), randomness=secure())
 
 
 def test_joint_card_states_the_price_of_the_noise():
     """epsilon on the card is what an accountant says of the event: at most what was asked for,
     and hardly less."""
-    card = cards.joint(setting())
+    card = cards.joint_card(setting())
     assert card.basis is Basis.PROVED
     assert 0.999 < card.epsilon <= 1.0
     assert card.delta == 0
@@ -36,15 +36,15 @@ def test_joint_card_states_the_price_of_the_noise():
 
 def test_person_costs_her_visits():
     """Metered, a person costs her visits times epsilon; else nothing bounds her, and it is said."""
-    metered = cards.joint(setting(), visits_per_person=10)
+    metered = cards.joint_card(setting(), visits_per_person=10)
     assert metered.lifetime_epsilon == pytest.approx(10.0)
-    assert cards.joint(setting()).lifetime_epsilon is None
-    assert "N times" in cards.joint(setting()).lifetime
+    assert cards.joint_card(setting()).lifetime_epsilon is None
+    assert "N times" in cards.joint_card(setting()).lifetime
 
 
 def test_unit_of_the_proof_is_on_the_card():
     """Learned or not learned; arrivals are public; a restored backup is an assumption."""
-    card = cards.joint(setting())
+    card = cards.joint_card(setting())
     assert card.adjacency == Adjacency("visit", "learn or not learn")
     assert "learned or not learned" in card.sentence
     assert any("arrivals are public" in line for line in card.assumptions)
@@ -55,7 +55,7 @@ def test_unit_of_the_proof_is_on_the_card():
 
 def test_local_card_needs_no_trust():
     """Nobody is trusted, and the price is what was asked for."""
-    card = cards.context(local())
+    card = cards.local_card(local())
     assert card.trust is Trust.NOBODY
     assert 0.999 < card.epsilon <= 1.0
 
@@ -63,8 +63,8 @@ def test_local_card_needs_no_trust():
 def test_without_noise_nothing_is_claimed():
     """epsilon = inf: no epsilon on any card."""
     for card in (
-        cards.joint(setting(epsilon=math.inf)),
-        cards.context(local(epsilon=math.inf)),
+        cards.joint_card(setting(epsilon=math.inf)),
+        cards.local_card(local(epsilon=math.inf)),
     ):
         assert card.epsilon is None
         assert card.basis is Basis.NONE

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.features import GRAINS
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.sums import Release
 from tacit.designs.pdap.waiting_visits import VISITS_REMEMBERED
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -42,8 +42,8 @@ def setting(**changes) -> JointSetting:
     return JointSetting(**{**plain, **changes})
 
 
-def joint(seed=0, **changes) -> Joint:
-    return Joint(setting(**changes), randomness=replay(seed))
+def joint(seed=0, **changes) -> JointLearner:
+    return JointLearner(setting(**changes), randomness=replay(seed))
 
 
 def stream(visits, seed=0):
@@ -250,7 +250,7 @@ def test_an_arm_joins_at_the_end_of_the_epoch():
     before = policy.estimate(contexts)[0][:, :3]
     assert policy.add_arm() == 4
     assert np.array_equal(policy.estimate(contexts)[0][:, :3], before)
-    left = policy.epochs.ends - policy.epochs.arrivals
+    left = policy.epochs.ends_at - policy.epochs.arrivals
     assert 4 not in {choice.arm for choice in policy.select_many(stream(left, 4)[0])}
     assert 4 in shown(policy)
     assert (len(policy.own), len(policy.neighbours)) == (4, 1)
@@ -262,7 +262,7 @@ def test_an_arm_leaves_at_once():
     policy = joint()
     choices = policy.select_many(stream(4)[0], [1])
     policy.remove_arm(1)
-    assert 1 not in shown(policy, policy.epochs.ends - policy.epochs.arrivals)
+    assert 1 not in shown(policy, policy.epochs.ends_at - policy.epochs.arrivals)
     policy.update(choices[0], 1.0)
     assert waiting(policy) == 1
     policy.select(HERE)

@@ -16,9 +16,9 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit.devices import TableDevice
 from tacit.designs.pdap.local_learner import (
     PRIOR_VISITS,
-    Context,
-    ContextSetting,
     Device,
+    LocalLearner,
+    LocalSetting,
     Report,
 )
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -34,13 +34,13 @@ def _simulated():
         yield
 
 
-def setting(**changes) -> ContextSetting:
+def setting(**changes) -> LocalSetting:
     plain = {"videos": 3, "neighbours": 1, "dimension": 1, "epsilon": 1.0}
-    return ContextSetting(**{**plain, **changes})
+    return LocalSetting(**{**plain, **changes})
 
 
-def context(seed=0, **changes) -> Context:
-    return Context(setting(**changes), randomness=replay(seed))
+def context(seed=0, **changes) -> LocalLearner:
+    return LocalLearner(setting(**changes), randomness=replay(seed))
 
 
 def mixed(means, exponent, explore):
@@ -206,7 +206,7 @@ def test_without_noise_it_is_greedy_on_exact_means():
     """epsilon = inf: the reports are the truth, and but for the uniform share the arm with the
     highest exact mean is shown."""
 
-    class Remembered(Context):
+    class Remembered(LocalLearner):
         def means(self):
             self.published = super().means()
             return self.published

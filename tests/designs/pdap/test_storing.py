@@ -7,7 +7,7 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.messages import Offer, Reward, decode_answer
 from tacit.designs.pdap.normal_draws import NormalDraws
 from tacit.designs.pdap.serve.state import VendorState
@@ -30,7 +30,7 @@ def vendor(*, hosting=True, epoch=50, remembers=10, source=None, **changed):
         **changed,
     }
     low, high = answer_range(1.0)
-    home = Joint(JointSetting(**options), randomness=source)
+    home = JointLearner(JointSetting(**options), randomness=source)
     return Vendor(
         home,
         ["a", "b", "c"],

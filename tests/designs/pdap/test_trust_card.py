@@ -6,19 +6,19 @@ import math
 
 import pytest
 
-from tacit.designs.pdap.guarantees import learned_about_neighbours
+from tacit.designs.pdap.guarantees import neighbour_trust_card
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.errors import ConfigError
 
 
 def test_card_states_the_price_of_the_noise():
     """Hardly less than what is configured, per visit, and so often for a person."""
-    card = learned_about_neighbours(
+    card = neighbour_trust_card(
         TrustSettings(epsilon=0.2, low=-1.0, high=2.0), visits_per_person=10
     )
     assert 0.1999 < card.epsilon <= 0.2
     assert card.lifetime_epsilon == pytest.approx(10 * card.epsilon)
-    assert learned_about_neighbours(TrustSettings()).lifetime_epsilon is None
+    assert neighbour_trust_card(TrustSettings()).lifetime_epsilon is None
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,4 @@ def test_card_states_the_price_of_the_noise():
 def test_without_noise_there_is_no_card(settings):
     """Nothing is promised of exact sums, and nothing needs to be where nobody looks."""
     with pytest.raises(ConfigError):
-        learned_about_neighbours(settings)
+        neighbour_trust_card(settings)

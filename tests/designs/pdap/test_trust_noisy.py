@@ -20,7 +20,7 @@ from tacit.designs.pdap.trust import (
     NeighbourTrust,
     TrustSettings,
     laplace_tail_bound,
-    largest_gap,
+    largest_difference,
 )
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
@@ -74,7 +74,7 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
     """In whatever order, however often and in however many epochs its parts come in, and whatever
     is said: 3 + w at most, and as much for some."""
     trust_settings = TrustSettings(low=low, high=high, share=1.0)
-    charged = 3 * GRAINS + largest_gap(trust_settings)
+    charged = 3 * GRAINS + largest_difference(trust_settings)
     most = 0
     for order in itertools.product(("offer", "click", "word"), repeat=4):
         for click, word, silent in itertools.product((0, 1, 0.5), (low, high, -1e9), (0, 1)):
@@ -110,16 +110,16 @@ def test_one_offer_more_than_failures_ends_a_row_of_pauses():
     settings = TrustSettings(epsilon=math.inf, failures=5, pause=1000, epoch=1000)
     peer = NeighbourTrust(settings, epsilon=math.inf)
     for _ in range(5):
-        peer.count_call(came=False)
+        peer.count_call(has_offer=False)
     peer.end_epoch(1000)
     assert peer.export_state()["pauses"] == 1
     assert not peer.may_be_asked(1500)
     for _ in range(3):
-        peer.count_call(came=True)
-        peer.count_call(came=False)
+        peer.count_call(has_offer=True)
+        peer.count_call(has_offer=False)
     peer.end_epoch(5000)
     assert peer.export_state()["pauses"] == 1  # as many offers as failures
-    peer.count_call(came=True)
+    peer.count_call(has_offer=True)
     peer.end_epoch(6000)
     assert peer.export_state()["pauses"] == 0
 
@@ -146,7 +146,7 @@ def test_the_chances_of_all_releases_add_up_to_the_alarm(monkeypatch):
 @pytest.mark.parametrize(("low", "high"), [*RANGES, (0.0, 0.3), (-0.7, 0.2), (0.1, 1.0)])
 def test_the_largest_gap_is_not_below_that_of_any_report(low, high):
     """A report at one end and a click at the other, in grains of the width, rounded up."""
-    gap = largest_gap(TrustSettings(low=low, high=high))
+    gap = largest_difference(TrustSettings(low=low, high=high))
     exact = max(abs(end - click) for end in (low, high) for click in (0, 1)) / (high - low) * GRAINS
     assert exact <= gap < exact + 1
 
@@ -169,7 +169,7 @@ def test_the_noise_is_that_of_what_is_charged():
     for low, high in RANGES:
         trust_settings = TrustSettings(low=low, high=high)
         peer = NeighbourTrust(trust_settings, epsilon=0.5)
-        assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(trust_settings)
+        assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_difference(trust_settings)
         assert PureAccountant().add(peer.release.event).epsilon() <= 0.5
 
 
@@ -182,7 +182,7 @@ def test_nothing_happens_between_two_releases():
         NeighbourTrust(trust_settings, epsilon=math.inf),
     )
     for _ in range(99):
-        busy.count_call(came=False)
+        busy.count_call(has_offer=False)
         busy.count_seen_click()
         busy.compare_report(1.0, click=0)
     asked_now = [busy.may_be_asked(step) for step in range(300)]
@@ -225,7 +225,7 @@ def lives(trust_settings, epochs, *, epsilon, lie=None, calls=200, generator=Non
             click = step % 2
             truth = (click - trust_settings.low) / width
             word = trust_settings.low + width * float(generator.random() < truth)
-            peer.count_call(came=True)
+            peer.count_call(has_offer=True)
             peer.count_seen_click()
             peer.compare_report(word if lie is None else lie(click), click)
         if peer.end_epoch(epoch * trust_settings.epoch):
@@ -298,14 +298,14 @@ def test_a_pause_ends_and_is_forgiven():
     peer = NeighbourTrust(trust_settings, epsilon=math.inf)
     for visits in (100, 300):
         for _ in range(50):
-            peer.count_call(came=False)
+            peer.count_call(has_offer=False)
         peer.end_epoch(visits)
     assert (peer.may_be_asked(499), peer.may_be_asked(500)) == (False, True)
     for _ in range(50):
-        peer.count_call(came=True)
+        peer.count_call(has_offer=True)
     peer.end_epoch(600)
     for _ in range(50):
-        peer.count_call(came=False)
+        peer.count_call(has_offer=False)
     peer.end_epoch(700)
     assert (peer.may_be_asked(799), peer.may_be_asked(800)) == (False, True)
 
@@ -313,7 +313,7 @@ def test_a_pause_ends_and_is_forgiven():
 def test_without_noise_sums_are_exact():
     """epsilon inf: what is known is what came in, by the same code."""
     peer = NeighbourTrust(TrustSettings(), epsilon=math.inf)
-    peer.count_call(came=True)
+    peer.count_call(has_offer=True)
     peer.count_seen_click()
     peer.compare_report(1.0, click=0)
     peer.end_epoch(1000)

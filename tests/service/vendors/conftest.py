@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint import JointLearner
 from tacit.designs.pdap.serve.demo import NAMES, make_two
 from tacit.designs.pdap.serve.neighbours import Reach
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
@@ -156,11 +156,11 @@ def ready(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def asking(ready: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """And their offers are chosen whenever they can be."""
-    chosen = Joint.select
+    chosen = JointLearner.select
 
-    def select(self: Joint, context: Any, arms: Any = None) -> Any:
+    def select(self: JointLearner, context: Any, arms: Any = None) -> Any:
         allowed = [*self.own, *self.neighbours] if arms is None else arms
         theirs = [arm for arm in allowed if arm in self.neighbours]
         return chosen(self, context, theirs or arms)
 
-    monkeypatch.setattr(Joint, "select", select)
+    monkeypatch.setattr(JointLearner, "select", select)

@@ -78,7 +78,7 @@ def test_an_article_joins_at_the_end_of_the_epoch(newspaper: One) -> None:
     shown(newspaper, 1)
     answer = join(newspaper, "Breaking: rain", "cinema-1")
     assert answer.json() == {"joined": ["Breaking: rain"]}
-    ends = state_of(newspaper).vendor.home.epochs.ends
+    ends = state_of(newspaper).vendor.home.epochs.ends_at
     arrivals = state_of(newspaper).vendor.home.epochs.arrivals
     assert ends - arrivals > 0
     assert "Breaking: rain" not in shown(newspaper, ends - arrivals)

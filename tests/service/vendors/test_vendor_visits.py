@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from tacit.designs.pdap.features import GRAINS
 from tacit.designs.pdap.forwarding import Forwarder
-from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint import JointLearner
 from tacit.designs.pdap.messages import Forward, Offer
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.signatures import audience_of, sign
@@ -199,12 +199,12 @@ def test_every_visit_asks_whatever_its_context_and_whatever_is_shown(patient_pai
 
 def test_a_retry_of_an_own_video_asks_again_with_the_same_bytes(pair, ready, monkeypatch):
     """What crosses at a retry does not tell an own video from an offer either."""
-    chosen = Joint.select
+    chosen = JointLearner.select
 
     def own(self, context, arms=None):
         return chosen(self, context, list(self.own))
 
-    monkeypatch.setattr(Joint, "select", own)
+    monkeypatch.setattr(JointLearner, "select", own)
     first, second = (pair.home.visit(key="the-same-key") for _ in range(2))
     assert first.json()["source"] == "own"
     assert first.content == second.content

@@ -14,13 +14,13 @@ from tacit.design import Command, Run, option
 from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.experiment import off_policy
 from tacit.designs.pdap.experiment.off_policy import Estimate, Floats
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, Result, Table, mean_interval
 from tacit.randomness import secure
 
 LEAST_VISITS = 20
-"""Fewer make no interval that says anything."""
+"""Visits that are needed for a meaningful interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +33,14 @@ class ReplaySettings:
         argument="LOG",
     )
     contexts: tuple[str, ...] = option(
-        "Context columns, with commas; by default all that are nothing else.", default=()
+        "Context columns, with commas; by default all columns that are not named otherwise.",
+        default=(),
     )
     shown: str | None = option("The column of what was shown.", default=None)
     click: str | None = option("The column of clicks, 0 to 1.", default=None)
     propensity: str | None = option(
-        "The column of the chance with which it was shown; without one, how often each arm is in "
-        "the log.",
+        "The column of the chance with which it was shown; without one, the share of the log in "
+        "which it was shown is used.",
         default=None,
     )
     low: float = option("A public lower bound of all context columns.", default=0.0)
@@ -60,7 +61,7 @@ class ReplaySettings:
 
     @property
     def columns(self) -> VisitColumns:
-        """The columns of the log."""
+        """The columns of the log, with the bounds of contexts."""
         return VisitColumns(
             contexts=self.contexts,
             shown=self.shown,
@@ -94,31 +95,32 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     with run.progress("Learning", len(settings.epsilon)) as advance:
         for epsilon in settings.epsilon:
             policy = learn_from(visits, learned, epsilon)
-            found, weighed = estimate_policy(policy, visits, learned, propensities)
-            rows += [_row_of(epsilon, estimate) for estimate in found]
-            weights.append({"epsilon": _epsilon_of(epsilon), **weighed})
+            estimates, weight_facts = estimate_policy(policy, visits, learned, propensities)
+            rows += [_row_of(epsilon, estimate) for estimate in estimates]
+            weights.append({"epsilon": _json_epsilon(epsilon), **weight_facts})
             advance(1)
-    logged = mean_interval(visits.clicks[learned:].tolist())
-    cards = [guarantees.joint(_setting_of(visits, learned, one)) for one in settings.epsilon]
+    clicks_of_log = mean_interval(visits.clicks[learned:].tolist())
+    learner_settings = [_setting_of(visits, learned, epsilon) for epsilon in settings.epsilon]
+    cards = [guarantees.joint_card(setting) for setting in learner_settings]
     data = {
         "visits": {"learned": learned, "estimated": len(visits) - learned},
         "arms": list(visits.names),
         "contexts": list(visits.features),
         "propensities": basis,
-        "logged": _interval_of(logged),
+        "logged": _json_interval(clicks_of_log),
         "rows": rows,
         "weights": weights,
         "guarantees": [card.to_dict() for card in cards],
     }
     after = f"{run.command} --json  has all numbers, and the cards."
-    return Result(data, _tables_of(data, logged, rows), after)
+    return Result(data, _tables_of(data, clicks_of_log, rows), after)
 
 
 def propensities_of(visits: LoggedVisits) -> tuple[Floats, str]:
-    """The chances of what was shown, and whether they were logged.
+    """Return the chance with which each visit's arm was shown (n,), and in words where it is from.
 
-    Without a column they are how often each arm is in the log, which is right only if the log's
-    policy did not look at contexts and did not change.
+    Without a column of propensities, each arm's share of the log is used. This is right only if the
+    log's policy did not look at contexts and did not change.
     """
     if visits.propensities is not None:
         return visits.propensities, "logged"
@@ -126,9 +128,9 @@ def propensities_of(visits: LoggedVisits) -> tuple[Floats, str]:
     return shares[visits.arms], "shares of the log"
 
 
-def learn_from(visits: LoggedVisits, learned: int, epsilon: float) -> Joint:
-    """Let a new learner learn the first visits of a log, in one release."""
-    policy = Joint(_setting_of(visits, learned, epsilon), randomness=secure())
+def learn_from(visits: LoggedVisits, learned: int, epsilon: float) -> JointLearner:
+    """Let a new learner learn the first `learned` visits of a log, in one release."""
+    policy = JointLearner(_setting_of(visits, learned, epsilon), randomness=secure())
     arms = visits.arms[:learned].tolist()
     policy.learn_log(arms, visits.contexts[:learned], visits.clicks[:learned].tolist())
     policy.epochs.end_now()
@@ -137,34 +139,46 @@ def learn_from(visits: LoggedVisits, learned: int, epsilon: float) -> Joint:
 
 
 def estimate_policy(
-    policy: Joint, visits: LoggedVisits, learned: int, propensities: Floats
+    policy: JointLearner, visits: LoggedVisits, learned: int, propensities: Floats
 ) -> tuple[list[Estimate], dict[str, float]]:
-    """Estimate a policy on the visits after the first `learned` ones, which it learned from.
+    """Estimate how often a policy would be clicked, on visits that it has not learned.
+
+    Args:
+        policy: that learned the first visits of the log.
+        visits: the whole log.
+        learned: number of visits that it learned.
+        propensities: (n,) of the whole log.
 
     Returns:
-        The estimates, and how far the log can tell: effective visits and the largest weight.
+        The estimates, and facts about the importance weights, by JSON key.
     """
-    contexts, clicks = visits.contexts[learned:], visits.clicks[learned:]
+    contexts = visits.contexts[learned:]
+    clicks = visits.clicks[learned:]
     arms = visits.arms[learned:]
     shares = policy.shares(contexts)
-    means = np.clip(policy.estimate(contexts)[0], 0.0, 1.0)
-    places = np.arange(len(arms))
-    weights = off_policy.importance_weights(shares[places, arms], propensities[learned:])
-    shown, expected = means[places, arms], (shares * means).sum(axis=1)
+    means, _ = policy.estimate(contexts)
+    means = np.clip(means, 0.0, 1.0)
+    rows = np.arange(len(arms))
+    weights = off_policy.importance_weights(shares[rows, arms], propensities[learned:])
+    mean_of_shown = means[rows, arms]
+    mean_of_policy = (shares * means).sum(axis=1)
     estimates = [
         off_policy.estimate_ips(weights, clicks),
         off_policy.estimate_snips(weights, clicks),
-        off_policy.estimate_doubly_robust(weights, clicks, shown=shown, expected=expected),
+        off_policy.estimate_doubly_robust(
+            weights, clicks, shown=mean_of_shown, expected=mean_of_policy
+        ),
     ]
-    weighed = {
+    weight_facts = {
         "effective_visits": off_policy.effective_visits(weights),
         "largest_weight": float(weights.max()),
         "mean_weight": float(weights.mean()),
     }
-    return estimates, weighed
+    return estimates, weight_facts
 
 
 def _setting_of(visits: LoggedVisits, learned: int, epsilon: float) -> JointSetting:
+    """Return the setting of a learner for a log of which `learned` visits are learned."""
     return JointSetting(
         videos=len(visits.names),
         neighbours=0,
@@ -174,20 +188,22 @@ def _setting_of(visits: LoggedVisits, learned: int, epsilon: float) -> JointSett
     )
 
 
-def _epsilon_of(epsilon: float) -> float | None:
-    """None, as JSON has it, where there is no noise."""
+def _json_epsilon(epsilon: float) -> float | None:
+    """Replace an infinite epsilon by None, because JSON has no infinity."""
     return None if math.isinf(epsilon) else epsilon
 
 
-def _interval_of(found: Interval) -> dict[str, float]:
-    return {"value": found.mean, "low": found.low, "high": found.high}
+def _json_interval(interval: Interval) -> dict[str, float]:
+    """Return an interval as a JSON object."""
+    return {"value": interval.mean, "low": interval.low, "high": interval.high}
 
 
 def _row_of(epsilon: float, estimate: Estimate) -> dict[str, Any]:
+    """Return one estimate as a row of the JSON result."""
     return {
-        "epsilon": _epsilon_of(epsilon),
+        "epsilon": _json_epsilon(epsilon),
         "estimator": estimate.estimator,
-        **_interval_of(estimate.value),
+        **_json_interval(estimate.value),
         "difference": estimate.difference.mean,
         "difference_low": estimate.difference.low,
         "difference_high": estimate.difference.high,
@@ -195,40 +211,56 @@ def _row_of(epsilon: float, estimate: Estimate) -> dict[str, Any]:
 
 
 def _tables_of(
-    data: dict[str, Any], logged: Interval, rows: list[dict[str, Any]]
+    data: dict[str, Any], clicks_of_log: Interval, rows: list[dict[str, Any]]
 ) -> list[Table | str]:
+    """Return the sentences and the table that a terminal shows.
+
+    Args:
+        data: the JSON result.
+        clicks_of_log: mean clicks of the log's own policy.
+        rows: of the table, as `_row_of` makes them.
+    """
     columns = {
-        "epsilon": lambda row: "inf" if row["epsilon"] is None else f"{row['epsilon']:g}",
+        "epsilon": lambda row: _epsilon_text(row["epsilon"]),
         "estimator": lambda row: row["estimator"].upper(),
-        "clicks a visit": lambda row: _text_of(row["value"], row["low"], row["high"]),
-        "less the log's": lambda row: _text_of(
+        "clicks a visit": lambda row: _interval_text(row["value"], row["low"], row["high"]),
+        "less the log's": lambda row: _interval_text(
             row["difference"], row["difference_low"], row["difference_high"]
         ),
     }
-    learned, estimated = data["visits"]["learned"], data["visits"]["estimated"]
+    learned = data["visits"]["learned"]
+    estimated = data["visits"]["estimated"]
     summary = (
-        f"The log's own policy: {_text_of(*logged)} clicks a visit. {learned:,} visits were "
-        f"learned, and the {estimated:,} after them are for the estimates."
+        f"The log's own policy: {_interval_text(*clicks_of_log)} clicks a visit. {learned:,} "
+        f"visits were learned, and the {estimated:,} after them are for the estimates."
     )
     lines: list[Table | str] = [summary, Table.from_rows("", columns, rows)]
-    for weighed in data["weights"]:
-        epsilon = weighed["epsilon"]
-        lines.append(
-            f"epsilon {'inf' if epsilon is None else f'{epsilon:g}'}: the estimate rests on "
-            f"{weighed['effective_visits']:,.0f} effective visits; the largest weight is "
-            f"{weighed['largest_weight']:.3g}."
-        )
+    lines += [_sentence_on_weights(weight_facts) for weight_facts in data["weights"]]
     if data["propensities"] != "logged":
         lines.append(
-            "No propensities were logged: shares of the log stand for them, which is right only "
+            "No propensities were logged: shares of the log are used instead, which is right only "
             "if its policy did not look at contexts."
         )
     lines.append("These estimates are computed from the log as it is: they protect nobody in it.")
     return lines
 
 
-def _text_of(mean: float, low: float, high: float) -> str:
-    """A mean and its interval."""
+def _sentence_on_weights(facts: dict[str, Any]) -> str:
+    """Say on how many visits an estimate rests, from the facts of `estimate_policy`."""
+    return (
+        f"epsilon {_epsilon_text(facts['epsilon'])}: the estimate rests on "
+        f"{facts['effective_visits']:,.0f} effective visits; the largest weight is "
+        f"{facts['largest_weight']:.3g}."
+    )
+
+
+def _epsilon_text(epsilon: float | None) -> str:
+    """Write an epsilon; None, the JSON value of an infinite one, as inf."""
+    return "inf" if epsilon is None else f"{epsilon:g}"
+
+
+def _interval_text(mean: float, low: float, high: float) -> str:
+    """Write a mean and its interval."""
     return f"{mean:.4f} ({low:.4f} to {high:.4f})"
 
 

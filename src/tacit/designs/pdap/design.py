@@ -13,17 +13,14 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Options of the cards.
-
-    The cards are of a usual setting: 4 vendors, 20 videos each, 2 features, 200,000 visits.
-    """
+    """Options of the cards, which are for 4 vendors of 20 videos, 2 features, 200,000 visits."""
 
     epsilon: float = option("Epsilon of one visit.")
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """The cards of the vendors' learners, and of what crosses between vendors."""
+    """Return the cards of the vendors' learners, and of the messages between vendors."""
     from tacit.designs.pdap import guarantees, published_guarantees
 
     if settings.variant not in ("sound", "published"):
@@ -34,7 +31,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def contenders(*_: Any) -> str:
-    """The reason why `tacit compare` leaves it out."""
+    """Return the reason why `tacit compare` leaves P-DAP out."""
     return "it learns from visits with rewards, not from ratings: tacit simulate pdap"
 
 

@@ -1,12 +1,14 @@
 """Public time: arrivals, the ends of epochs, the arms that could be shown, and who joined or left.
 
-Epochs   end at public numbers of arrivals: the first after n / 200, each next one half as long
-         again, up to n / 20, for ever. After arms joined lengths start anew, at most once in n / 10
-         arrivals. A release is made when the next visitor comes, and before they are served.
-Sets     which arms could be shown at a visit is public, and counted: the policy follows from it.
+Epochs   end at public numbers of arrivals: the first after n / 200, and each is 1.5 times as long
+         as the one before, up to n / 20. When arms have joined, lengths start at n / 200 again, at
+         most once in n / 10 arrivals. The sums of an epoch are released when the first visitor
+         after it comes, before this visitor is served.
+Sets     which arms could be shown at a visit is public, and counted: the policy of an epoch is
+         computed from it.
 Arms     an arm that joins can be shown from the next epoch on; one that leaves is not shown again.
-Privacy  everything here is counted from arrivals, learned or not: nothing that is in this file may
-         follow from a context, a choice or an answer.
+Privacy  everything here is counted from arrivals, whether answered or not: nothing in this file
+         may depend on a context, a choice or an answer.
 """
 
 from __future__ import annotations
@@ -17,10 +19,13 @@ from collections.abc import Mapping
 from typing import Any
 
 FIRST_SHARE = 200
+"""The first epoch has n / FIRST_SHARE arrivals, for a horizon of n."""
 LARGEST_SHARE = 20
+"""The longest epoch has n / LARGEST_SHARE arrivals."""
 GROWTH = 1.5
+"""Each epoch is this many times as long as the one before."""
 ANEW_SHARE = 10
-"""Of the horizon n: the first epoch is n / 200, the longest n / 20; n / 10 between new starts."""
+"""Lengths start anew at most once in n / ANEW_SHARE arrivals."""
 
 
 class Epochs:
@@ -29,11 +34,12 @@ class Epochs:
     Attributes:
         horizon: n, visits that are expected.
         arrivals: visits so far.
-        number: epochs that ended.
-        began: arrivals when this epoch began.
-        ends: arrivals at which it ends.
-        sets: arrivals of this epoch by the arms that could be shown, in ascending order.
-        logged: rows of logs in this epoch; they are arrivals, too.
+        number: number of this epoch, from 0.
+        begins_at: arrivals when this epoch began.
+        ends_at: arrivals at which it ends.
+        arrivals_by_set: arrivals of this epoch for each set of arms that could be shown; a set is
+            a tuple of arms in ascending order.
+        log_rows: rows of logs in this epoch; they count as arrivals, too.
         has_removed_arm: whether an arm left in this epoch.
     """
 
@@ -41,120 +47,123 @@ class Epochs:
         self.horizon = horizon
         self.arrivals = 0
         self.number = 0
-        self.began = 0
-        self.logged = 0
+        self.begins_at = 0
+        self.log_rows = 0
         self.has_removed_arm = False
-        self.sets: Counter[tuple[int, ...]] = Counter()
+        self.arrivals_by_set: Counter[tuple[int, ...]] = Counter()
         self._length = math.ceil(horizon / FIRST_SHARE)
         self._started_anew = -horizon
-        self.ends = self._length
+        self.ends_at = self._length
 
     @property
     def is_due(self) -> bool:
         """Whether the epoch has ended, so that its sums are to be released."""
-        return self.arrivals >= self.ends
+        return self.arrivals >= self.ends_at
 
     @property
     def own_arrivals(self) -> int:
-        """N, arrivals of this epoch that were shown something here."""
-        return self.arrivals - self.began - self.logged
+        """N, visits of this epoch that this learner chose an arm for: no rows of logs."""
+        return self.arrivals - self.begins_at - self.log_rows
 
     def count_visits(self, arms: tuple[int, ...], visits: int = 1) -> None:
-        """Count visits to whom these arms could be shown."""
+        """Count visits at which these arms could be shown."""
         self.arrivals += visits
-        self.sets[arms] += visits
+        self.arrivals_by_set[arms] += visits
 
     def count_log(self, rows: int) -> None:
         """Count rows of a log."""
         self.arrivals += rows
-        self.logged += rows
+        self.log_rows += rows
 
     def end_now(self) -> None:
-        """Let the epoch end here: what calls for it must be public."""
-        self.ends = self.arrivals
+        """End the epoch now; the reason must be public."""
+        self.ends_at = self.arrivals
 
     def begin_next(self) -> None:
-        """Begin the next epoch, half as long again."""
+        """Begin the next epoch, GROWTH times as long as the last one."""
         longest = math.ceil(self.horizon / LARGEST_SHARE)
         self._length = min(math.ceil(GROWTH * self._length), longest)
         self.number += 1
-        self.began = self.arrivals
-        self.ends = self.arrivals + self._length
-        self.logged = 0
+        self.begins_at = self.arrivals
+        self.ends_at = self.arrivals + self._length
+        self.log_rows = 0
         self.has_removed_arm = False
-        self.sets.clear()
+        self.arrivals_by_set.clear()
 
     def start_anew(self) -> None:
-        """Let lengths start anew with this epoch, for arms joined; not too often."""
+        """Set this epoch back to the first length, because arms joined; not too often."""
         if self.arrivals - self._started_anew >= self.horizon / ANEW_SHARE:
             self._length = math.ceil(self.horizon / FIRST_SHARE)
             self._started_anew = self.arrivals
-            self.ends = self.began + self._length
+            self.ends_at = self.begins_at + self._length
 
     def export_state(self) -> dict[str, Any]:
-        """All of it in numbers that JSON can hold."""
+        """Return the whole state as numbers that JSON can hold."""
         return {
             "arrivals": self.arrivals,
             "number": self.number,
-            "began": self.began,
-            "ends": self.ends,
-            "logged": self.logged,
+            "began": self.begins_at,
+            "ends": self.ends_at,
+            "logged": self.log_rows,
             "has_removed_arm": self.has_removed_arm,
             "length": self._length,
             "started_anew": self._started_anew,
-            "sets": [[list(arms), count] for arms, count in self.sets.items()],
+            "sets": [[list(arms), count] for arms, count in self.arrivals_by_set.items()],
         }
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `export_state` gave."""
+        """Restore the state that `export_state` returned."""
         self.arrivals = state["arrivals"]
         self.number = state["number"]
-        self.began = state["began"]
-        self.ends = state["ends"]
-        self.logged = state["logged"]
+        self.begins_at = state["began"]
+        self.ends_at = state["ends"]
+        self.log_rows = state["logged"]
         self.has_removed_arm = state["has_removed_arm"]
         self._length = state["length"]
         self._started_anew = state["started_anew"]
-        self.sets = Counter({tuple(arms): count for arms, count in state["sets"]})
+        self.arrivals_by_set = Counter({tuple(arms): count for arms, count in state["sets"]})
 
 
 class ChangeAlarm:
-    """Notices that rewards fell, from released sums alone.
+    """Detects that mean rewards have fallen, from released sums alone.
 
-    The rate of an epoch is sum L_0 / N', N' = max(sum V_0, N / 10), with variance v = .25 / N' +
-    2 K (B / epsilon)^2 / N'^2. One that lies more than .05 + 4 sqrt(v + v') below that of either of
-    the two epochs before is a change: what was believed is forgotten.
+    The mean reward of an epoch is rate = sum L_0 / N', where N' = max(sum V_0, N / 10). Its
+    variance is v = .25 / N' + 2 K (B / epsilon)^2 / N'^2. Rewards have fallen if the rate lies more
+    than .05 + 4 sqrt(v + v') below that of one of the two epochs before, of variance v'. The
+    learner then forgets its evidence.
     """
 
     TOLERANCE = 0.05
-    ERRORS = 4.0
-    COMPARED = 2
+    STANDARD_ERRORS = 4.0
+    EPOCHS_REMEMBERED = 2
 
     def __init__(self) -> None:
         self.rates: list[tuple[float, float]] = []
         """Rate and variance of the last epochs, oldest first."""
 
     def notice(self, likes: float, visits: float, *, arrivals: int, noise: float) -> bool:
-        """Compare an epoch with those before, and remember it.
+        """Compare an epoch with those before, and remember its rate.
 
         Args:
             likes: sum of L_0 over arms, as released.
-            visits: sum of V_0.
+            visits: sum of V_0 over arms, as released.
             arrivals: N.
             noise: K (B / epsilon)^2.
 
         Returns:
-            Whether rewards fell; earlier epochs are then compared no more.
+            Whether rewards have fallen. If so, earlier epochs are not compared any more.
         """
-        counted = max(visits, arrivals / 10)
-        rate = likes / counted
-        variance = 0.25 / counted + 2 * noise / counted**2
-        fell = False
-        for earlier, its_variance in self.rates:
-            tolerated = self.TOLERANCE + self.ERRORS * math.sqrt(variance + its_variance)
-            fell = fell or rate < earlier - tolerated
-        if fell:
+        visits_at_least = max(visits, arrivals / 10)
+        rate = likes / visits_at_least
+        variance = 0.25 / visits_at_least + 2 * noise / visits_at_least**2
+        has_fallen = False
+        for earlier_rate, earlier_variance in self.rates:
+            standard_error = math.sqrt(variance + earlier_variance)
+            tolerance = self.TOLERANCE + self.STANDARD_ERRORS * standard_error
+            if rate < earlier_rate - tolerance:
+                has_fallen = True
+        if has_fallen:
             self.rates.clear()
         self.rates.append((rate, variance))
-        del self.rates[: -self.COMPARED]
-        return fell
+        del self.rates[: -self.EPOCHS_REMEMBERED]
+        return has_fallen

@@ -1,11 +1,13 @@
-"""A visitor's context as other vendors may see it, randomised once, and how they serve it.
+"""Forwarding: a visitor's context is randomised once, and other vendors serve it.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
-            context's cell.
-Guarantee   epsilon for one randomisation, towards all neighbours together, also if they collude:
-            every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
-Not         that a request was made, when, and to whom. A policy that forwards because of where the
-            context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
+            randomised response of the context's cell.
+Guarantee   epsilon for one randomisation, against all other vendors together, even if they collude:
+            each of them, and each retry, gets the same bytes. Neighbouring data differ in the
+            context.
+Not covered that a request was made, when, and to whom. A policy that decides by the context whether
+            to forward reveals the true cell in this way, unless the `Vendor` asks all other vendors
+            at every visit.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from tacit.randomness import Source
 
 @dataclass(frozen=True)
 class Agreement:
-    """How contexts are sent, as vendors agree on it.
+    """The form in which vendors agree to send contexts.
 
     Attributes:
-        features: d, or 0 to send none.
-        slices: per feature; with noise, slices^features is at most 2^20.
+        features: d; 0 sends requests without a context.
+        slices: of each feature; with noise, slices^features is at most 2^20.
         epsilon: nats of one context; inf sends the true cell.
     """
 
@@ -45,100 +47,111 @@ class Agreement:
         check_epsilon(self.epsilon)
         check_whole("features", self.features, least=0, most=messages.MOST_FEATURES)
         check_whole("slices", self.slices, least=1, most=messages.MOST_SLICES)
-        noisy = not math.isinf(self.epsilon)
-        if noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
+        is_noisy = not math.isinf(self.epsilon)
+        if is_noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
             raise ConfigError(
                 f"{self.slices} slices of {self.features} features are more answers than "
                 f"{MOST_CATEGORIES}: reduce the contexts first, or cut them less."
             )
-        if noisy and self.epsilon * MICRO >= NO_NOISE:
-            raise ConfigError("An epsilon above 4294 protects nobody: say inf.")
+        if is_noisy and self.epsilon * MICRO >= NO_NOISE:
+            raise ConfigError("An epsilon above 4294 protects nobody: use inf.")
 
     @property
     def answers(self) -> int:
-        """Cells that a message can name."""
+        """The number of cells that a message can name."""
         return int(self.slices**self.features)
 
     @property
     def tells_cell(self) -> bool:
-        """Whether a message says anything about the context."""
+        """Whether a message depends on the context at all."""
         return self.features > 0 and self.slices > 1
 
     @property
     def micros(self) -> int:
-        """Epsilon in millionths of a nat, rounded up, as messages state it; 0 if none is sent."""
+        """The field `epsilon` of messages: millionths of a nat, rounded up; 0 without a context."""
         if not self.tells_cell:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
-        """Whether a message is as was agreed."""
-        stated = (len(forward.places), forward.slices, forward.epsilon)
-        return stated == (self.features, self.slices, self.micros)
+        """Return whether a message has the form that was agreed on."""
+        actual = (len(forward.places), forward.slices, forward.epsilon)
+        return actual == (self.features, self.slices, self.micros)
 
 
 CLEAR = messages.MOST_SLICES
-"""Slices of a context in the clear, as the paper forwards it."""
+"""Slices for contexts that are sent without noise, as in the paper: the finest grid there is."""
+_ROUNDING_MARGIN = 2**-40
+"""Share of epsilon that is not used, so that a budget for n visits pays for n despite rounding."""
 
 
 class Forwarder:
-    """Randomises the context of each visit once. Limiting a person's visits is the caller's task.
+    """Randomises the context of each visit once. The caller has to limit a person's visits.
 
     Attributes:
         agreement: how contexts are sent.
-        response: the mechanism; None if either nothing or the true cell is sent.
+        response: the mechanism; None if the true cell is sent, or no context.
     """
 
     def __init__(self, agreement: Agreement, *, randomness: Source) -> None:
         """Prepare the mechanism of an agreement."""
         self.agreement = agreement
         self._source = randomness
-        noisy = agreement.tells_cell and not math.isinf(agreement.epsilon)
-        # Slightly below the agreed epsilon: rounding must not make a budget of three visits pay
-        # for only two.
-        spent = agreement.epsilon * (1 - 2**-40)
-        self.response = KaryResponse(spent, agreement.answers) if noisy else None
-        self._numbers = b""  # random bytes drawn ahead for the numbers of messages
+        is_noisy = agreement.tells_cell and not math.isinf(agreement.epsilon)
+        epsilon = agreement.epsilon * (1 - _ROUNDING_MARGIN)
+        self.response = KaryResponse(epsilon, agreement.answers) if is_noisy else None
+        self._random_bytes = b""  # drawn ahead, for the numbers of requests
         self._process = os.getpid()
 
     @property
     def event(self) -> Event | None:
-        """Cost of one randomisation; None if nothing is sent, or if nothing protects it."""
+        """The cost of one randomisation; None if no context is sent, or the true cell."""
         return None if self.response is None else self.response.event
 
     @property
     def visit_epsilon(self) -> float:
-        """Nats that a forwarded visit costs, at most."""
+        """Nats that a forwarded visit costs, at most; inf if the true cell is sent."""
         if self.response is None:
             return math.inf if self.agreement.tells_cell else 0.0
         return PureAccountant().add(self.response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64]) -> Forward:
-        """Write the message of one visit, for all receivers. context: (d,) in [0, 1]."""
-        features, slices = self.agreement.features, self.agreement.slices
-        places: tuple[int, ...] = ()
-        if features:
-            given = check_context(context, features).tolist()
-            places = tuple([min(int(feature * slices), slices - 1) for feature in given])
-        if self.response is not None:
-            grid = (slices,) * features
-            answer = self.response([int(np.ravel_multi_index(places, grid))], self._source)[0]
-            places = tuple(int(place) for place in np.unravel_index(int(answer), grid))
-        return Forward(self._number(), self.agreement.micros, slices, places)
+        """Write the message of one visit, the same for all receivers.
 
-    def _number(self) -> bytes:
-        """Take the next 16 random bytes; many are drawn at once, anew in a forked process."""
-        if not self._numbers or os.getpid() != self._process:
+        Args:
+            context: (d,) in [0, 1].
+        """
+        features = self.agreement.features
+        slices = self.agreement.slices
+        places: tuple[int, ...] = ()
+        """For each feature, the number of the slice that it lies in."""
+        if features:
+            values = check_context(context, features).tolist()
+            places = tuple([min(int(value * slices), slices - 1) for value in values])
+        if self.response is not None:
+            shape = (slices,) * features
+            true_cell = int(np.ravel_multi_index(places, shape))
+            randomised_cell = int(self.response([true_cell], self._source)[0])
+            places = tuple(int(place) for place in np.unravel_index(randomised_cell, shape))
+        return Forward(self._draw_request_number(), self.agreement.micros, slices, places)
+
+    def _draw_request_number(self) -> bytes:
+        """Return the next REQUEST_BYTES random bytes.
+
+        Those of 256 requests are drawn at once. A forked process draws its own.
+        """
+        if not self._random_bytes or os.getpid() != self._process:
             self._process = os.getpid()
-            self._numbers = self._source.words(2 * 256).astype(">u8").tobytes()
-        number, self._numbers = self._numbers[:REQUEST_BYTES], self._numbers[REQUEST_BYTES:]
+            self._random_bytes = self._source.words(2 * 256).astype(">u8").tobytes()
+        number = self._random_bytes[:REQUEST_BYTES]
+        self._random_bytes = self._random_bytes[REQUEST_BYTES:]
         return number
 
 
 class Host:
-    """Serves forwarded users by the vendor's own learner, and learns and reports no click.
+    """Serves forwarded users by the vendor's own learner, without learning or reporting clicks.
 
-    A visit is learned once, by the vendor that forwarded it.
+    Only the vendor that forwarded a visit learns it.
 
     Attributes:
         home: the vendor's own learner.
@@ -149,11 +162,12 @@ class Host:
         self.home = home
 
     def select(self, context: NDArray[np.float64]) -> Choice:
-        """Choose an own video for a forwarded user."""
-        return Choice(int(self.home.serve_forwarded(context[None, :])[0]), "exploit", None)
+        """Choose the own video believed best for a forwarded user."""
+        video = int(self.home.serve_forwarded(context[None, :])[0])
+        return Choice(video, "exploit", None)
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:
-        """Choose as `select` does, which never explores."""
+        """Choose as `select` does, because that does not explore either."""
         return self.select(context)
 
     def answer(self, choice: Choice, reward: float) -> float | None:

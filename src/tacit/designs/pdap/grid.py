@@ -1,4 +1,7 @@
-"""Cells of equal size, which no visitor can influence: contexts as a device reports them."""
+"""A fixed grid of equal cells; a device reports its context as the number of a cell.
+
+The grid does not depend on any visitor, so the choice of cells releases nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ MOST_CELLS = 400
 
 
 class Grid:
-    """Cells numbered from 0, the last feature first.
+    """Equal cells of the cube, numbered from 0 in C order: the last feature varies fastest.
 
     Attributes:
         dimension: d, features of a context.
-        slices: per dimension.
+        slices: slices of each feature; there are slices^d cells.
         centres: (cells, d), the middle of each cell.
     """
 
@@ -30,25 +33,25 @@ class Grid:
             )
         self.dimension = dimension
         self.slices = slices
-        places = itertools.product(range(slices), repeat=dimension)
-        self.centres = (np.array(list(places)) + 0.5) / slices
+        slice_numbers = itertools.product(range(slices), repeat=dimension)
+        self.centres = (np.array(list(slice_numbers)) + 0.5) / slices
 
     def __len__(self) -> int:
         return len(self.centres)
 
     def number(self, context: ArrayLike) -> int:
-        """The number of the cell that holds this context."""
+        """Return the number of the cell that holds this context."""
         number = 0
         for feature in check_context(context, self.dimension).tolist():
             number = number * self.slices + min(int(feature * self.slices), self.slices - 1)
         return number
 
     def check_cell(self, cell: object) -> int:
-        """Return the number of a choice's cell.
+        """Return a choice's cell if it is the number of a cell of this grid.
 
         Raises:
-            ConfigError: The choice was made on another grid.
+            ConfigError: It is not, so the choice was made on another grid.
         """
         if type(cell) is not int or not 0 <= cell < len(self):
-            raise ConfigError("This choice was made on another grid: its cell is none of this one.")
+            raise ConfigError("This choice was made on another grid, which has other cells.")
         return cell

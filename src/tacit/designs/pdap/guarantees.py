@@ -1,4 +1,4 @@
-"""Cards of the sound learners, of what crosses between vendors, and what is learned about them."""
+"""Cards of the sound learners, of messages between vendors, and of trust in neighbours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local_learner import Context, ContextSetting
+from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.errors import ConfigError
@@ -24,34 +24,42 @@ _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurI
 def _prove_card(
     epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
-    """visits: of one person at most, which is what a lifetime costs; None: nothing limits them."""
+    """Fill in what all cards of this file share: pure epsilon, proved.
+
+    Args:
+        epsilon: nats of one visit.
+        visits: the most visits of one person, from which the lifetime cost follows; None if
+            nothing limits them.
+        trust: whom a person has to trust.
+        card: the other fields of the card.
+    """
     if visits is not None:
         card |= {"lifetime_epsilon": visits * epsilon, "lifetime_delta": 0.0}
     return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
 
 
 def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
-    """All cards at epsilon of one visit, in a usual setting: see `design.CardSettings`."""
+    """Return all cards at one epsilon of a visit, for the sizes of `design.CardSettings`."""
     if math.isinf(epsilon):
         return (without_noise("sound-joint"),)
     sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
     return (
-        joint(JointSetting(**sizes, horizon=200_000)),
-        forwarded_context(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
-        learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
-        context(Context(ContextSetting(**sizes), randomness=secure())),
+        joint_card(JointSetting(**sizes, horizon=200_000)),
+        forwarded_context_card(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
+        neighbour_trust_card(TrustSettings(epsilon=epsilon / 10)),
+        local_card(LocalLearner(LocalSetting(**sizes), randomness=secure())),
     )
 
 
-def joint(
+def joint_card(
     setting: JointSetting, *, visits_per_person: int | None = None, fits: int = 1
 ) -> Guarantee:
     """Make the card of the sound learner.
 
     Args:
         setting: of the learner.
-        visits_per_person: how many are learned at most; None: nothing limits them.
-        fits: how many times a log was learned from the start, each of which may hold the visit.
+        visits_per_person: how many are learned at most; None if nothing limits them.
+        fits: how many times the learner was fitted anew; each fit may have learned the visit.
     """
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
@@ -59,16 +67,20 @@ def joint(
     for _ in range(fits):
         accountant.add(setting.noise.event)
     epsilon = accountant.epsilon()
-    together = ""
+    sentence_on_fits = ""
     if fits > 1:
-        together = f" That is {fits} fits together, all of which may have learned the visit."
+        sentence_on_fits = (
+            f" That is {fits} fits together, all of which may have learned the visit."
+        )
     lifetime = "a visit is in one release, however long the learner runs"
-    limited: tuple[str, ...] = ()
+    not_covered_by_limit: tuple[str, ...] = ()
     if visits_per_person is None:
         lifetime += f"; a person with N visits pays N times {epsilon:g}"
     else:
         lifetime += f"; of one person {visits_per_person} visits are learned, the others are not"
-        limited = ("one visit of a person beyond their limit: it lets another of their visits in",)
+        not_covered_by_limit = (
+            "one visit of a person beyond their limit: it lets another of their visits in",
+        )
     return _prove_card(
         epsilon,
         visits_per_person,
@@ -76,7 +88,7 @@ def joint(
         sentence=(
             f"What all others are shown is {epsilon:g}-differentially private for each "
             "visit, learned or not learned: for its context, the arm and the reward together."
-            f"{together}"
+            f"{sentence_on_fits}"
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
         adjacency=_LEARNED,
@@ -105,7 +117,7 @@ def joint(
             "public counters of views or clicks beside the learner",
             "what a vendor learns about its neighbours: that costs extra and has its own card",
             "a person with several visits, beyond what `lifetime` says",
-            *limited,
+            *not_covered_by_limit,
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
         sources=(
@@ -116,17 +128,19 @@ def joint(
     )
 
 
-def forwarded_visit(
+def forwarded_visit_card(
     cards: Sequence[Guarantee], *, epsilon: float, visits_per_person: int | None = None
 ) -> Guarantee:
-    """Make the card of everything that a visit costs which is learned and forwarded.
+    """Make the card of a visit that is learned and forwarded: its total cost.
 
     Args:
-        cards: of its parts, each proved; the first is the learner's.
-        epsilon: of all parts together: what a budget is charged.
-        visits_per_person: how many visits a lifetime covers; None: nothing limits them.
+        cards: of the parts, each proved; the first is the learner's.
+        epsilon: nats of all parts together, which a budget is charged.
+        visits_per_person: how many visits a lifetime covers; None if nothing limits them.
     """
-    parts = " + ".join(f"{card.epsilon:g}" for card in cards)
+    epsilons = " + ".join(f"{card.epsilon:g}" for card in cards)
+    assumptions = [line for card in cards for line in card.assumptions]
+    not_covered = [line for card in cards for line in card.not_covered]
     lifetime = f"a person with N visits pays N times {epsilon:g}"
     if visits_per_person is not None:
         lifetime = (
@@ -137,7 +151,7 @@ def forwarded_visit(
         visits_per_person,
         name="One visit, everything together",
         sentence=(
-            f"All that leaves a visit is together {epsilon:g}-differentially private ({parts}): "
+            f"All that leaves a visit is together {epsilon:g}-differentially private ({epsilons}): "
             "the sums that the vendor learns, the context that its neighbours get, and what is "
             "learned about neighbours. A person's budget is charged this number."
         ),
@@ -148,14 +162,15 @@ def forwarded_visit(
             "learned it still takes place, and is forwarded with any other context"
         ),
         lifetime=lifetime,
-        assumptions=tuple(dict.fromkeys(line for card in cards for line in card.assumptions)),
-        not_covered=tuple(dict.fromkeys(line for card in cards for line in card.not_covered)),
+        # dict.fromkeys removes repeated lines and keeps the order
+        assumptions=tuple(dict.fromkeys(assumptions)),
+        not_covered=tuple(dict.fromkeys(not_covered)),
         sources=("Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",),
     )
 
 
-def context(policy: Context) -> Guarantee:
-    """The card of what a device draws and reports of its visitor's context."""
+def local_card(policy: LocalLearner) -> Guarantee:
+    """Make the card of the local learner: the arm that a device draws, and its report."""
     if math.isinf(policy.epsilon):
         return without_noise("sound-context")
     epsilon = PureAccountant().add(policy.event).epsilon()
@@ -189,58 +204,68 @@ def context(policy: Context) -> Guarantee:
     )
 
 
-def forwarded_context(
+def forwarded_context_card(
     agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
 ) -> Guarantee:
     """Make the card of contexts that are forwarded.
 
     Args:
         agreement: between vendors.
-        visits: of one person that are forwarded at most; None: nothing limits them.
-        asks_all: as the `Vendor`'s; False: the card is for the content of a request alone.
+        visits: of one person that are forwarded at most; None if nothing limits them.
+        asks_all: whether the `Vendor` asks all neighbours at every visit. If not, the card covers
+            the content of a request alone.
+
+    Raises:
+        ConfigError: The agreement sends contexts without noise.
     """
-    spent = Forwarder(agreement, randomness=secure()).visit_epsilon
-    if math.isinf(spent):
+    epsilon = Forwarder(agreement, randomness=secure()).visit_epsilon
+    if math.isinf(epsilon):
         raise ConfigError("A context in the clear has no card: nothing protects it.")
     if asks_all:
-        return _card_of_requests_to_all(agreement, spent, visits)
-    return _card_of_request_content(agreement, spent, visits)
+        return _card_of_requests_to_all(agreement, epsilon, visits)
+    return _card_of_request_content(agreement, epsilon, visits)
 
 
-def _card_of_requests_to_all(agreement: Agreement, spent: float, visits: int | None) -> Guarantee:
-    """Every visit is sent to all neighbours, so that who is asked follows from no context."""
+def _card_of_requests_to_all(agreement: Agreement, epsilon: float, visits: int | None) -> Guarantee:
+    """Make the card where every visit asks all neighbours, so that no context decides who is asked.
+
+    Args are those of `_prove_forwarded_context`.
+    """
     return _prove_forwarded_context(
         agreement,
-        spent,
+        epsilon,
         visits,
         sentence=(
-            f"What all other vendors see together of one visit's context is {spent:g}-"
+            f"What all other vendors see together of one visit's context is {epsilon:g}-"
             "differentially private: each visit sends the same randomised cell to all of them, "
             "whatever is shown."
         ),
         protects="the context of one visit",
-        assumed=(
+        assumptions=(
             "every visit is sent to all neighbours that can be asked; no context decides which",
             "only the own vendor shows the video and sees the click: no one learns whose offer won",
         ),
-        hole="when the visit was",
+        not_covered_first="when the visit was",
     )
 
 
-def _card_of_request_content(agreement: Agreement, spent: float, visits: int | None) -> Guarantee:
-    """Some visits are sent, to some neighbours: only the content of a request is covered."""
+def _card_of_request_content(agreement: Agreement, epsilon: float, visits: int | None) -> Guarantee:
+    """Make the card where the policy decides who is asked: it only covers a request's content.
+
+    Args are those of `_prove_forwarded_context`.
+    """
     return _prove_forwarded_context(
         agreement,
-        spent,
+        epsilon,
         visits,
         sentence=(
             "Given that a request is made, what all other vendors read in it about the "
-            f"visit's context is {spent:g}-differentially private. Whether one is made, when, and "
-            "to whom depends on the context itself, and no epsilon covers that."
+            f"visit's context is {epsilon:g}-differentially private. Whether one is made, when, "
+            "and to whom depends on the context itself, and no epsilon covers that."
         ),
         protects="the context of one visit, in the request's content",
-        assumed=(),
-        hole=(
+        assumptions=(),
+        not_covered_first=(
             "that a request was made, when, and to whom: a policy that forwards depending on "
             "the context reveals the true cell"
         ),
@@ -249,20 +274,30 @@ def _card_of_request_content(agreement: Agreement, spent: float, visits: int | N
 
 def _prove_forwarded_context(
     agreement: Agreement,
-    spent: float,
+    epsilon: float,
     visits: int | None,
     *,
     sentence: str,
     protects: str,
-    assumed: tuple[str, ...],
-    hole: str,
+    assumptions: tuple[str, ...],
+    not_covered_first: str,
 ) -> Guarantee:
-    """Make either card. hole: the first thing that is not covered."""
+    """Make a card of forwarded contexts from the lines in which the two cards differ.
+
+    Args:
+        agreement: between vendors.
+        epsilon: nats of one visit.
+        visits: of one person that are forwarded at most; None if nothing limits them.
+        sentence: of the card.
+        protects: of the card.
+        assumptions: lines after those that both cards have.
+        not_covered_first: the line before those that both cards have.
+    """
     lifetime = "every visit costs as much again"
     if visits is not None:
         lifetime = f"{visits} visits of one person, then nothing of theirs is forwarded"
     return _prove_card(
-        spent,
+        epsilon,
         visits,
         name="Context that is forwarded",
         sentence=sentence,
@@ -273,10 +308,10 @@ def _prove_forwarded_context(
         assumptions=(
             "a retry, and another vendor, get the bytes of the first request",
             f"{agreement.slices} slices of {agreement.features} features were agreed on beforehand",
-            *assumed,
+            *assumptions,
         ),
         not_covered=(
-            hole,
+            not_covered_first,
             "the connection: addresses, times, accounts",
             "that a neighbour's video was fetched or clicked, where that neighbour sees it",
             "the user's own vendor, which knows the context",
@@ -285,10 +320,18 @@ def _prove_forwarded_context(
     )
 
 
-def learned_about_neighbours(
+def neighbour_trust_card(
     settings: TrustSettings, *, visits_per_person: int | None = None
 ) -> Guarantee:
-    """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
+    """Make the card of `trust.py`, for a vendor whose own learner has a card.
+
+    Args:
+        settings: of the rules of trust.
+        visits_per_person: how many are counted at most; None if nothing limits them.
+
+    Raises:
+        ConfigError: The sums have no noise, or no rule uses them.
+    """
     if math.isinf(settings.epsilon) or not settings.watches:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
     epsilon = PureAccountant().add(neighbour_release(settings, settings.epsilon).event).epsilon()

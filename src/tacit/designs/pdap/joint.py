@@ -1,13 +1,13 @@
-"""Joint privacy: only noisy sums keep anything of a visit, and all choices are made from them.
+"""Joint privacy: visits are only learned through noisy sums, from which all choices are made.
 
 Source      Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint
             privacy; Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS
-            2018), for why the visitor's own video has to be excepted.
+            2018), for why the guarantee cannot cover the video that the visitor is shown.
 Runs at     the vendor.
 Sees        contexts, choices and rewards of its own users.
 Releases    the sums of `sums.py`, once an epoch; everything else follows from them.
-Guarantee   epsilon per visit, learned or not, against all others. Neighbouring data differ in one
-            visit's content: that it took place, and its number, are public.
+Guarantee   epsilon per visit, learned or not, against everyone but the visitor. Neighbouring data
+            differ in one visit's content: that it took place, and its number, are public.
 Order       features.py -> sums.py -> posterior.py -> here; epochs.py is the public time.
 """
 
@@ -45,6 +45,7 @@ from tacit.designs.pdap.posterior import (
     posterior_of,
     shares_at_points,
     shares_of_log,
+    squared_noise_scale,
 )
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.waiting_visits import WaitingVisits
@@ -53,26 +54,26 @@ from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source
 
 SHARE_DRAWS = 100
-"""Draws of the policy from which its chances are known where an estimate needs them."""
+"""Thompson draws from which `shares` estimates the chance of each arm."""
 ANSWERS_AT_ONCE = 256
-"""Answers that wait to be added to the sums together."""
+"""Answers that are collected before they are added to the sums together."""
 NUMBERS_AT_ONCE = 1 << 18
-"""Numbers (visits, arms, terms) that are computed at once."""
+"""Largest size of an array (visits, arms, terms) that is computed at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointSetting:
-    """The choices of a learner; public.
+    """The public settings of a learner.
 
     Attributes:
         videos: own videos at the start.
-        neighbours: at the start.
+        neighbours: neighbours at the start.
         dimension: d, features of a context.
-        horizon: n, visits that are expected. It sets the features and the lengths of epochs;
-            learning goes on after it, and a visit is in one release however long that is.
+        horizon: n, visits that are expected. It sets the features and the lengths of epochs.
+            Learning goes on after it at the same epsilon, because each visit is in one release.
         epsilon: nats of one visit; inf adds no noise.
         neighbour_range: lowest and highest reward of a neighbour.
-        degree: g of the features; None: the largest that the horizon and epsilon can carry.
+        degree: g of the features; None means what `features.largest_degree` chooses.
     """
 
     videos: int
@@ -108,16 +109,16 @@ class JointSetting:
         return SumNoise(self.epsilon, self.features.bound_in_grains)
 
 
-class Joint(Policy):
+class JointLearner(Policy):
     """The sound learner.
 
     Attributes:
-        setting: its choices.
+        setting: the public settings.
         epsilon: nats of one visit.
-        features: of contexts; they stay what they were at the start.
+        features: of contexts, fixed at the start.
         epochs: public time.
-        released: the last release of one's own visits; None before the first.
-        released_log: the last release of rows of logs, likewise.
+        released: the last release of visits that this learner chose arms for; None before one.
+        released_log: the last release of rows of logs; None before one.
         tag: drawn at random; only choices that carry it are learned.
     """
 
@@ -135,15 +136,17 @@ class Joint(Policy):
         self._waiting_visits = WaitingVisits()
         self._alarm = ChangeAlarm()
         self._arms = self.allowed_arms()
-        """Arms that can be shown in this epoch, or could until they left, by their rows."""
+        """The arm of each row: arms that can be shown in this epoch, or could until they left."""
         self._rows = {arm: row for row, arm in enumerate(self._arms)}
+        """The row of each of these arms, in the sums and in the beliefs."""
         self._beliefs = Beliefs.before_data(self.features, len(self._arms))
         self._posterior = posterior_of(self._beliefs)
         self._sums = self._new_sums()
         self._log_sums = self._new_sums()
         self._answers: list[tuple[int, Any, float]] = []
-        """Row, context and share of the range of answers that are not yet in the sums."""
+        """Row, context and scaled reward of answers that are not yet in the sums."""
         self._shown_arms = tuple(self._arms)
+        """Arms that can be shown now."""
 
     @property
     def arrivals(self) -> int:
@@ -156,66 +159,74 @@ class Joint(Policy):
         return self.setting.noise.event
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose by a Thompson draw for one visit; see `Policy`. Which `arms` must be public."""
+        """Choose an arm for one visit by a Thompson draw.
+
+        Args:
+            context: (d,) in [0, 1].
+            arms: those that may be chosen now, which must be public; None is all of them.
+        """
         return self.select_many(check_context(context, self.features.dimension)[None], arms)[0]
 
     def select_many(self, contexts: Floats, arms: Sequence[int] | None = None) -> list[Choice]:
-        """Choose for many visits, one after another, which all are answered later.
+        """Choose an arm for each of many visits, as `select` would before any answer comes.
 
         Args:
             contexts: (n, d) in [0, 1].
-            arms: as of `select`.
+            arms: those that may be chosen now, which must be public; None is all of them.
 
         Raises:
-            DataError: A context is not of this form.
+            DataError: A context does not have this form.
         """
         contexts = check_contexts(contexts, self.features.dimension)
-        wanted = None if arms is None else tuple(sorted(super().allowed_arms(arms)))
+        allowed = None if arms is None else tuple(sorted(super().allowed_arms(arms)))
         choices: list[Choice] = []
         while len(choices) < len(contexts):
-            shown = self._arms_to_show(wanted)
-            left = self.epochs.ends - self.epochs.arrivals
-            block = max(1, NUMBERS_AT_ONCE // (len(self._arms) * self.features.terms))
-            part = contexts[len(choices) : len(choices) + min(left, block)]
-            choices += self._choose(part, shown)
+            shown = self._arms_to_show(allowed)
+            visits_left_in_epoch = self.epochs.ends_at - self.epochs.arrivals
+            numbers_per_visit = len(self._arms) * self.features.terms
+            visits_per_block = max(1, NUMBERS_AT_ONCE // numbers_per_visit)
+            end = len(choices) + min(visits_left_in_epoch, visits_per_block)
+            choices += self._choose(contexts[len(choices) : end], shown)
         return choices
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Choose the arm believed best. It is no visit: no time passes, nothing is released."""
+        """Choose the arm believed best, without counting a visit: nothing is released for it."""
         return Choice(self._best(context, self.allowed_arms(arms)), "exploit", None, None)
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Learn from a visit; each once, and not too late."""
+        """Learn from the answer to one visit; see `update_many`."""
         self.update_many([choice], [reward])
 
     def update_many(self, choices: Sequence[Choice], rewards: Sequence[float]) -> None:
-        """Learn from visits, all of which are checked first.
+        """Learn from the answers to visits, each once. An answer that comes too late is ignored.
+
+        All rewards are checked before any is learned.
 
         Args:
-            choices: what `select` gave.
-            rewards: (n,) as of `update`.
+            choices: what `select` returned.
+            rewards: (n,) in [0, 1] for own videos; a neighbour's are clipped to its range.
 
         Raises:
-            PrivacyError: One was answered before, or is none of this learner. Those before it are
-                learned.
+            PrivacyError: A visit was answered before, or is not a visit of this learner. The
+                visits before it in the list are learned.
         """
-        numbers = [check_reward(reward) for reward in rewards]
-        for choice, number in zip(choices, numbers, strict=True):
+        checked_rewards = [check_reward(reward) for reward in rewards]
+        for choice, reward in zip(choices, checked_rewards, strict=True):
             row = self._rows.get(choice.arm)
             self._check_origin(choice)
-            is_in_time = self._waiting_visits.end_one(choice.visit, self.arrivals)
-            is_learned = choice.cell is not None and choice.phase != "train"
-            if is_in_time and is_learned and row is not None:
-                share = self._share_of_range(choice.arm, number)
-                self._answers.append((row, choice.cell, share))
+            is_in_time = self._waiting_visits.accept_answer(choice.visit, self.arrivals)
+            can_be_learned = choice.cell is not None and choice.phase != "train"
+            if is_in_time and can_be_learned and row is not None:
+                scaled_reward = self._scale_reward(choice.arm, reward)
+                self._answers.append((row, choice.cell, scaled_reward))
         if len(self._answers) >= ANSWERS_AT_ONCE:
             self._add_answers()
 
     def learn_log(self, arms: Sequence[int], contexts: Floats, rewards: Sequence[float]) -> None:
-        """Learn from visits that another policy served, each once; they count as arrivals.
+        """Learn from a log of visits for which another policy chose; they count as arrivals.
 
-        Which arms the log shows is private: it never becomes a set of arms, and what its policy
-        did is known from the release alone. The rows of one call are in one epoch.
+        Which arms the log shows is private, so the public sets of arms do not change, and the
+        policy of the log is estimated from its release. The rows of one call are in one epoch.
 
         Args:
             arms: (n,) numbers of arms that have joined.
@@ -224,59 +235,60 @@ class Joint(Policy):
 
         Raises:
             ConfigError: One of the arms has not joined, or has left.
-            DataError: A context is not of this form.
+            DataError: A context does not have this form.
         """
         contexts = check_contexts(contexts, self.features.dimension)
-        known = set(self.allowed_arms())
-        if not known.issuperset(arms):
+        joined = set(self.allowed_arms())
+        if not joined.issuperset(arms):
             raise ConfigError("A log shows an arm that never joined, or has left.")
         if self.epochs.is_due or self._has_joining():
             self._end_epoch()
         rows = [self._rows[arm] for arm in arms]
-        shares: list[float] = []
+        scaled_rewards: list[float] = []
         for arm, reward in zip(arms, rewards, strict=True):
-            shares.append(self._share_of_range(arm, check_reward(reward)))
+            scaled_rewards.append(self._scale_reward(arm, check_reward(reward)))
         self.epochs.count_log(len(rows))
-        self._add(self._log_sums, rows, contexts, shares)
+        self._add(self._log_sums, rows, contexts, scaled_rewards)
 
     def release_if_due(self) -> None:
-        """Release an epoch that has ended now, and not when the next visitor comes."""
+        """Release the epoch if it has ended, without waiting for the next visitor."""
         if self.epochs.is_due:
             self._end_epoch()
 
     def shares(self, contexts: Floats) -> Floats:
-        """Compute the chance of each arm that can be shown, for estimates of what it is worth.
+        """Estimate the chance that `select` chooses each arm, for off-policy estimators.
 
         Args:
             contexts: (n, d) in [0, 1].
 
         Returns:
-            (n, arms) in the order of `arms_in_epoch`: shares of `SHARE_DRAWS` draws.
+            (n, arms) in the order of `arms_in_epoch`: how often each arm is chosen in
+            `SHARE_DRAWS` Thompson draws, as a share.
         """
-        means, spreads = self.estimate(contexts)
-        chosen = np.zeros(means.shape)
-        places = np.arange(len(means))
-        closed = [row for arm, row in self._rows.items() if arm not in self._shown_arms]
+        means, deviations = self.estimate(contexts)
+        times_chosen = np.zeros(means.shape)
+        visits = np.arange(len(means))
+        rows_that_left = [row for arm, row in self._rows.items() if arm not in self._shown_arms]
         for _ in range(SHARE_DRAWS):
             z = self._draws.generator.standard_normal(means.shape)
-            drawn = means + EXPLORATION * spreads * z
-            drawn[:, closed] = -np.inf
-            chosen[places, drawn.argmax(axis=1)] += 1
-        return chosen / SHARE_DRAWS
+            drawn_means = means + EXPLORATION * deviations * z
+            drawn_means[:, rows_that_left] = -np.inf
+            times_chosen[visits, drawn_means.argmax(axis=1)] += 1
+        return times_chosen / SHARE_DRAWS
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose the arm believed best for a visit whose choice came to nothing; see `Policy`.
+        """Choose the arm believed best for a visit whose first choice could not be shown.
 
-        It is no visit of its own, for public time must not tell whose choice came to nothing, and
-        it is not learned from: the public policy does not know of it.
+        It is not counted as a further visit: public time must not reveal at which visits this
+        happens. The answer is not learned, because the public policy makes no such choices.
         """
         best = self._best(context, self.allowed_arms(arms))
         return Choice(best, "exploit", None, None, instead.visit, instead.learner)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose the own videos believed best for (n, d) contexts of others' users."""
+        """Choose the own video believed best for each of (n, d) contexts of forwarded users."""
         shown = [arm for arm in self.own if arm in self._rows]
         if not shown:
             return np.full(len(contexts), self.own[0])
@@ -287,7 +299,7 @@ class Joint(Policy):
     def add_arm(self, *, neighbour: bool = False) -> int:
         """Add an arm, which can be shown from the next epoch on, and return its number."""
         arm = super().add_arm(neighbour=neighbour)
-        if self.epochs.arrivals == self.epochs.began:
+        if self.epochs.arrivals == self.epochs.begins_at:
             self._renew_arms()
             self.epochs.start_anew()
         return arm
@@ -297,16 +309,16 @@ class Joint(Policy):
         super().remove_arm(arm)
         if arm in self._rows:
             self.epochs.has_removed_arm = True
-            self._shown_arms = tuple(kept for kept in self._shown_arms if kept != arm)
+            self._shown_arms = tuple(shown for shown in self._shown_arms if shown != arm)
 
     def estimate(self, contexts: Floats) -> tuple[Floats, Floats]:
-        """Estimate mean rewards, from releases alone.
+        """Compute the posterior of the arms' mean rewards, from releases alone.
 
         Args:
             contexts: (n, d) in [0, 1].
 
         Returns:
-            Means and standard deviations (n, arms), in the order of `arms_in_epoch`.
+            Means and standard deviations, both (n, arms) in the order of `arms_in_epoch`.
         """
         return self._posterior.evaluate(self.features.evaluate(contexts))
 
@@ -316,9 +328,9 @@ class Joint(Policy):
         return list(self._arms)
 
     def export_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return numbers that JSON can hold, and arrays, to go on from once.
+        """Return the state: numbers that JSON can hold, and arrays. Resume from it only once.
 
-        `exact` and `log_exact` are private, and so is `unanswered`.
+        `exact`, `log_exact` and `unanswered` are private.
         """
         self._add_answers()
         exact, epochs = self._sums.export_state()
@@ -326,7 +338,7 @@ class Joint(Policy):
         numbers = {
             "own": self.own.copy(),
             "neighbours": self.neighbours.copy(),
-            "sides": [int(side) for side in self.is_neighbour],
+            "sides": [int(is_neighbour) for is_neighbour in self.is_neighbour],
             "degree": self.features.degree,
             "arms": self._arms.copy(),
             "time": self.epochs.export_state(),
@@ -345,14 +357,15 @@ class Joint(Policy):
         return numbers, arrays
 
     def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `export_state` gave, of a learner of the same setting."""
-        self.own, self.neighbours = list(numbers["own"]), list(numbers["neighbours"])
-        self.is_neighbour = [bool(side) for side in numbers["sides"]]
+        """Restore the state that `export_state` of a learner with the same setting returned."""
+        self.own = list(numbers["own"])
+        self.neighbours = list(numbers["neighbours"])
+        self.is_neighbour = [bool(is_neighbour) for is_neighbour in numbers["sides"]]
         self.features = Features(self.setting.dimension, numbers["degree"])
         self._arms = list(numbers["arms"])
         self._rows = {arm: row for row, arm in enumerate(self._arms)}
-        here = set(self.allowed_arms())
-        self._shown_arms = tuple(arm for arm in self._arms if arm in here)
+        allowed = set(self.allowed_arms())
+        self._shown_arms = tuple(arm for arm in self._arms if arm in allowed)
         self.epochs.resume(numbers["time"])
         self._alarm.rates = [(rate, variance) for rate, variance in numbers["rates"]]
         self._beliefs = Beliefs.from_arrays(arrays)
@@ -363,13 +376,15 @@ class Joint(Policy):
         self._answers.clear()
         self.tag = str(numbers["tag"])
         epochs, log_epochs = numbers["released"]
-        self._sums, self._log_sums = self._new_sums(), self._new_sums()
+        self._sums = self._new_sums()
         self._sums.resume(arrays["exact"], epochs)
+        self._log_sums = self._new_sums()
         self._log_sums.resume(arrays["log_exact"], log_epochs)
         self.released = None
         self.released_log = None
 
     def _new_sums(self) -> EpochSums:
+        """Return sums of zero for the arms of this epoch."""
         noise = SumNoise(self.epsilon, self.features.bound_in_grains)
         return EpochSums(len(self._arms), self.features.terms, noise)
 
@@ -377,68 +392,72 @@ class Joint(Policy):
         """Whether an arm has joined that cannot be shown in this epoch."""
         return any(arm not in self._rows for arm in self.allowed_arms())
 
-    def _arms_to_show(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
-        """End the epoch if it is due, and return the arms that can be shown now.
+    def _arms_to_show(self, allowed: tuple[int, ...] | None) -> tuple[int, ...]:
+        """Return those of the allowed arms that can be shown now; None allows all.
 
-        Where none of those wanted could be shown before the next epoch, it begins here.
+        The epoch ends first if it is due, or if all allowed arms have joined since it began and so
+        can only be shown in the next one.
         """
         if self.epochs.is_due:
             self._end_epoch()
-        shown = self._arms_of_set(wanted)
+        shown = self._allowed_arms_in_epoch(allowed)
         if not shown:
             self._end_epoch()
-            shown = self._arms_of_set(wanted)
+            shown = self._allowed_arms_in_epoch(allowed)
         return shown
 
-    def _arms_of_set(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
-        if wanted is None:
+    def _allowed_arms_in_epoch(self, allowed: tuple[int, ...] | None) -> tuple[int, ...]:
+        """Return those of the allowed arms that can be shown in this epoch; None allows all."""
+        if allowed is None:
             return self._shown_arms
-        return tuple(arm for arm in wanted if arm in self._rows)
+        return tuple(arm for arm in allowed if arm in self._rows)
 
     def _choose(self, contexts: Floats, shown: tuple[int, ...]) -> list[Choice]:
-        """Choose for visits of this epoch among these arms, and count them."""
+        """Choose among the arms `shown` for visits with these contexts, and count the visits."""
         phi = self.features.evaluate(contexts)
-        means, spreads = self._posterior.evaluate(phi)
+        means, deviations = self._posterior.evaluate(phi)
         if len(shown) < len(self._arms):
             rows = [self._rows[arm] for arm in shown]
-            means, spreads = means[:, rows], spreads[:, rows]
+            means = means[:, rows]
+            deviations = deviations[:, rows]
         z = self._draws.take(means.size).reshape(means.shape)
-        drawn = (means + EXPLORATION * spreads * z).argmax(axis=1).tolist()
+        chosen = (means + EXPLORATION * deviations * z).argmax(axis=1).tolist()
         best = means.argmax(axis=1).tolist()
-        first = self.epochs.arrivals
-        self.epochs.count_visits(shown, len(drawn))
+        first_visit = self.epochs.arrivals
+        self.epochs.count_visits(shown, len(chosen))
         choices: list[Choice] = []
         for number, context in enumerate(contexts.tolist()):
-            place = drawn[number]
-            phase: Phase = "exploit" if place == best[number] else "explore"
-            cell = tuple(context)
-            choices.append(Choice(shown[place], phase, cell, None, first + number, self.tag))
-            self._waiting_visits.begin_one(first + number)
+            arm = shown[chosen[number]]
+            phase: Phase = "exploit" if chosen[number] == best[number] else "explore"
+            visit = first_visit + number
+            choices.append(Choice(arm, phase, tuple(context), None, visit, self.tag))
+            self._waiting_visits.start_waiting(visit)
         return choices
 
     def _best(self, context: NDArray[np.float64], allowed: list[int]) -> int:
-        """The arm with the largest mean; the first one if nothing is known of any yet."""
-        numbers = check_context(context, self.features.dimension)
+        """Return the allowed arm with the largest mean; the first if all join in the next epoch."""
+        checked = check_context(context, self.features.dimension)
         shown = [arm for arm in allowed if arm in self._rows]
         if not shown:
             return allowed[0]
-        means = self._posterior.means(self.features.evaluate(numbers[None]))[0]
+        means = self._posterior.means(self.features.evaluate(checked[None]))[0]
         return max(shown, key=lambda arm: means[self._rows[arm]])
 
     def _add(
         self, sums: EpochSums, rows: list[int], contexts: Any, rewards: Sequence[float]
     ) -> None:
+        """Add visits to sums: rows of the arms, contexts (n, d), and scaled rewards (n,)."""
         if not rows:
             return
         phi = self.features.evaluate(np.asarray(contexts, dtype=np.float64))
         sums.add(np.array(rows), phi, np.array(rewards))
 
     def _add_answers(self) -> None:
-        """Add the answers that wait to the sums: many at once take a fraction of the time."""
+        """Add the collected answers to the sums; together, which is faster than one by one."""
         if self._answers:
-            rows, contexts, shares = zip(*self._answers, strict=True)
+            rows, contexts, scaled_rewards = zip(*self._answers, strict=True)
             self._answers.clear()
-            self._add(self._sums, list(rows), contexts, shares)
+            self._add(self._sums, list(rows), contexts, scaled_rewards)
 
     def _end_epoch(self) -> None:
         """Release the sums of this epoch, learn from them, and begin the next one."""
@@ -450,11 +469,11 @@ class Joint(Policy):
             observations.append(self.observe(release))
             forget = self._notice_change(release)
             self.released = release
-        if self.epochs.logged:
-            of_log = self._log_sums.release(self.epochs.number)
-            self.released_log = of_log
-            shares = shares_of_log(of_log, self.epochs.logged)
-            observations.append(Observation(of_log, self.epochs.logged, shares))
+        if self.epochs.log_rows:
+            log_release = self._log_sums.release(self.epochs.number)
+            self.released_log = log_release
+            shares = shares_of_log(log_release, self.epochs.log_rows)
+            observations.append(Observation(log_release, self.epochs.log_rows, shares))
         if observations:
             self._posterior = learn_epoch(
                 self._beliefs,
@@ -467,28 +486,28 @@ class Joint(Policy):
         self._renew_arms_and_time()
 
     def observe(self, release: Release) -> Observation:
-        """Put the public policy of this epoch beside what was released of it."""
+        """Combine a release of this epoch with the public policy that chose in it."""
         sets: list[tuple[list[int], int]] = []
-        for arms, arrivals in self.epochs.sets.items():
+        for arms, arrivals in self.epochs.arrivals_by_set.items():
             rows = [self._rows[arm] for arm in arms]
             sets.append((rows, arrivals))
         shares = shares_at_points(self._posterior, self.features, sets, self._draws.generator)
         return Observation(release, self.epochs.own_arrivals, shares)
 
     def _notice_change(self, release: Release) -> bool:
+        """Return whether rewards have fallen. Epochs in which an arm left are not compared."""
         if self.epochs.has_removed_arm:
             self._alarm.rates.clear()
             return False
-        noise = 0.0 if math.isinf(self.epsilon) else (self.features.bound / self.epsilon) ** 2
         return self._alarm.notice(
             float(release.likes[:, 0].sum()),
             float(release.visits[:, 0].sum()),
             arrivals=self.epochs.own_arrivals,
-            noise=len(self._arms) * noise,
+            noise=len(self._arms) * squared_noise_scale(self.features, self.epsilon),
         )
 
     def _renew_arms_and_time(self) -> None:
-        """Let arms that joined be shown, forget those that left, and begin the next epoch."""
+        """Begin the next epoch, with rows for arms that joined and without those that left."""
         joined = self._has_joining()
         if joined or self.epochs.has_removed_arm:
             self._renew_arms()
@@ -497,33 +516,37 @@ class Joint(Policy):
             self.epochs.start_anew()
 
     def _renew_arms(self) -> None:
-        """Keep a row for each arm that is here, and none for others."""
+        """Add a row for each arm that has joined, and delete the rows of arms that left."""
         self._add_answers()
-        present = sorted(self.allowed_arms())
-        kept = [arm for arm in self._arms if arm in present]
-        joining = [arm for arm in present if arm not in self._rows]
-        rows = [self._rows[arm] for arm in kept]
+        allowed = sorted(self.allowed_arms())
+        staying = [arm for arm in self._arms if arm in allowed]
+        joining = [arm for arm in allowed if arm not in self._rows]
+        rows = [self._rows[arm] for arm in staying]
         self._sums.keep_arms(rows, len(joining))
         self._log_sums.keep_arms(rows, len(joining))
         self._beliefs.keep_arms(rows, len(joining), self.features)
-        self._arms = kept + joining
+        self._arms = staying + joining
         self._rows = {arm: row for row, arm in enumerate(self._arms)}
         self._shown_arms = tuple(self._arms)
-        self._start_joining(len(kept))
+        self._set_prior_means(len(staying))
         self._posterior = posterior_of(self._beliefs)
         self._alarm.rates.clear()
 
-    def _start_joining(self, first: int) -> None:
-        """Let arms that joined, from this row on, start at the public mean of their kind."""
-        theirs = self._ranges().is_neighbour
-        joining = np.arange(len(self._arms)) >= first
-        self._beliefs.start[joining & ~theirs] = self._beliefs.own_mean
-        if (joining & theirs).any():
-            best = mean_of_best_own(self._beliefs, np.flatnonzero(~theirs), self.features)
-            self._beliefs.start[joining & theirs] = best
+    def _set_prior_means(self, first_row: int) -> None:
+        """Set the prior means of arms that joined, whose rows begin at `first_row`.
+
+        An own video starts at the mean of all own videos, a neighbour at that of the best one.
+        """
+        is_neighbour = self._ranges().is_neighbour
+        is_joining = np.arange(len(self._arms)) >= first_row
+        self._beliefs.start[is_joining & ~is_neighbour] = self._beliefs.own_mean
+        if (is_joining & is_neighbour).any():
+            own_rows = np.flatnonzero(~is_neighbour)
+            best_mean = mean_of_best_own(self._beliefs, own_rows, self.features)
+            self._beliefs.start[is_joining & is_neighbour] = best_mean
 
     def _check_origin(self, choice: Choice) -> None:
-        """Refuse a choice of another learner, and a context that is none."""
+        """Refuse a choice of another learner, and one whose context is not valid."""
         context = choice.cell
         is_context = isinstance(context, tuple) and len(context) == self.features.dimension
         if context is not None and not is_context:
@@ -536,14 +559,17 @@ class Joint(Policy):
                 "is not learned here, for a visit is in one release. Nothing was learned."
             )
 
-    def _share_of_range(self, arm: int, reward: float) -> float:
-        """The place of a reward in its arm's public range: 0 is its lowest, 1 its highest."""
+    def _scale_reward(self, arm: int, reward: float) -> float:
+        """Scale a reward from its arm's public range to [0, 1]."""
         if not self.is_neighbour[arm]:
             return reward
         low, high = self.setting.neighbour_range
         return (reward - low) / (high - low)
 
     def _ranges(self) -> Ranges:
-        theirs = np.array([self.is_neighbour[arm] for arm in self._arms])
+        """Return the public ranges of the rewards of this epoch's arms."""
+        is_neighbour = np.array([self.is_neighbour[arm] for arm in self._arms])
         low, high = self.setting.neighbour_range
-        return Ranges(np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0), theirs)
+        lows = np.where(is_neighbour, low, 0.0)
+        widths = np.where(is_neighbour, high - low, 1.0)
+        return Ranges(lows, widths, is_neighbour)

@@ -3,12 +3,12 @@
 Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007), for the draw;
          Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
          report; Kasiviswanathan et al.: What can we learn privately? (2011), for local privacy.
-Draw     One selection over own videos AND neighbours, by the means of the visitor's cell, clamped
-         to [0, 1]: any two cells' means differ by 1 at most, and nothing else is assumed. With the
-         chance `explore` the arm is uniform. `draw_loss` is exact.
-Report   Which cell, and whether they liked it, as ONE of 2 x cells answers by randomised response.
-         The vendor learns from reports alone, so its tables, and all draws from them, tell nothing
-         more. It must not see the context: the draw is made on the device, from published tables.
+Draw     The device selects among own videos AND neighbours, by the published means of the visitor's
+         cell. Means are clamped to [0, 1], so those of two cells differ by 1 at most; nothing else
+         is assumed. With probability `explore` the arm is uniform instead. `draw_loss` is exact.
+Report   The cell, and whether the visitor liked the video, are ONE of 2 x cells answers, sent by
+         randomised response. The vendor learns from reports alone, so its tables reveal no more
+         than these. It must not see the context, which never leaves the device.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, Pure
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.grid import Grid
-from tacit.designs.pdap.policies.base import Choice, Policy, check_reward
+from tacit.designs.pdap.policies.base import Choice, Phase, Policy, check_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.checks import check_epsilon
 from tacit.mechanisms.randomized_response import KaryResponse
@@ -34,25 +34,30 @@ from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below
 
 CHANCE_PARTS = 1 << 20
-"""The chance to explore is a whole multiple of 1 / CHANCE_PARTS."""
+"""The probability to explore is a whole multiple of 1 / CHANCE_PARTS."""
 DRAW_SHARE = 0.5
 """Share of epsilon for the draw; the rest is for the report."""
 GRID_SLICES = 2
-"""Slices of each feature; few, for a report tells cells apart badly."""
+"""Slices of each feature; only 2, because randomised response needs few answers."""
 PRIOR_VISITS = 10.0
-"""Visits after which a cell's mean counts as much as a half."""
+"""Weight, in visits, of the prior mean of 1/2."""
+LEAST_VISITS_BETWEEN_PUBLICATIONS = 100
+PUBLICATION_SHARE = 20
+"""The means are published anew after another 1 / PUBLICATION_SHARE of all visits so far."""
+_ROUNDING_MARGIN = 2**-40
+"""Share of a report's epsilon that is not used, so that rounding never exceeds the sum."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextSetting:
-    """The choices of a local learner.
+class LocalSetting:
+    """The settings of a local learner.
 
     Attributes:
-        videos: own videos.
-        neighbours: other vendors.
+        videos: number of own videos.
+        neighbours: number of other vendors.
         dimension: features of a context.
         epsilon: nats of one visit, draw and report together.
-        explore: chance of a uniform arm, below 1.
+        explore: probability that the arm is drawn uniformly, below 1.
     """
 
     videos: int
@@ -73,8 +78,8 @@ class ContextSetting:
 
     @property
     def report_epsilon(self) -> float:
-        """Nats of one report: a trifle less than is left, for rounding."""
-        return self.epsilon * (1 - DRAW_SHARE) * (1 - 2**-40)
+        """Nats of one report: slightly less than the draw leaves, because of rounding."""
+        return self.epsilon * (1 - DRAW_SHARE) * (1 - _ROUNDING_MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +87,39 @@ class Report:
     """The message of a device after a visit.
 
     Attributes:
-        arm: that was shown.
-        answer: 2 * cell + liked, by randomised response.
+        arm: number of the arm that was shown.
+        answer: 2 * cell + liked (0 or 1), after randomised response.
     """
 
     arm: int
     answer: int
 
 
-class Context(Policy):
-    """Local learner: `select` and `report` are the device's part, `learn` is the vendor's.
+class LocalLearner(Policy):
+    """The local learner: `select` and `report` are the device's part, `learn` is the vendor's.
 
     Attributes:
-        setting: its choices.
+        setting: its settings.
+        epsilon: nats of one visit.
         grid: the cells.
         response: the mechanism of a report.
-        explore: the chance of a uniform arm, exactly.
-        visits: contexts answered so far.
+        explore: the probability of a uniform arm, as an exact fraction.
+        visits: contexts that an arm was drawn for so far.
     """
 
-    def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
+    def __init__(self, setting: LocalSetting, *, randomness: Source) -> None:
+        """Start with nothing learned."""
         super().__init__(setting.videos, setting.neighbours)
-        self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
+        self.setting = setting
+        self.epsilon = setting.epsilon
+        self._source = randomness
         self.grid = Grid(setting.dimension, GRID_SLICES)
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
         self._answers = np.zeros((len(self.is_neighbour), 2 * len(self.grid)), dtype=np.int64)
+        """(arms, 2 cells): how often each answer was reported."""
         self.explore = Fraction(math.ceil(setting.explore * CHANCE_PARTS), CHANCE_PARTS)
         self._selections: dict[int, Selection] = {}
+        """The mechanism of a draw, by the number of arms."""
         self.visits = 0
         self._publish()
 
@@ -125,61 +136,72 @@ class Context(Policy):
 
     @property
     def event(self) -> Event:
-        """Event that one visit is charged; `visit_epsilon` may be a little less."""
+        """The event that one visit is charged; `visit_epsilon` may be slightly smaller."""
         if math.isinf(self.epsilon):
             return NonPrivate()
-        # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's
-        # do: the pure loss is all that may be charged for.
-        drawn = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
-        return compose(drawn, self.response.event)
+        # A plain Exponential event may be accounted as bounded range: losses of one draw span at
+        # most epsilon. Here they can span more, as in permute-and-flip, so only the pure loss
+        # may be used.
+        draw = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
+        return compose(draw, self.response.event)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Draw an arm on the device, from the context and the published means of all cells."""
-        if self.visits >= self._next:
+        if self.visits >= self._next_publication:
             self._publish()
         self.visits += 1
         return self._draw(context, arms)
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Draw as at any visit, which its privacy needs, but count no visit."""
+        """Draw at random as at any visit, because privacy needs it, but do not count a visit."""
         return self._draw(context, arms)
 
     def _draw(self, context: NDArray[np.float64], arms: Sequence[int] | None) -> Choice:
-        """One draw by the published means of the context's cell; with a chance, a uniform one."""
+        """Draw an arm by the means of the context's cell, or uniformly with chance `explore`."""
         allowed = self.allowed_arms(arms)
         cell = self.grid.number(context)
-        drawn = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
-        explored = drawn < int(self.explore * CHANCE_PARTS)
-        uniform = int(integers_below(self._source, len(allowed), 1)[0])
+        draw = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
+        explores = draw < int(self.explore * CHANCE_PARTS)
+        uniform_index = int(integers_below(self._source, len(allowed), 1)[0])
         weights = self._weights(self._published[cell, allowed])
-        place = uniform if explored else int(draw_rows(weights[None, :], self._source)[0])
-        share = float(self.explore)
-        chance = (1 - share) * int(weights[place]) / int(weights.sum()) + share / len(allowed)
-        return Choice(allowed[place], "explore" if explored else "exploit", cell, chance)
+        if explores:
+            index = uniform_index
+            phase: Phase = "explore"
+        else:
+            index = int(draw_rows(weights[None, :], self._source)[0])
+            phase = "exploit"
+        explore = float(self.explore)
+        chance = (1 - explore) * int(weights[index]) / int(weights.sum()) + explore / len(allowed)
+        return Choice(allowed[index], phase, cell, chance)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose the own video that is best on average for each: no context is forwarded."""
+        """Choose the own video that is best on average for each of (n, d) contexts.
+
+        Contexts are not used, because none may be forwarded.
+        """
         return np.full(len(contexts), self._best_on_average(self.own))
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose the arm best on average, for a visit whose draw came to nothing.
+        """Choose the arm that is best on average, where the arm drawn for a visit cannot be shown.
 
-        A second draw from the context would cost a second time. The device answers once.
+        A second draw from the context would cost epsilon a second time.
         """
         best = self._best_on_average(self.allowed_arms(arms))
         return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
+        """Return the arm with the largest published mean over all cells."""
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """Write on the device what it sends of this visit.
+        """Write the device's report of a visit.
 
         Args:
-            choice: of the visit.
-            reward: 0 to 1. A fraction becomes a like with that chance, which keeps its mean.
+            choice: what `select` returned for the visit.
+            reward: 0 to 1. A fraction is reported as a like with that probability, so that the
+                expected number of likes is the reward.
 
         Raises:
             DataError: The reward is out of range.
@@ -187,42 +209,45 @@ class Context(Policy):
         number = check_reward(reward)
         if not 0 <= number <= 1:
             raise DataError("the reward is out of range", expected="0 to 1")
-        drawn = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
-        liked = drawn < round(number * CHANCE_PARTS)
-        truth = 2 * self.grid.check_cell(choice.cell) + liked
-        return Report(choice.arm, int(self.response([truth], self._source)[0]))
+        draw = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
+        liked = int(draw < round(number * CHANCE_PARTS))
+        true_answer = 2 * self.grid.check_cell(choice.cell) + liked
+        return Report(choice.arm, int(self.response([true_answer], self._source)[0]))
 
     def learn(self, report: Report) -> None:
-        """Count a report; DataError if it names no arm or no answer."""
+        """Count a report; DataError if there is no such arm or answer."""
         arms, answers = self._answers.shape
         if not (0 <= report.arm < arms and 0 <= report.answer < answers):
             raise DataError("a report names no arm or no answer of this policy")
         self._answers[report.arm, report.answer] += 1
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Report a visit and count the report; a "train" choice is not reported."""
+        """Report a visit and count the report; a "train" choice is neither reported nor counted."""
         if choice.phase != "train":
             self.learn(self.report(choice, reward))
 
     def means(self) -> NDArray[np.float64]:
-        """Estimate (cells, arms) means in [0, 1]; a half where hardly anything is known.
+        """Estimate mean rewards (cells, arms) in [0, 1]; about 1/2 where little is known.
 
-        Numbers of answers are made unbiased first: each lie is equally likely. Likes and dislikes
-        are (cells, arms); `pull` is how many visits a half counts for.
+        Of n reports of an arm, the one true answer of a visit is sent with probability t, and each
+        false one with probability f. So (count - n f) / (t - f) estimates without bias how many
+        visits had an answer. Means are (likes + w / 2) / (visits + w) with the prior weight w.
         """
-        reports = self._answers.sum(axis=1, keepdims=True)
-        truth = float(self.response.truth)
-        lie = float((1 - self.response.truth) / (self.response.categories - 1))
-        estimated = (self._answers - reports * lie) / (truth - lie)
-        dislikes, likes = estimated[:, 0::2].T, estimated[:, 1::2].T
-        noise = (reports * lie).T / (truth - lie) ** 2
+        reports = self._answers.sum(axis=1, keepdims=True)  # n, (arms, 1)
+        t = float(self.response.truth)
+        f = float((1 - self.response.truth) / (self.response.categories - 1))
+        estimated_answers = (self._answers - reports * f) / (t - f)  # (arms, 2 cells)
+        dislikes = estimated_answers[:, 0::2].T
+        likes = estimated_answers[:, 1::2].T
+        noise_variance = (reports * f).T / (t - f) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
-        # An estimate is trusted as far as its visits stand out of the reports' noise.
-        pull = PRIOR_VISITS + noise / np.maximum(visits, 1.0)
-        return np.asarray(np.clip((likes + pull / 2) / (visits + pull), 0.0, 1.0))
+        # The noisier the reports are compared with the number of visits, the heavier the prior.
+        prior_weight = PRIOR_VISITS + noise_variance / np.maximum(visits, 1.0)
+        means = (likes + prior_weight / 2) / (visits + prior_weight)
+        return np.asarray(np.clip(means, 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        """Add an arm of which nothing is known, and publish anew."""
+        """Add an arm of which nothing is known, publish its mean, and return its number."""
         arm = super().add_arm(neighbour=neighbour)
         self._answers = np.pad(self._answers, ((0, 1), (0, 0)))
         self._publish()
@@ -231,40 +256,50 @@ class Context(Policy):
     def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose any arm at random, for a visit that costs nothing and is not reported."""
         allowed = self.allowed_arms(arms)
-        place = int(integers_below(self._source, len(allowed), 1)[0])
-        return Choice(allowed[place], "train", self.grid.number(context), 1 / len(allowed))
+        index = int(integers_below(self._source, len(allowed), 1)[0])
+        return Choice(allowed[index], "train", self.grid.number(context), 1 / len(allowed))
 
     def _publish(self) -> None:
-        """Publish the means: after 100 visits, and each time these grew by a twentieth."""
+        """Publish the means, and set the number of visits at which they are published next."""
         self._published = self.means()
-        self._next = self.visits + max(100, self.visits // 20)
+        more_visits = self.visits // PUBLICATION_SHARE
+        self._next_publication = self.visits + max(LEAST_VISITS_BETWEEN_PUBLICATIONS, more_visits)
 
     def _weights(self, means: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(arms,) weights of a draw that explores nothing."""
+        """Compute the weights (arms,) of a draw that does not explore, from means (arms,)."""
         if math.isinf(self.epsilon):
-            return np.asarray(np.arange(len(means)) == means.argmax(), dtype=np.int64)
-        if (arms := len(means)) not in self._selections:
-            # A selection at epsilon has weights within e^(epsilon / 2) of one another.
+            is_best = np.arange(len(means)) == means.argmax()
+            return np.asarray(is_best, dtype=np.int64)
+        arms = len(means)
+        if arms not in self._selections:
+            # Weights are exp(exponent x mean). A `Selection` takes twice the exponent as epsilon.
             epsilon = 2 * self._exponent(arms)
             self._selections[arms] = Selection(epsilon, arms, 1.0, 0.0, 1.0, 2.0**-10)
         return self._selections[arms].weights(means)
 
     def _exponent(self, arms: int) -> float:
+        """Compute a, such that a draw by weights exp(a x mean) costs `draw_epsilon` at most."""
         return theory.exponent_for(self.setting.draw_epsilon, arms, float(self.explore))
 
 
 class Device:
-    """Meters one person's visits: each spends before anything is drawn, until nothing is left.
+    """Charges one person's visits to a lifetime budget, each before anything is drawn for it.
 
-    Then arms are uniform and nothing is reported, which costs nothing. When that is depends on the
-    number of visits alone.
+    When the budget is used up, arms are drawn uniformly and nothing is reported, which costs
+    nothing. When this happens depends on the number of visits alone.
     """
 
-    def __init__(self, policy: Context, *, lifetime_epsilon: float) -> None:
-        """Start with nothing spent. lifetime_epsilon: nats that the person may spend in all."""
+    def __init__(self, policy: LocalLearner, *, lifetime_epsilon: float) -> None:
+        """Start with nothing spent.
+
+        Args:
+            policy: that draws and reports.
+            lifetime_epsilon: nats that the person may spend in all.
+        """
         self._policy = policy
         self._budget = PrivacyFilter(PureAccountant, epsilon=lifetime_epsilon)
-        self._open: dict[int, Choice] = {}
+        self._unreported: dict[int, Choice] = {}
+        """Choices that were paid for and not yet reported, by their `id`."""
 
     @property
     def spent_epsilon(self) -> float:
@@ -277,7 +312,7 @@ class Device:
             return self._policy.uniform(context, arms)
         self._budget.spend(self._policy.event)
         choice = self._policy.select(context, arms)
-        self._open[id(choice)] = choice  # kept, so that its id stays its own
+        self._unreported[id(choice)] = choice  # while it is stored, no other object has its id
         return choice
 
     def update(self, choice: Choice, reward: float) -> None:
@@ -288,7 +323,7 @@ class Device:
         """
         if choice.phase == "train":
             return
-        if self._open.get(id(choice)) is not choice:
+        if self._unreported.get(id(choice)) is not choice:
             raise PrivacyError("This visit was reported already, or was not made on this device.")
-        del self._open[id(choice)]
+        del self._unreported[id(choice)]
         self._policy.update(choice, reward)

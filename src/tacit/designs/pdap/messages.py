@@ -2,14 +2,15 @@
 
 Forward    home -> neighbour   a visitor's context, randomised; the same bytes to every neighbour
 Offer      neighbour -> home   the video it would show
-Reward     neighbour -> home   what came of it, noised; once
+Reward     neighbour -> home   the visit's reward, perhaps with noise; once
 Refusal    neighbour -> home   why there is no offer, from a short list
 
-Each has the number of the request, 16 random bytes that name nobody and are used for one visit.
-There is no user, no time, no count, and of the neighbour's repository only what it shows.
+Each message has the number of its request: 16 random bytes that identify nobody and are used for
+one visit. Messages hold no user, no time and no count, and of the neighbour's videos only the one
+that it would show.
 
-Fixed layouts of big-endian integers, so that a message has one spelling in all languages. It is
-checked when it is made: MessageError, wherever it came from. Standard library only.
+Layouts are fixed, with big-endian integers, so that a message has the same bytes in all languages.
+Every message is checked when its object is made, which raises MessageError. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ MOST_FEATURES = 16_384
 MOST_SLICES = 1 << 16
 MOST_VIDEO_BYTES = 256
 MOST_REWARD = 1 << 53
-"""Millionths; a float holds each of them."""
+"""Largest reward in millionths; a float holds every whole number up to it."""
 NO_NOISE = (1 << 32) - 1
-"""Stands for an infinite epsilon: a context in the clear."""
+"""The `epsilon` of a context that is sent without noise."""
 LARGEST = 2 + 16 + 12 + 2 * MOST_FEATURES
-"""Bytes: nothing longer is worth reading."""
+"""Bytes of the longest message, a Forward with MOST_FEATURES features."""
 
 REASONS = ("malformed", "not agreed", "unknown", "no video", "busy")
-"""Why there is no offer: bytes that are no Forward; another grid or epsilon than agreed; a vendor
-that is none of ours; nothing to show; later perhaps."""
+"""Why there is no offer: the bytes are not a Forward; the grid or epsilon is not the agreed one;
+the vendor that asks is not a neighbour; there is no video to show; try again later."""
 
 _HEAD = struct.Struct(">BB16s")
 _FORWARD = struct.Struct(">IIHH")
@@ -49,14 +50,13 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Forward:
-    """A visitor's context as their vendor randomised it.
+    """A visitor's context, randomised by their own vendor.
 
     Attributes:
         request: its number, 16 bytes.
-        epsilon: millionths of a nat spent on it, at the user's own vendor; NO_NOISE: none protects
-            it.
-        slices: per feature.
-        places: of each feature, the slice it is said to lie in.
+        epsilon: of the randomisation, in millionths of a nat; NO_NOISE without noise.
+        slices: of each feature.
+        places: for each feature, the slice that it lies in according to the randomised answer.
     """
 
     request: bytes
@@ -68,10 +68,11 @@ class Forward:
         _check_request(self.request)
         require(is_integer(self.epsilon, 0, NO_NOISE), "epsilon is out of bounds")
         require(is_integer(self.slices, 1, MOST_SLICES), "slices are out of bounds")
-        whole = type(self.places) is tuple and len(self.places) <= MOST_FEATURES
-        require(whole, f"a context has at most {MOST_FEATURES} features")
-        last = self.slices - 1
-        require(all(is_integer(place, 0, last) for place in self.places), "a place is no slice")
+        has_few_features = type(self.places) is tuple and len(self.places) <= MOST_FEATURES
+        require(has_few_features, f"a context has at most {MOST_FEATURES} features")
+        last_slice = self.slices - 1
+        for place in self.places:
+            require(is_integer(place, 0, last_slice), "a place is no slice")
 
     def encode(self) -> bytes:
         """Write the message."""
@@ -84,14 +85,14 @@ class Forward:
         """Read a message; MessageError if it is none of this kind."""
         request, body = _read_head(data, _KIND_FORWARD, "a forward")
         require(len(body) >= _FORWARD.size, "a forward is cut short")
-        epsilon, slices, features, spare = _FORWARD.unpack_from(body)
-        whole = len(body) == _FORWARD.size + 2 * features and spare == 0
-        require(whole, "a forward has 2 bytes for each feature")
+        epsilon, slices, features, reserved = _FORWARD.unpack_from(body)
+        is_whole = len(body) == _FORWARD.size + 2 * features and reserved == 0
+        require(is_whole, "a forward has 2 bytes for each feature")
         places = struct.unpack_from(f">{features}H", body, _FORWARD.size)
         return cls(request, epsilon, slices, places)
 
     def context(self) -> tuple[float, ...]:
-        """The context that it stands for: the middle of each slice, in [0, 1]."""
+        """Return the middle of the message's cell: for each feature, a number in [0, 1]."""
         return tuple([(place + 0.5) / self.slices for place in self.places])
 
 
@@ -110,11 +111,13 @@ class Offer:
     def __post_init__(self) -> None:
         _check_request(self.request)
         require(type(self.video) is str, "a video is named by text")
-        require(1 <= len(_bytes_of(self.video)) <= MOST_VIDEO_BYTES, "a video's name is too long")
+        require(
+            1 <= len(_encode_name(self.video)) <= MOST_VIDEO_BYTES, "a video's name is too long"
+        )
 
     def encode(self) -> bytes:
         """Write the message."""
-        name = _bytes_of(self.video)
+        name = _encode_name(self.video)
         return _HEAD.pack(VERSION, _KIND_OFFER, self.request) + _OFFER.pack(len(name)) + name
 
     @classmethod
@@ -137,7 +140,7 @@ class Reward:
 
     Attributes:
         request: its number, 16 bytes.
-        reward: millionths, noised; of either sign.
+        reward: in millionths; with noise it may be negative.
     """
 
     request: bytes
@@ -149,9 +152,10 @@ class Reward:
 
     @classmethod
     def from_number(cls, request: bytes, reward: float) -> Reward:
-        """Make one from a finite number, rounded to millionths and cut to what a message holds."""
+        """Make a message of a finite reward, rounded to millionths and clipped to MOST_REWARD."""
         require(math.isfinite(reward), "the reward is no number")
-        return cls(request, max(-MOST_REWARD, min(MOST_REWARD, round(reward * MICRO))))
+        millionths = round(reward * MICRO)
+        return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
 
     def encode(self) -> bytes:
         """Write the message."""
@@ -162,7 +166,8 @@ class Reward:
         """Read a message; MessageError if it is none of this kind."""
         request, body = _read_head(data, _KIND_REWARD, "a reward")
         require(len(body) == _REWARD.size, "a reward has 26 bytes")
-        return cls(request, *_REWARD.unpack(body))
+        (reward,) = _REWARD.unpack(body)
+        return cls(request, reward)
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ class Refusal:
 
     Attributes:
         request: its number, 16 bytes.
-        reason: one of REASONS; nothing else is sent.
+        reason: one of REASONS.
     """
 
     request: bytes
@@ -196,47 +201,65 @@ class Refusal:
 
 
 def decode_answer(data: bytes) -> Offer | Refusal:
-    """Decode a neighbour's answer to a Forward; MessageError if it is none."""
-    refused = len(data) > 1 and data[1] == _KIND_REFUSAL
-    return Refusal.decode(data) if refused else Offer.decode(data)
+    """Decode a neighbour's answer to a Forward; MessageError if it is neither of the two."""
+    is_refusal = len(data) > 1 and data[1] == _KIND_REFUSAL
+    return Refusal.decode(data) if is_refusal else Offer.decode(data)
 
 
 def video_of(answer: bytes | None, request: bytes) -> str | None:
-    """The video of an offer to this very request; None for everything else."""
+    """Return the video that an answer offers to this request; None if it offers none.
+
+    Args:
+        answer: encoded; None if no answer came.
+        request: the number of the request.
+    """
+    if answer is None:
+        return None
     with suppress(MessageError):
-        message = decode_answer(answer or b"")
+        message = decode_answer(answer)
         if isinstance(message, Offer) and message.request == request:
             return message.video
     return None
 
 
-def require(true: bool, what: str) -> None:
-    """Raise a MessageError saying `what` unless it is `true`."""
-    if not true:
-        raise MessageError(what)
+def require(condition: bool, error: str) -> None:
+    """Raise a MessageError with the text `error` unless the condition holds."""
+    if not condition:
+        raise MessageError(error)
 
 
 def is_integer(value: object, lowest: int, highest: int) -> bool:
-    """Whether a value is a whole number within bounds, ends included; 1.0 and True are none."""
+    """Return whether a value is an int from `lowest` to `highest`; False for floats and bools."""
     return type(value) is int and lowest <= value <= highest
 
 
 def _read_head(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
-    """Read the head of a message: number of the request, and the bytes that follow."""
+    """Check the head of a message of one kind.
+
+    Args:
+        data: the whole message.
+        kind: expected, one of the _KIND constants.
+        name: of the kind, for errors.
+
+    Returns:
+        The number of the request, and the bytes after the head.
+    """
     require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")
-    version, actual, request = _HEAD.unpack_from(data)
-    require(actual == kind, f"expected {name}")
+    version, actual_kind, request = _HEAD.unpack_from(data)
+    require(actual_kind == kind, f"expected {name}")
     require(version == VERSION, f"expected version {VERSION}, found {version}")
     return request, data[_HEAD.size :]
 
 
 def _check_request(request: object) -> None:
-    named = type(request) is bytes and len(request) == REQUEST_BYTES
-    require(named, f"a request is numbered with {REQUEST_BYTES} bytes")
+    """Raise a MessageError unless this is the number of a request."""
+    is_number = type(request) is bytes and len(request) == REQUEST_BYTES
+    require(is_number, f"a request is numbered with {REQUEST_BYTES} bytes")
 
 
-def _bytes_of(name: str) -> bytes:
+def _encode_name(name: str) -> bytes:
+    """Encode a video's name as UTF-8; MessageError if it holds lone surrogates."""
     try:
         return name.encode("utf-8")
     except UnicodeEncodeError:

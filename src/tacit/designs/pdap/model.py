@@ -1,4 +1,4 @@
-"""The class that a user meets: the sound learner as a bandit; fit, choose, learn, predict."""
+"""The class for users: the sound learner as a bandit with fit, choose, learn and predict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.policies.base import Choice, check_context
 from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Guarantee
@@ -18,11 +18,11 @@ from tacit.randomness import secure
 
 @dataclass(frozen=True)
 class Visits:
-    """Visits that were served, and can be answered once.
+    """Visits for which arms were chosen, and that can each be answered once.
 
     Attributes:
-        arms: (n,) names of what was chosen.
-        choices: (n,) of the learner, as `PDap.learn` takes them.
+        arms: (n,) names of the chosen arms.
+        choices: (n,) the same decisions in the form that `PDap.learn` needs.
     """
 
     arms: list[Hashable]
@@ -33,7 +33,7 @@ class PDap:
     """A contextual bandit that releases each visit once, with noise.
 
     Attributes:
-        epsilon: nats of one visit, of a log as well.
+        epsilon: nats of one visit, also of one row of a log.
         dimension: features of a context, each in [0, 1].
         horizon: visits that are expected.
     """
@@ -46,12 +46,12 @@ class PDap:
         dimension: int = 2,
         horizon: int = 200_000,
     ) -> None:
-        """Take arms and settings; nothing is learned before `fit`.
+        """Set the arms and the settings; call `fit` before anything else.
 
         Args:
-            arms: names of the videos, hashable, in their order.
+            arms: names of the videos, hashable.
             epsilon: nats of one visit.
-            dimension: features of a context. They are scaled so that contexts fill the cube.
+            dimension: features of a context. Scale them so that contexts fill the cube [0, 1]^d.
             horizon: visits that are expected, a log included; learning goes on after them.
 
         Raises:
@@ -59,12 +59,16 @@ class PDap:
         """
         if not arms or len(set(arms)) < len(arms):
             raise ConfigError("A bandit has one or more arms, each named once.")
-        self.epsilon, self.dimension, self.horizon = epsilon, dimension, horizon
+        self.epsilon = epsilon
+        self.dimension = dimension
+        self.horizon = horizon
         self._numbers = {arm: number for number, arm in enumerate(arms)}
-        self._policy: Joint | None = None
-        self._earlier_lives = 0
-        """Lives in which something was learned, before the last `fit`."""
+        """The learner's number of each arm."""
+        self._policy: JointLearner | None = None
+        self._earlier_fits = 0
+        """Fits before the current one after which something was learned."""
         self._has_learned = False
+        """Whether something was learned in or since the last `fit`."""
         self._setting = JointSetting(
             videos=len(arms), neighbours=0, dimension=dimension, horizon=horizon, epsilon=epsilon
         )
@@ -75,8 +79,8 @@ class PDap:
         return list(self._numbers)
 
     @property
-    def policy(self) -> Joint:
-        """The learner underneath; NotFittedError before `fit`."""
+    def policy(self) -> JointLearner:
+        """The learner that does the work; NotFittedError before `fit`."""
         if self._policy is None:
             raise NotFittedError("Nothing was learned yet: call fit, with empty lists if need be.")
         return self._policy
@@ -87,11 +91,10 @@ class PDap:
         rewards: ArrayLike = (),
         contexts: ArrayLike = (),
     ) -> PDap:
-        """Start anew, with nothing or with a log of another policy, which is released at once.
+        """Start anew, from nothing or from a log of another policy, which is released at once.
 
-        A visit that was learned before may be in this log, too, so the card adds up all lives from
-        one `fit` to the next in which anything was learned. A new object counts from its own
-        first fit.
+        The same visit may be learned again after each `fit`, so the card adds up the epsilons of
+        all fits after which anything was learned. It counts the fits of this object only.
 
         Args:
             decisions: (n,) arms that were shown.
@@ -102,14 +105,15 @@ class PDap:
             This bandit.
 
         Raises:
-            DataError: The log is not of this form.
+            DataError: The log does not have this form.
         """
         setting = replace(self._setting, videos=len(self._numbers))
-        policy = Joint(setting, randomness=secure())
-        numbers = {arm: number for number, arm in enumerate(self._numbers)}
+        policy = JointLearner(setting, randomness=secure())
         log = self._check_log(decisions, rewards, contexts)
-        self._policy, self._numbers = policy, numbers
-        self._earlier_lives += self._has_learned
+        self._policy = policy
+        self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
+        if self._has_learned:
+            self._earlier_fits += 1
         self._has_learned = False
         self._learn_log(policy, *log)
         if policy.arrivals:
@@ -119,13 +123,20 @@ class PDap:
     def partial_fit(
         self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike
     ) -> PDap:
-        """Go on learning from a log, all of which is checked before any of it is learned.
+        """Learn from another log, all of which is checked before any of it is learned.
 
-        For answers to what `choose` showed, `learn` knows more: the policy that chose.
+        Use `learn` for answers to visits of `choose`: it also uses how likely each choice was.
 
-        Args and errors are those of `fit`.
+        Args:
+            decisions: (n,) arms that were shown.
+            rewards: (n,) in [0, 1].
+            contexts: (n, d) in [0, 1].
+
+        Returns:
+            This bandit.
 
         Raises:
+            DataError: The log does not have this form.
             NotFittedError: `fit` was not called.
         """
         policy = self.policy
@@ -133,7 +144,7 @@ class PDap:
         return self
 
     def choose(self, contexts: ArrayLike) -> Visits:
-        """Serve a visit for each of (n, d) contexts; `learn` takes the answers.
+        """Choose an arm for a visit with each of (n, d) contexts; pass the answers to `learn`.
 
         Raises:
             NotFittedError: `fit` was not called.
@@ -147,8 +158,8 @@ class PDap:
         """Learn the answers to visits, each once: a second one is a PrivacyError.
 
         Args:
-            visits: of `choose`.
-            rewards: (n,) in [0, 1]; NaN where no answer came, which may still come later.
+            visits: what `choose` returned.
+            rewards: (n,) in [0, 1]; NaN where no answer came. It can be learned later.
 
         Returns:
             This bandit.
@@ -160,14 +171,16 @@ class PDap:
         if numbers.shape != (len(visits.choices),):
             raise DataError("rewards and visits are not equally many", found=numbers.shape)
         answered = np.flatnonzero(~np.isnan(numbers)).tolist()
-        given = numbers[answered]
-        _check_range(given)
-        self._has_learned = self._has_learned or bool(answered)
-        self.policy.update_many([visits.choices[place] for place in answered], given.tolist())
+        answers = numbers[answered]
+        _check_range(answers)
+        if answered:
+            self._has_learned = True
+        choices = [visits.choices[number] for number in answered]
+        self.policy.update_many(choices, answers.tolist())
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:
-        """Choose an arm for each of (n, d) contexts, for visits that are not answered here.
+        """Choose an arm for each of (n, d) contexts, for visits that will not be answered.
 
         Raises:
             NotFittedError: `fit` was not called.
@@ -175,18 +188,20 @@ class PDap:
         return self.choose(contexts).arms
 
     def add_arm(self, arm: Hashable) -> None:
-        """Add an arm of which nothing is known; it is chosen from the next epoch on.
+        """Add an arm of which nothing is known; it can be chosen from the next epoch on.
 
         Raises:
-            ConfigError: There is one of this name.
+            ConfigError: There is an arm of this name already.
         """
         if arm in self._numbers:
             raise ConfigError(f"There is an arm {arm!r} already.")
-        joined = len(self._numbers) if self._policy is None else self._policy.add_arm()
-        self._numbers[arm] = joined
+        if self._policy is None:
+            self._numbers[arm] = len(self._numbers)
+        else:
+            self._numbers[arm] = self._policy.add_arm()
 
     def remove_arm(self, arm: Hashable) -> None:
-        """Never choose this arm again; ConfigError if there is none of this name."""
+        """Never choose this arm again; ConfigError if there is no arm of this name."""
         if arm not in self._numbers:
             raise ConfigError(f"There is no arm {arm!r}: it never joined, or has left.")
         if self._policy is not None:
@@ -194,14 +209,21 @@ class PDap:
         del self._numbers[arm]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The card of the learner, for one visit in every fit of this object."""
-        fits = max(self._earlier_lives + self._has_learned, 1)
-        return (guarantees.joint(self._setting, fits=fits),)
+        """Return the learner's card, for a visit that was learned again after each fit."""
+        fits = max(self._earlier_fits + int(self._has_learned), 1)
+        return (guarantees.joint_card(self._setting, fits=fits),)
 
     def _check_log(
         self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike
     ) -> tuple[list[int], NDArray[np.float64], list[float]]:
-        """Read a log as numbers of arms, contexts and rewards; DataError for what is none."""
+        """Check a log.
+
+        Returns:
+            (n,) positions of the arms among `arms`, (n, d) contexts, (n,) rewards.
+
+        Raises:
+            DataError: The log does not have this form.
+        """
         numbers = _numbers(rewards, "rewards")
         if numbers.ndim != 1:
             raise DataError("rewards are no list of numbers", found=numbers.shape, expected="(n,)")
@@ -212,32 +234,33 @@ class PDap:
         rows = self._rows(contexts)
         if not len(decisions) == len(numbers) == len(rows):
             raise DataError("decisions, rewards and contexts are not equally many")
-        places = {arm: number for number, arm in enumerate(self._numbers)}
-        return [places[arm] for arm in decisions], rows, numbers.tolist()
+        position = {arm: number for number, arm in enumerate(self._numbers)}
+        return [position[arm] for arm in decisions], rows, numbers.tolist()
 
     def _learn_log(
         self,
-        policy: Joint,
-        places: list[int],
+        policy: JointLearner,
+        positions: list[int],
         contexts: NDArray[np.float64],
         rewards: list[float],
     ) -> None:
-        """Learn rows that were checked. places: of the arms among `arms`."""
+        """Learn a log in the form that `_check_log` returns."""
         if rewards:
             self._has_learned = True
-            arms = list(self._numbers.values())
-            policy.learn_log([arms[place] for place in places], contexts, rewards)
+            numbers = list(self._numbers.values())
+            policy.learn_log([numbers[position] for position in positions], contexts, rewards)
 
     def _rows(self, contexts: ArrayLike) -> NDArray[np.float64]:
-        """Read contexts as (n, d) in [0, 1]; no rows at all may come without their d."""
+        """Convert contexts to (n, d) numbers in [0, 1]; an empty list gives (0, d)."""
         rows = _numbers(contexts, "contexts")
         if rows.shape == (0,):
             return np.empty((0, self.dimension))
         if rows.ndim != 2:
             raise DataError("contexts are no table", found=rows.shape, expected="(n, d)")
-        for row in rows[:1]:
-            check_context(row, self.dimension)
-        if not (rows.min(initial=0) >= 0 and rows.max(initial=0) <= 1):
+        if len(rows):
+            check_context(rows[0], self.dimension)
+        is_in_cube = rows.min(initial=0) >= 0 and rows.max(initial=0) <= 1  # False for NaN
+        if not is_in_cube:
             for row in rows:
                 check_context(row, self.dimension)
         return rows
@@ -248,14 +271,14 @@ class PDap:
 
 
 def _check_range(rewards: NDArray[np.float64]) -> None:
-    """Refuse rewards outside [0, 1], and what is no number."""
+    """Refuse rewards outside [0, 1], and NaN."""
     if rewards.size and not (rewards.min() >= 0 and rewards.max() <= 1):
         raise DataError("a reward is out of range", expected="0 to 1")
 
 
-def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Read numbers; DataError naming `what` they are."""
+def _numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Convert values to floats; the DataError for others calls them `what`."""
     try:
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{what} are not numbers, or rows differ in length") from None

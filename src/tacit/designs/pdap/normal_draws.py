@@ -1,8 +1,8 @@
 """Normal draws for exploration, from a generator that never goes back to an earlier state.
 
-They protect nobody; a generator that was stored and opened twice, or copied by a fork, would only
-show two visitors the same luck. So its key comes from the system in each process, and no state of
-it is ever stored.
+Privacy does not depend on these draws. But if the state of the generator were stored and opened
+twice, or copied by a fork, different visitors would get the same draws. So each process takes a new
+key from the system, and the state is never stored.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from tacit.designs.pdap.features import Floats
 from tacit.randomness import Source
 
 _BLOCK = 4096
+"""Normal numbers that are drawn at once."""
 _forks = [0]
-"""Forks between the first process and this one: a copy of a generator is renewed."""
+"""The number of forks between the first process and this one, in a list so that it can change."""
 
 
 def _count_fork() -> None:
+    """Note in a child process that generators copied from its parent have to be renewed."""
     _forks[0] += 1
 
 
@@ -27,9 +29,10 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 class NormalDraws:
-    """Normal numbers, drawn in blocks."""
+    """Standard normal numbers, drawn in blocks."""
 
     def __init__(self, source: Source) -> None:
+        """Start a generator whose key is drawn from `source`."""
         self._source = source
         self._forks = _forks[0]
         self._generator = self._new_generator()
@@ -47,7 +50,7 @@ class NormalDraws:
         return self._generator
 
     def take(self, count: int) -> Floats:
-        """Return so many draws (count,)."""
+        """Return the next `count` draws, (count,)."""
         generator = self.generator
         if self._used + count > len(self._block):
             self._block = generator.standard_normal(max(_BLOCK, count))

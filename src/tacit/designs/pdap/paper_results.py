@@ -1,4 +1,4 @@
-"""The figures that the paper prints, item by item, with the command that makes it again."""
+"""The paper's results, item by item, each with the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,11 @@ _SMALL_TEST = f"{_SMALL} --test 20"
 _NOT_PUBLIC = "the paper's data are not public: generated clicks; order and gaps are compared"
 
 
+# The paths below name values in the JSON result of a command.
+
+
 def _bound_paths(*items: str) -> tuple[str, ...]:
-    """Paths of printed bound, corrected sum and measured value of some items."""
+    """List the paths of the printed, corrected and measured value of some items' bounds."""
     paths: list[str] = []
     for item in items:
         bound = f"bounds[item={item}]"
@@ -49,7 +52,7 @@ def _bound_paths(*items: str) -> tuple[str, ...]:
 
 
 def _test_paths(*policies: str) -> tuple[str, ...]:
-    """Paths of accuracy and shares of both tests of some policies."""
+    """List the paths of some policies' accuracy, its interval and exploited share in both tests."""
     paths: list[str] = []
     for policy in policies:
         for protocol in ("train-then-test", "train-then-continue"):
@@ -59,14 +62,21 @@ def _test_paths(*policies: str) -> tuple[str, ...]:
 
 
 def _regret_paths(figure: str, *policies: str) -> tuple[str, ...]:
-    """Paths of average regret over time of some policies, and of a figure's claims."""
+    """List the paths of some policies' average regret over time, and of a figure's claims."""
     curves = [f"regret[policy={policy}].average_regret" for policy in policies]
     return (*curves, f"claims[item={figure}].measured", f"claims[item={figure}].verdict")
 
 
 def _bound(item: str, status: str, reason: str, *items: str) -> PaperResult:
-    """A bound on regret, printed and corrected, beside what was measured."""
-    shows = _bound_paths(*(items or (item,)))
+    """Describe a bound on regret, which is compared with its correction and a measurement.
+
+    Args:
+        item: as the index of results names it.
+        status: of the printed bound.
+        reason: for the status, in words.
+        items: of the command's result, where they are named differently.
+    """
+    shows = _bound_paths(*items) if items else _bound_paths(item)
     return PaperResult(item, status, _BOUNDS, reason, shows=shows, small=_SMALL)
 
 

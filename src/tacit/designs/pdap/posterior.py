@@ -1,18 +1,19 @@
-"""Beliefs about every arm, made of released sums and public numbers alone.
+"""Beliefs about the reward of every arm, computed from released sums and public numbers alone.
 
-Policy     the visitors' contexts are never released. How often an arm is shown where follows from
-           the policy, which is public: `shares_at_points` draws it at 512 points of the cube.
-Expected   of an epoch with N arrivals: E = N mean_p pi phi, H = N mean_p pi phi phi'.
-Weights    contexts are not spread evenly, and answers fail or come late, so what was learned
-           differs from E. The density w_p = max(1 + phi_p' lambda, 0) makes up for it, with
+Policy     the visitors' contexts are never released. But the policy is public, so how often it
+           shows each arm (pi) can be computed: `shares_at_points` does at 512 points p of the cube.
+Expected   sums of an arm over an epoch with N arrivals, if contexts were spread evenly and every
+           visit were answered: E = N mean_p pi phi, and H = N mean_p pi phi phi'.
+Weights    contexts are not spread evenly, and answers fail or come late, so the released V differs
+           from E. The density w_p = max(1 + phi_p' lambda, 0) corrects for it, with
            lambda = (H / k + nu I)^-1 (V - E) / k, k = max(E_0, 1) and
            nu = 4 (4 (B / epsilon)^2 R / k^2 + 1 / k), where E, H, V are sums over all epochs of the
            arm and R is their number. The Gram matrix of the epoch is G = N mean_p w pi phi phi'.
-Posterior  a reward lies around m + phi' theta. With W = (.2 G + s2 I)^-1, .2 the variance of a
-           reward and s2 = 2 (B / epsilon)^2 (m^2 + (1 - m)^2) that of the noise,
+Posterior  the mean reward at phi is m + phi' theta. With W = (.2 G + s2 I)^-1, where .2 is the
+           variance of a reward and s2 = 2 (B / epsilon)^2 (m^2 + (1 - m)^2) that of the noise,
            P += G W G,  h_L += G W L,  h_V += G W V;  theta ~ N(P^-1 (h_L - m h_V), P^-1).
 Source     Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018), who
-           release Gram matrices as well; that these need no release is ours.
+           release Gram matrices as well. That Gram matrices need no release is our addition.
 """
 
 from __future__ import annotations
@@ -30,23 +31,31 @@ from tacit.designs.pdap.features import POINTS, Features, Floats
 from tacit.designs.pdap.sums import Release
 
 REWARD_VARIANCE = 0.2
-SPREAD_BETWEEN_ARMS = 0.2
-"""Standard deviation of rewards between arms, and of one arm's between places, before all data."""
+"""Assumed variance of one reward given the arm and the context."""
+PRIOR_SPREAD = 0.2
+"""Prior standard deviation of mean rewards between arms, and of one arm's between contexts."""
 FADING = 0.5
-"""What is known of a neighbour is worth this share one release later, for it learns too."""
+"""Weight of evidence about a neighbour after each further release, because a neighbour changes."""
 EXPLORATION = 0.4
-"""Thompson draws have this share of the standard deviation."""
+"""Thompson draws use the posterior's standard deviations times this number."""
 DRAWS = 16
-"""Draws at each public point, from which the policy is known."""
-FIRST_VISITS = 100.0
-"""Visits that the mean reward of all starts with, half of them liked."""
+"""Thompson draws at each public point, from which the policy is estimated."""
+PRIOR_VISITS = 100.0
+"""Visits, half of them liked, that are added to the mean reward of all own videos."""
 LEAST_MEAN, LARGEST_MEAN = 0.05, 0.95
 _TINY = 1e-9
+"""Added to a variance, so that it is never zero."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Public ranges of rewards (K,): 0 and 1 of own videos, the agreed one of neighbours."""
+    """Public ranges of the arms' rewards: [0, 1] for own videos, the agreed range for neighbours.
+
+    Attributes:
+        low: (K,) lowest reward.
+        width: (K,) highest less lowest reward.
+        is_neighbour: (K,) whether the arm is a neighbour.
+    """
 
     low: Floats
     width: Floats
@@ -59,15 +68,15 @@ class Beliefs:
 
     Attributes:
         expected: (K, M) E, summed over epochs.
-        expected_gram: (K, M, M) H, likewise.
-        visits: (K, M) V, likewise.
-        releases: (K,) R.
+        expected_gram: (K, M, M) H, summed over epochs.
+        visits: (K, M) V, summed over epochs.
+        releases: (K,) R, the number of releases that an arm was in.
         precision: (K, M, M) P.
         liked: (K, M) h_L.
         visited: (K, M) h_V.
-        start: (K,) m, around which theta is counted.
-        likes_of_all: sum of L_0 over own videos and releases, those that left included.
-        visits_of_all: sum of V_0, likewise.
+        start: (K,) m, the prior mean reward; theta is the deviation from it.
+        likes_of_all: L_0 summed over all releases and own videos, also those that have left.
+        visits_of_all: V_0 summed over all releases and own videos, also those that have left.
     """
 
     expected: Floats
@@ -83,7 +92,7 @@ class Beliefs:
 
     @classmethod
     def before_data(cls, features: Features, arms: int) -> Beliefs:
-        """Beliefs of arms of which nothing was released."""
+        """Return the prior beliefs about `arms` arms, before any release."""
         terms = features.terms
         return cls(
             expected=np.zeros((arms, terms)),
@@ -98,7 +107,7 @@ class Beliefs:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Beliefs:
-        """Read what `arrays` gave; others are ignored."""
+        """Restore beliefs from what `arrays` returned; arrays of other names are ignored."""
         return cls(
             expected=arrays["expected"].copy(),
             expected_gram=arrays["expected_gram"].copy(),
@@ -112,13 +121,13 @@ class Beliefs:
 
     @property
     def own_mean(self) -> float:
-        """Mean reward m of own videos, kept within [LEAST_MEAN, LARGEST_MEAN]."""
-        likes = FIRST_VISITS / 2 + self.likes_of_all
-        visits = max(FIRST_VISITS + self.visits_of_all, FIRST_VISITS)
+        """Mean reward m of own videos, clipped to [LEAST_MEAN, LARGEST_MEAN]."""
+        likes = PRIOR_VISITS / 2 + self.likes_of_all
+        visits = max(PRIOR_VISITS + self.visits_of_all, PRIOR_VISITS)
         return min(max(likes / visits, LEAST_MEAN), LARGEST_MEAN)
 
     def keep_arms(self, rows: list[int], joining: int, features: Features) -> None:
-        """Go on with these rows, and so many new ones after them."""
+        """Keep the beliefs of these rows only, and append prior beliefs for `joining` new arms."""
         new = Beliefs.before_data(features, joining)
         self.expected = np.concatenate([self.expected[rows], new.expected])
         self.expected_gram = np.concatenate([self.expected_gram[rows], new.expected_gram])
@@ -130,7 +139,7 @@ class Beliefs:
         self.start = np.concatenate([self.start[rows], new.start])
 
     def arrays(self) -> dict[str, Floats]:
-        """All arrays by name, to be stored."""
+        """Return all arrays by name, to store them."""
         return {
             "expected": self.expected,
             "expected_gram": self.expected_gram,
@@ -145,11 +154,11 @@ class Beliefs:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """A release, with what the public policy lets expect of it.
+    """A release, with the public numbers from which its expected sums are computed.
 
     Attributes:
         release: the noisy sums.
-        arrivals: N, of the epoch.
+        arrivals: N, visits of the epoch.
         shares: (POINTS, K) pi, the chance of each arm at each public point.
     """
 
@@ -160,12 +169,13 @@ class Observation:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The means and spreads of all arms, ready for choices.
+    """The posterior distributions of all arms' mean rewards, in the form that choices need.
 
     Attributes:
         start: (K,) m.
-        theta: (K, M).
-        roots: (M, K, M); the variance at phi is the squared length of phi' times it.
+        theta: (K, M) posterior means.
+        roots: (M, K, M) square roots of the covariances: root_k = roots[:, k] has
+            root_k root_k' = P_k^-1, so the variance of arm k at phi is |phi' root_k|^2.
     """
 
     start: Floats
@@ -174,7 +184,7 @@ class Posterior:
 
     @cached_property
     def _product_table(self) -> Floats:
-        """(M, K + K M) theta and roots side by side: one product for both."""
+        """(M, K + K M): theta' beside the roots, so that one product with phi computes both."""
         terms, _, _ = self.roots.shape
         return np.concatenate([self.theta.T, self.roots.reshape(terms, -1)], axis=1)
 
@@ -185,7 +195,7 @@ class Posterior:
             phi: (n, M) features.
 
         Returns:
-            Two arrays (n, K).
+            The means and the standard deviations, both (n, K).
         """
         terms, arms, _ = self.roots.shape
         product = phi @ self._product_table
@@ -194,7 +204,7 @@ class Posterior:
         return means, np.sqrt(np.einsum("nkm,nkm->nk", lengths, lengths))
 
     def means(self, phi: Floats) -> Floats:
-        """(n, K) mean rewards at (n, M) features."""
+        """Compute (n, K) mean rewards at (n, M) features."""
         return np.asarray(self.start + phi @ self.theta.T)
 
 
@@ -207,66 +217,81 @@ def learn_epoch(
     ranges: Ranges,
     forget: bool,
 ) -> Posterior:
-    """Add what was released at the end of an epoch.
+    """Update beliefs with what was released at the end of an epoch.
+
+    Neighbours are updated after own videos: their prior mean is that of the best own video.
 
     Args:
-        beliefs: they are changed.
-        observations: of one's own visits, of a log, or of both.
+        beliefs: updated in place.
+        observations: of the vendor's own visits, of a log, or of both.
         features: of the contexts.
         epsilon: nats of one visit.
         ranges: of the arms' rewards.
-        forget: whether P and h start anew, with this epoch alone.
+        forget: whether P and h are set back to the prior before this epoch is added.
+
+    Returns:
+        The new posterior.
     """
-    noise = 0.0 if math.isinf(epsilon) else (features.bound / epsilon) ** 2
+    squared_scale = squared_noise_scale(features, epsilon)
+    is_neighbour = ranges.is_neighbour
+    own_rows = np.flatnonzero(~is_neighbour)
+    neighbour_rows = np.flatnonzero(is_neighbour)
     grams: list[Floats] = []
     for observation in observations:
-        own = ~ranges.is_neighbour
-        beliefs.likes_of_all += float(observation.release.likes[own, 0].sum())
-        beliefs.visits_of_all += float(observation.release.visits[own, 0].sum())
-        grams.append(_expect_and_weigh(beliefs, observation, features, noise))
+        beliefs.likes_of_all += float(observation.release.likes[own_rows, 0].sum())
+        beliefs.visits_of_all += float(observation.release.visits[own_rows, 0].sum())
+        grams.append(_add_expected_sums(beliefs, observation, features, squared_scale))
     prior = prior_precision(features)
     if forget:
         beliefs.precision[:] = prior
         beliefs.liked[:] = 0.0
         beliefs.visited[:] = 0.0
     else:
-        theirs = ranges.is_neighbour
-        beliefs.precision[theirs] = prior + FADING * (beliefs.precision[theirs] - prior)
-        beliefs.liked[theirs] *= FADING
-        beliefs.visited[theirs] *= FADING
-    own_rows = np.flatnonzero(~ranges.is_neighbour)
+        evidence = beliefs.precision[is_neighbour] - prior
+        beliefs.precision[is_neighbour] = prior + FADING * evidence
+        beliefs.liked[is_neighbour] *= FADING
+        beliefs.visited[is_neighbour] *= FADING
     beliefs.start[own_rows] = beliefs.own_mean
     for observation, gram in zip(observations, grams, strict=True):
-        _add_evidence(beliefs, own_rows, observation.release, gram, noise, ranges)
-    neighbour_rows = np.flatnonzero(ranges.is_neighbour)
+        _add_evidence(beliefs, own_rows, observation.release, gram, squared_scale, ranges)
     if len(neighbour_rows):
         beliefs.start[neighbour_rows] = mean_of_best_own(beliefs, own_rows, features)
         for observation, gram in zip(observations, grams, strict=True):
-            _add_evidence(beliefs, neighbour_rows, observation.release, gram, noise, ranges)
+            _add_evidence(beliefs, neighbour_rows, observation.release, gram, squared_scale, ranges)
     return posterior_of(beliefs)
 
 
+def squared_noise_scale(features: Features, epsilon: float) -> float:
+    """Compute (B / epsilon)^2, half the variance of the noise on one sum; 0 without noise."""
+    return 0.0 if math.isinf(epsilon) else (features.bound / epsilon) ** 2
+
+
 def posterior_of(beliefs: Beliefs) -> Posterior:
-    """Compute means and spreads from P and h."""
-    inverse = np.linalg.inv(beliefs.precision)
+    """Compute the posterior theta ~ N(P^-1 (h_L - m h_V), P^-1) of every arm."""
+    covariance = np.linalg.inv(beliefs.precision)
     evidence = beliefs.liked - beliefs.start[:, None] * beliefs.visited
-    theta = np.einsum("kij,kj->ki", inverse, evidence)
-    values, vectors = np.linalg.eigh((inverse + inverse.transpose(0, 2, 1)) / 2)
+    theta = np.einsum("kij,kj->ki", covariance, evidence)
+    # P^-1 = U diag(values) U', so U diag(values)^(1/2) is a root of it: (K, M, M)
+    values, vectors = np.linalg.eigh((covariance + covariance.transpose(0, 2, 1)) / 2)
     roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     return Posterior(beliefs.start.copy(), theta, np.ascontiguousarray(roots.transpose(1, 0, 2)))
 
 
 def prior_precision(features: Features) -> Floats:
-    """P0 (M, M): sd .2 for the constant; .2 x .5^(t - 1) for all terms of degree t together."""
+    """Compute the prior's precision P (M, M), a diagonal matrix.
+
+    The constant has a standard deviation of .2. The terms of degree t share one that gives their
+    sum a standard deviation of .2 x .5^(t - 1) at an average point of the cube.
+    """
     phi = features.at_points
-    totals = features.exponents.sum(axis=1)
-    squares = (phi**2).mean(axis=0)
-    spreads = np.full(features.terms, SPREAD_BETWEEN_ARMS)
+    degree_of_term = features.exponents.sum(axis=1)
+    mean_squares = (phi**2).mean(axis=0)
+    deviations = np.full(features.terms, PRIOR_SPREAD)
     for degree in range(1, features.degree + 1):
-        terms = totals == degree
-        spread = SPREAD_BETWEEN_ARMS * 0.5 ** (degree - 1)
-        spreads[terms] = spread / math.sqrt(squares[terms].sum())
-    return np.diag(spreads**-2)
+        has_degree = degree_of_term == degree
+        deviation_of_sum = PRIOR_SPREAD * 0.5 ** (degree - 1)
+        deviations[has_degree] = deviation_of_sum / math.sqrt(mean_squares[has_degree].sum())
+    return np.diag(deviations**-2)
 
 
 def shares_at_points(
@@ -275,65 +300,70 @@ def shares_at_points(
     sets: Sequence[tuple[list[int], int]],
     normal: np.random.Generator,
 ) -> Floats:
-    """Compute the policy: the share of Thompson draws in which each arm is the best of its set.
+    """Estimate the policy: the share of Thompson draws in which each arm is the best of its set.
 
     Args:
-        posterior: that choices of the epoch were made with.
+        posterior: from which the choices of the epoch were made.
         features: of the contexts.
-        sets: rows of the arms that could be shown, and how many arrivals had this set; public.
-        normal: draws.
+        sets: sets of arms that could be shown: the rows of the arms, and the number of arrivals
+            to whom this set could be shown. Public.
+        normal: generator of the draws.
 
     Returns:
         (POINTS, K), rows sum to 1.
     """
-    means, spreads = posterior.evaluate(features.at_points)
-    spreads *= EXPLORATION
+    means, deviations = posterior.evaluate(features.at_points)
+    deviations *= EXPLORATION
     arms = means.shape[1]
-    allowed = np.zeros((len(sets), arms), dtype=np.bool_)
+    is_in_set = np.zeros((len(sets), arms), dtype=np.bool_)
     for number, (rows, _) in enumerate(sets):
-        allowed[number, rows] = True
+        is_in_set[number, rows] = True
     arrivals = np.array([count for _, count in sets], dtype=np.float64)
-    chosen = np.zeros((POINTS, arms))
-    places = np.arange(POINTS)
+    times_best = np.zeros((POINTS, arms))
+    points = np.arange(POINTS)
     for _ in range(DRAWS):
-        drawn = means + spreads * normal.standard_normal((POINTS, arms))
+        drawn_means = means + deviations * normal.standard_normal((POINTS, arms))
         if len(sets) == 1:
-            closed = ~allowed[0]
+            is_allowed = is_in_set[0]
         else:
-            closed = ~allowed[normal.choice(len(sets), POINTS, p=arrivals / arrivals.sum())]
-        best = np.where(closed, -np.inf, drawn).argmax(axis=1)
-        chosen[places, best] += 1
-    return chosen / DRAWS
+            # Each point gets a set at random, as often as arrivals had it.
+            drawn_sets = normal.choice(len(sets), POINTS, p=arrivals / arrivals.sum())
+            is_allowed = is_in_set[drawn_sets]
+        best = np.where(is_allowed, drawn_means, -np.inf).argmax(axis=1)
+        times_best[points, best] += 1
+    return times_best / DRAWS
 
 
 def shares_of_log(release: Release, rows: int) -> Floats:
-    """Read a log's own policy from the release: each arm's share of the rows, alike everywhere."""
+    """Estimate a log's policy from its release: each arm's share of the log, at every point."""
     shares = np.maximum(release.visits[:, 0], 0.0) / rows
     return np.repeat(shares[None], POINTS, axis=0)
 
 
-def _expect_and_weigh(
-    beliefs: Beliefs, observation: Observation, features: Features, noise: float
+def _add_expected_sums(
+    beliefs: Beliefs, observation: Observation, features: Features, squared_scale: float
 ) -> Floats:
-    """Add E, H, V and R of an epoch, and return its Gram matrices (K, M, M)."""
+    """Add E, H, V and R of an epoch to the beliefs, and return its Gram matrices G (K, M, M)."""
     phi = features.at_points
     arrivals = observation.arrivals
+    # E = N mean_p pi phi, H = N mean_p pi phi phi'
     weights = observation.shares.T / POINTS  # (K, POINTS)
     beliefs.expected += arrivals * (weights @ phi)
-    beliefs.expected_gram += arrivals * _grams(weights, phi)
+    beliefs.expected_gram += arrivals * _gram_matrices(weights, phi)
     beliefs.visits += observation.release.visits
     beliefs.releases += 1
-    size = np.maximum(beliefs.expected[:, 0], 1.0)
-    nu = 4 * (4 * noise * beliefs.releases / size**2 + 1 / size)
-    inner = beliefs.expected_gram / size[:, None, None] + nu[:, None, None] * np.eye(phi.shape[1])
-    gap = (beliefs.visits - beliefs.expected) / size[:, None]
-    slopes = np.linalg.solve(inner, gap[:, :, None])[:, :, 0]
-    density = np.maximum(1 + slopes @ phi.T, 0.0)  # (K, POINTS)
-    return arrivals * _grams(density * weights, phi)
+    # lambda = (H / k + nu I)^-1 (V - E) / k, w = max(1 + phi' lambda, 0)
+    k = np.maximum(beliefs.expected[:, 0], 1.0)
+    nu = 4 * (4 * squared_scale * beliefs.releases / k**2 + 1 / k)
+    matrix = beliefs.expected_gram / k[:, None, None] + nu[:, None, None] * np.eye(phi.shape[1])
+    difference = (beliefs.visits - beliefs.expected) / k[:, None]
+    lambdas = np.linalg.solve(matrix, difference[:, :, None])[:, :, 0]  # (K, M)
+    density = np.maximum(1 + lambdas @ phi.T, 0.0)  # (K, POINTS)
+    return arrivals * _gram_matrices(density * weights, phi)
 
 
-def _grams(weights: Floats, phi: Floats) -> Floats:
-    """(K, M, M) sums over points of weight phi phi'. weights: (K, POINTS)."""
+def _gram_matrices(weights: Floats, phi: Floats) -> Floats:
+    """Compute the sums over points of weight phi phi' (K, M, M), from weights (K, POINTS)."""
     grams = np.empty((len(weights), phi.shape[1], phi.shape[1]))
     for arm, weight in enumerate(weights):
         grams[arm] = (phi * weight[:, None]).T @ phi
@@ -345,28 +375,43 @@ def _add_evidence(
     rows: NDArray[np.int64],
     release: Release,
     grams: Floats,
-    noise: float,
+    squared_scale: float,
     ranges: Ranges,
 ) -> None:
-    """Add G W G, G W L and G W V of one release for some arms, in units of their rewards."""
-    low, width = ranges.low[rows], ranges.width[rows]
-    share = (beliefs.start[rows] - low) / width
-    of_noise = 2 * noise * (share**2 + (1 - share) ** 2)
+    """Add G W G, G W L and G W V of one release to the beliefs about some arms.
+
+    Released likes count rewards scaled to [0, 1]; they are converted to each arm's own range.
+
+    Args:
+        beliefs: updated in place.
+        rows: (k,) of the arms.
+        release: of all arms.
+        grams: (K, M, M) G of all arms.
+        squared_scale: (B / epsilon)^2.
+        ranges: of all arms' rewards.
+    """
+    low = ranges.low[rows]
+    width = ranges.width[rows]
+    scaled_mean = (beliefs.start[rows] - low) / width
+    noise_variance = 2 * squared_scale * (scaled_mean**2 + (1 - scaled_mean) ** 2)
+    # G = U diag(g) U', so G W G = U diag(g^2 / d) U' and G W = U diag(g / d) U', where
+    # d = width^2 (.2 g + s2): all (k, M, M) for the k arms.
     values, vectors = np.linalg.eigh(grams[rows])
     values = np.maximum(values, 0.0)
-    variance = width**2 * REWARD_VARIANCE
-    total = variance[:, None] * values + (width**2 * of_noise + _TINY)[:, None]
-    squared = vectors * (values**2 / total)[:, None, :]
-    weight = vectors * (values / total)[:, None, :]
-    turned = vectors.transpose(0, 2, 1)
-    liked = low[:, None] * release.visits[rows] + width[:, None] * release.likes[rows]
-    beliefs.precision[rows] += squared @ turned
-    beliefs.liked[rows] += (weight @ (turned @ liked[:, :, None]))[:, :, 0]
-    beliefs.visited[rows] += (weight @ (turned @ release.visits[rows][:, :, None]))[:, :, 0]
+    reward_variance = width**2 * REWARD_VARIANCE
+    denominator = reward_variance[:, None] * values + (width**2 * noise_variance + _TINY)[:, None]
+    left_of_gwg = vectors * (values**2 / denominator)[:, None, :]
+    left_of_gw = vectors * (values / denominator)[:, None, :]
+    transposed = vectors.transpose(0, 2, 1)
+    visits = release.visits[rows]
+    likes = low[:, None] * visits + width[:, None] * release.likes[rows]
+    beliefs.precision[rows] += left_of_gwg @ transposed
+    beliefs.liked[rows] += (left_of_gw @ (transposed @ likes[:, :, None]))[:, :, 0]
+    beliefs.visited[rows] += (left_of_gw @ (transposed @ visits[:, :, None]))[:, :, 0]
 
 
 def mean_of_best_own(beliefs: Beliefs, own_rows: NDArray[np.int64], features: Features) -> float:
-    """The mean over the cube of the best own video's mean: what a neighbour starts with."""
+    """Compute the prior mean of a neighbour: the best own video's mean, averaged over the cube."""
     if len(own_rows) == 0:
         return 0.5
     means = posterior_of(beliefs).means(features.at_points)[:, own_rows]

@@ -17,10 +17,10 @@ _PAPER = (
     "recommendation with multimedia big data in social networks (2015)"
 )
 _VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
-_EXAMPLE = 0.1
+_EXAMPLE_EPSILON = 0.1
 """epsilon' of the exact examples of one draw."""
 DEEP_CASES = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
-"""T, A and p of the examples of GP-DAP's finest cells."""
+"""(T, A, p) of each example of GP-DAP's finest cells."""
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
@@ -30,23 +30,30 @@ def cards_of_policy(
     """Make the cards of a policy, for own users and for forwarded ones.
 
     Args:
-        name: of the policy.
+        name: of the policy, one of NAMES.
         setting: of the vendor.
-        epsilon: claimed for one draw, and for one reward.
+        epsilon: claimed for one draw, and for one reward; inf for a policy without noise.
+
+    Raises:
+        ConfigError: There is no policy of this name.
     """
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
-    if not name.endswith("p-dap") or math.isinf(epsilon):
+    has_noise = name in ("p-dap", "gp-dap") and not math.isinf(epsilon)
+    if not has_noise:
         return (without_noise(name.upper()),)
-    more = (_geometric(setting, epsilon),) if name == "gp-dap" else ()
-    own = _own_users(name.upper(), setting, epsilon, more)
+    gp_dap_claims: tuple[Claim, ...] = ()
+    if name == "gp-dap":
+        gp_dap_claims = (_claim_of_growing_epsilon(setting, epsilon),)
+    own = _card_of_own_users(name.upper(), setting, epsilon, gp_dap_claims)
     if not setting.neighbours:
         return (own,)
-    return own, _card_of_forwarded_users(name.upper(), setting, epsilon, more)
+    forwarded = _card_of_forwarded_users(name.upper(), setting, epsilon, gp_dap_claims)
+    return own, forwarded
 
 
 def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
-    """The cards of P-DAP and GP-DAP in a usual setting: see `design.CardSettings`."""
+    """Return the cards of P-DAP and GP-DAP, for the sizes of `design.CardSettings`."""
     setting = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
     return (
         *cards_of_policy("p-dap", setting, epsilon),
@@ -55,12 +62,20 @@ def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
 
 
 def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
+    """Make a card without an epsilon; `card` has the other fields."""
     return Guarantee(
         trust=Trust.OWN_VENDOR, basis=basis, epsilon=None, delta=None, assumptions=(), **card
     )
 
 
 def _refute_claim(name: str, what: str, **card: Any) -> Guarantee:
+    """Make the card of a refuted claim.
+
+    Args:
+        name: of the card.
+        what: the claim is to protect; the sentence of the card names it.
+        card: the other fields.
+    """
     sentence = (
         f"The paper's claim is refuted: no epsilon holds for {what}. This policy is for "
         "reproduction, not for use."
@@ -69,7 +84,7 @@ def _refute_claim(name: str, what: str, **card: Any) -> Guarantee:
 
 
 def without_noise(name: str) -> Guarantee:
-    """CAP, solo, DUP, DAP; and any other learner of this folder at epsilon = inf."""
+    """Make the card of a learner without noise: CAP, solo, DUP, DAP, or any at epsilon = inf."""
     return _without_epsilon(
         Basis.NONE,
         name=f"{name} without noise",
@@ -109,8 +124,17 @@ _ALGORITHM_2 = Claim(
 )
 
 
-def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
-    """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
+def _card_of_own_users(
+    name: str, setting: Setting, epsilon: float, gp_dap_claims: tuple[Claim, ...]
+) -> Guarantee:
+    """Make the card of ExP-DAP: of what is shown to own users. Theorem 4 of the paper.
+
+    Args:
+        name: of the policy.
+        setting: of the vendor.
+        epsilon: claimed for one draw.
+        gp_dap_claims: claims that are added for GP-DAP; empty for P-DAP.
+    """
     return _refute_claim(
         f"{name} (published), own users (ExP-DAP)",
         "a person's context or visit",
@@ -129,19 +153,22 @@ def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
         ),
         claims=(
-            _draw(setting, epsilon, geometric=bool(more)),
+            _claim_of_draws(setting, epsilon, geometric=len(gp_dap_claims) > 0),
             _ALGORITHM_1,
             _claim_of_past_rewards(),
-            _impossible(),
-            *more,
+            _claim_of_small_regret(),
+            *gp_dap_claims,
         ),
     )
 
 
 def _card_of_forwarded_users(
-    name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]
+    name: str, setting: Setting, epsilon: float, gp_dap_claims: tuple[Claim, ...]
 ) -> Guarantee:
-    """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
+    """Make the card of LaP-DAP: of rewards of forwarded users. Theorem 5 of the paper.
+
+    Args are those of `_card_of_own_users`, with the epsilon claimed for one reward.
+    """
     return _refute_claim(
         f"{name} (published), forwarded users (LaP-DAP)",
         "a video, nor for one reward",
@@ -166,35 +193,43 @@ def _card_of_forwarded_users(
                 "itself is delivered to the neighbour's user",
                 (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
             ),
-            _scales(setting, epsilon),
-            _levels(),
+            _claim_of_noise_scales(setting, epsilon),
+            _claim_of_tree_levels(),
             _ALGORITHM_2,
-            *more,
+            *gp_dap_claims,
         ),
     )
 
 
-def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
-    def losses(videos: int) -> str:
-        exponents = ((level, theory.draw_exponent(_EXAMPLE, 1, 2, 1, level)) for level in (3, 5, 7))
-        return ", ".join(
-            f"{theory.selection_loss(a, videos):.4g} at level {level}" for level, a in exponents
-        )
+def _claim_of_draws(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
+    """Refute the cost of one draw: its Delta u is too small. Computes exact losses."""
 
-    deepest, m, alpha = _deepest(setting), setting.slices, setting.smoothness
-    used = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
-    ratio = theory.draw_exponent(used, setting.lipschitz, m, alpha, deepest)
-    most = theory.selection_loss(ratio, setting.videos)
+    def losses(videos: int) -> str:
+        examples: list[str] = []
+        for level in (3, 5, 7):
+            a = theory.draw_exponent(_EXAMPLE_EPSILON, 1, 2, 1, level)
+            examples.append(f"{theory.selection_loss(a, videos):.4g} at level {level}")
+        return ", ".join(examples)
+
+    deepest = _deepest_level_reached(setting)
+    m = setting.slices
+    alpha = setting.smoothness
+    epsilon_of_cell = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
+    exponent = theory.draw_exponent(epsilon_of_cell, setting.lipschitz, m, alpha, deepest)
+    largest_loss = theory.selection_loss(exponent, setting.videos)
     return Claim(
         "Lemma 2 and Theorem 4: Delta u = L m^(-alpha l), so that a draw costs epsilon'",
         "false: that bounds a mean within a cell. Contexts in one cell have the same chances, and "
         "means of two cells differ by up to 1",
         (
-            f"exact, epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two means swap: {losses(2)}",
+            (
+                f"exact, epsilon' {_EXAMPLE_EPSILON:g}, L = 1, m = 2, alpha = 1, two means swap: "
+                f"{losses(2)}"
+            ),
             f"the same with 1,000 videos: {losses(1000)}",
             (
-                f"this setting's deepest cells, level {deepest} at most: up to {most:.4g} a visit, "
-                f"{epsilon:g} claimed; N visits cost N times as much"
+                f"this setting's deepest cells, level {deepest} at most: up to {largest_loss:.4g} "
+                f"a visit, {epsilon:g} claimed; N visits cost N times as much"
             ),
             f"with Delta u = 1: {theory.selection_loss(epsilon / 2, setting.videos):.3g} a draw",
         ),
@@ -202,10 +237,11 @@ def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
 
 
 def _claim_of_past_rewards() -> Claim:
-    losses = (
-        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}"
-        for level, n in ((0, 10), (3, 6))
-    )
+    """Refute that one draw's epsilon covers past rewards: the draws that follow add up."""
+    losses: list[str] = []
+    for level, draws in ((0, 10), (3, 6)):
+        loss = theory.past_reward_loss(0.5, 2.0**-level, draws)
+        losses.append(f"{loss:.4g} after {draws} draws at level {level}")
     return Claim(
         "Theorem 4 covers all past users",
         "false: the draw does protect a past reward, but by the sum of epsilon / (2 Delta u N) "
@@ -214,57 +250,69 @@ def _claim_of_past_rewards() -> Claim:
     )
 
 
-def _impossible() -> Claim:
-    wrong = ", ".join(
+def _claim_of_small_regret() -> Claim:
+    """Refute that choices private in their own context can have sublinear regret."""
+    errors = ", ".join(
         f"{theory.least_error(epsilon):.4g} at epsilon {epsilon:g}" for epsilon in (0.01, 0.1, 1.0)
     )
     return Claim(
         "Theorem 4 and Corollary 2: private in the arriving context, and of sublinear regret",
         "cannot both hold: a choice that is private in its own context is wrong at least this "
         "often on one of two contexts with different best videos",
-        (f"1 / (1 + e^epsilon): {wrong}, in every round",),
+        (f"1 / (1 + e^epsilon): {errors}, in every round",),
     )
 
 
-def _geometric(setting: Setting, epsilon: float) -> Claim:
-    def epsilon_of_case(case: tuple[float, float, float], power: float) -> float:
-        return theory.epsilon_at(0.01, 2, power, theory.deepest_level(*case, 2), geometric=True)
-
-    text = "; ".join(
-        f"{epsilon_of_case(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
-        for case in DEEP_CASES
+def _claim_of_growing_epsilon(setting: Setting, epsilon: float) -> Claim:
+    """Refute GP-DAP's epsilon, which grows with the level of the cell. Computes the largest."""
+    examples: list[str] = []
+    examples_with_small_spread: list[str] = []
+    for rounds, first_split, growth in DEEP_CASES:
+        deepest = theory.deepest_level(rounds, first_split, growth, 2)
+        largest = theory.epsilon_at(0.01, 2, 1, deepest, geometric=True)
+        examples.append(f"{largest:.3g} at T = {rounds:g}, A = {first_split:g}, p = {growth:g}")
+        # Delta u = L m^(-alpha l) contributes the factor m^(alpha l) once more.
+        largest_with_small_spread = theory.epsilon_at(0.01, 2, 2, deepest, geometric=True)
+        examples_with_small_spread.append(f"{largest_with_small_spread:.6g}")
+    text = "; ".join(examples)
+    with_small_spread = ", ".join(examples_with_small_spread)
+    deepest = _deepest_level_reached(setting)
+    largest_here = theory.epsilon_at(
+        epsilon, setting.slices, setting.smoothness, deepest, geometric=True
     )
-    together = ", ".join(f"{epsilon_of_case(case, 2):.6g}" for case in DEEP_CASES)
-    deepest = _deepest(setting)
-    here = theory.epsilon_at(epsilon, setting.slices, setting.smoothness, deepest, geometric=True)
     return Claim(
         "section VI: more people nearby, so a larger epsilon is enough",
         "an epsilon that depends on how many people came is no guarantee; at its largest it is "
         "epsilon_0 m^(alpha l_max), which grows without bound in T",
         (
             f"epsilon_0 = 0.01, m = 2, alpha = 1: {text}",
-            f"with Delta u = L m^(-alpha l) as well, up to {together} for one visit",
-            f"this setting, level {deepest}: {here:.4g}",
+            f"with Delta u = L m^(-alpha l) as well, up to {with_small_spread} for one visit",
+            f"this setting, level {deepest}: {largest_here:.4g}",
         ),
     )
 
 
-def _scales(setting: Setting, epsilon: float) -> Claim:
-    def loss(reading: str) -> str:
-        horizon, vendors = setting.horizon, setting.neighbours + 1
+def _claim_of_noise_scales(setting: Setting, epsilon: float) -> Claim:
+    """Compare the scales of a tree's noise that the paper states, and what each costs exactly."""
+    horizon = setting.horizon
+    vendors = setting.neighbours + 1
+    losses: list[str] = []
+    for reading in (*get_args(Reading), "line 9"):
         scale = theory.noise_scale(reading, horizon, vendors, setting.videos, epsilon)
-        exact = 1 / scale if reading == "line 9" else theory.tree_loss(horizon, scale)
-        return f"{reading}: scale {scale:.4g}, {exact:.4g} a reward"
-
+        # In line 9 the noise is on each reward, and no tree is involved.
+        loss = 1 / scale if reading == "line 9" else theory.tree_loss(horizon, scale)
+        losses.append(f"{reading}: scale {scale:.4g}, {loss:.4g} a reward")
     return Claim(
         "the noise is K log(T) / epsilon, Delta f / epsilon, th log(T) / epsilon, and epsilon over "
         "M - 1 for each tree",
         "four scales for one thing; a reward enters one tree, so neither K nor M - 1 belongs there",
-        tuple(loss(reading) for reading in (*get_args(Reading), "line 9")),
+        tuple(losses),
     )
 
 
-def _levels() -> Claim:
+def _claim_of_tree_levels() -> Claim:
+    """Correct the number of nodes that hold a reward, and compute what each version costs."""
+
     def losses(levels: Callable[[int], float]) -> str:
         horizons = (2, 4, 8, 1024, 200_000)
         return ", ".join(f"{theory.tree_loss(T, levels(T)):.3g} at T = {T:,}" for T in horizons)
@@ -280,9 +328,11 @@ def _levels() -> Claim:
     )
 
 
-def _deepest(setting: Setting) -> int:
-    """The deepest level that contexts up to the horizon can reach."""
-    if setting.first_split >= setting.horizon:
-        return 0 if setting.first_split > setting.horizon else 1
+def _deepest_level_reached(setting: Setting) -> int:
+    """Compute the deepest level that contexts up to the horizon can reach."""
+    if setting.first_split > setting.horizon:
+        return 0
+    if setting.first_split == setting.horizon:
+        return 1
     bound = theory.deepest_level(setting.horizon, setting.first_split, setting.p, setting.slices)
     return min(bound, setting.deepest)

@@ -9,7 +9,7 @@ from tacit.designs.pdap import theory
 from tacit.mechanisms.checks import check_positive, check_whole
 
 LARGEST_LOGARITHM = 1000
-"""Base 2, of A m^(p l): what is larger is no float."""
+"""Largest log2 of m^(p l) that is computed; above it A m^(p l) might overflow a float."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,17 +17,17 @@ class Setting:
     """Sizes of a vendor and its world; the same for all policies that are compared.
 
     Attributes:
-        videos: K, its own; each neighbour is taken to have as many.
-        neighbours: M - 1, arms to forward to.
+        videos: K, the vendor's own videos; each neighbour is assumed to have K videos, too.
+        neighbours: M - 1, the other vendors; each is one arm to forward users to.
         dimension: d, features of a context.
-        horizon: T, contexts of its own users that are expected.
-        slices: m, slices of each side of a cell that splits.
+        horizon: T, the expected number of contexts of the vendor's own users.
+        slices: m; a cell that splits is cut into m slices along each feature.
         smoothness: alpha of the Hölder condition.
         lipschitz: L of the Hölder condition.
-        growth: p; None: 3 alpha, which balances the paper's bound.
-        split_after: A; None: twice what all phases need in the whole cube, so that something is
-            left to exploit before a cell splits.
-        deepest: a cell of this level never splits.
+        growth: p; None means 3 alpha, which balances the paper's bound.
+        split_after: A; None means twice the visits that exploring and training need in the whole
+            cube, so that visits are left to exploit before it splits.
+        deepest: cells of this level never split.
     """
 
     videos: int
@@ -55,30 +55,35 @@ class Setting:
 
     @property
     def p(self) -> float:
-        """The paper's p: a cell of level l takes A m^(p l) contexts."""
+        """The paper's p: a cell of level l splits after A m^(p l) contexts."""
         return 3 * self.smoothness if self.growth is None else self.growth
 
     @property
     def first_split(self) -> float:
-        """The paper's A: contexts in the whole cube before it splits."""
+        """The paper's A: contexts in the whole cube before it splits.
+
+        By default 2 (K N + (M - 1) (K N + N)), where N is the number of times that an arm is tried
+        in the whole cube: K own videos are explored, and each neighbour is trained on its K
+        videos, then explored.
+        """
         if self.split_after is not None:
             return self.split_after
-        tried = theory.exploration(self.slices, self.smoothness, 0, math.log(self.horizon))
-        own = self.videos * tried
-        each_neighbour = self.videos * tried + tried
-        return 2 * math.ceil(own + self.neighbours * each_neighbour)
+        tries = theory.exploration(self.slices, self.smoothness, 0, math.log(self.horizon))
+        visits_for_own = self.videos * tries
+        visits_per_neighbour = self.videos * tries + tries
+        return 2 * math.ceil(visits_for_own + self.neighbours * visits_per_neighbour)
 
     @property
     def thresholds(self) -> list[float]:
-        """Contexts that a cell of each level takes before it splits, up to `deepest`.
+        """Contexts after which a cell of level l = 0 .. `deepest` splits: A m^(p l).
 
-        A m^(p l); inf at the last level, and beyond floats.
+        inf at the deepest level, whose cells never split, and where a float would overflow.
         """
-        found: list[float] = []
+        thresholds: list[float] = []
         for level in range(self.deepest):
             power = self.p * level
             if power * math.log2(self.slices) < LARGEST_LOGARITHM:
-                found.append(float(self.first_split * self.slices**power))
+                thresholds.append(float(self.first_split * self.slices**power))
             else:
-                found.append(math.inf)
-        return [*found, math.inf]
+                thresholds.append(math.inf)
+        return [*thresholds, math.inf]

@@ -1,13 +1,15 @@
 """The only thing that the sound learner releases: noisy sums of rewards times features.
 
-Contribution  a visit whose answer r in [0, 1] comes adds to the pair (L, D) of the arm that was
-              shown: like = phi r to L, dislike = phi (1 - r) to D. In grains: q = phi cut towards
-              zero, R = r in 1024ths, like = sign(q) floor(|q| R / 1024), dislike = q - like.
-Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g whatever the context, the arm and the reward:
-              `features.py` cuts phi to it, and a visit that is longer is refused here.
+Contribution  a visit with an answer r in [0, 1] adds to two sums of the arm that was shown:
+              like = phi r to L, and dislike = phi (1 - r) to D. In whole grains: q = phi rounded
+              towards zero, R = r in 1024ths, like = sign(q) floor(|q| R / 1024), and
+              dislike = q - like.
+Clipping      |like|_1 + |dislike|_1 = |q|_1 <= B_g for every context, arm and reward:
+              `features.py` scales phi down to this norm, and a visit with a larger one is refused
+              here.
 Noise         each of the 2 M numbers of each arm gets discrete Laplace noise of scale B_g /
               epsilon: a visit is in one release of one arm, so it costs epsilon in all.
-Use           `posterior.py`; likes L / grains and visits (L + D) / grains.
+Use           `posterior.py` reads L and V = L + D, in units of 1.
 Source        Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006).
 """
 
@@ -38,8 +40,8 @@ class SumNoise:
     """The noise of every number that is released.
 
     Attributes:
-        epsilon: nats of one visit, learned or not; inf for none.
-        bound: B_g, the largest change of all numbers together by one visit, in grains.
+        epsilon: nats of one visit, learned or not; inf adds no noise.
+        bound: B_g, the L1 sensitivity in grains: how much one visit changes all sums together.
     """
 
     epsilon: float
@@ -51,12 +53,15 @@ class SumNoise:
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """Scale / bound, rounded up, so that the event's loss is not below the real one."""
+        """1 / epsilon, rounded up, so that the event never states a smaller loss than the real one.
+
+        The noise has this scale in multiples of `bound`.
+        """
         return Fraction(float_above(1 / Fraction(self.epsilon)))
 
     @cached_property
     def scale(self) -> float:
-        """Scale of the noise in grains; epsilon is finite."""
+        """Scale of the noise in grains, where epsilon is finite."""
         return float_above(self.noise_multiplier * self.bound)
 
     @property
@@ -67,7 +72,7 @@ class SumNoise:
         return DiscreteLaplace(float(self.noise_multiplier))
 
     def add_to(self, exact: Ints) -> Ints:
-        """Add noise to numbers in grains; a new array."""
+        """Return a new array: numbers in grains with noise added."""
         if math.isinf(self.epsilon) or exact.size == 0:
             return exact.copy()
         return samplers.discrete_laplace(exact, self.scale)
@@ -75,7 +80,7 @@ class SumNoise:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The noisy sums that were released at the end of an epoch.
+    """The noisy sums that were released at the end of an epoch, in units of 1.
 
     Attributes:
         likes: (K, M) L, sums of phi r with noise.
@@ -87,10 +92,10 @@ class Release:
 
 
 class EpochSums(MechanismRun):
-    """Exact sums in grains, which never leave; each visit is in one release.
+    """Exact sums (K, 2, M) in grains, which only leave with noise; each visit is in one release.
 
     Attributes:
-        noise: of each number.
+        noise: the noise that a release adds to each number.
     """
 
     def __init__(self, arms: int, terms: int, noise: SumNoise) -> None:
@@ -101,23 +106,24 @@ class EpochSums(MechanismRun):
         self._epochs = 0
 
     def add(self, arms: Ints, phi: Floats, rewards: Floats) -> None:
-        """Learn visits.
+        """Add visits to the sums.
 
         Args:
             arms: (n,) rows of the sums.
             phi: (n, M) features of the contexts.
-            rewards: (n,) shares of the arms' public ranges, clipped to 0 to 1.
+            rewards: (n,), each scaled to its arm's public range; clipped to [0, 1].
 
         Raises:
-            PrivacyError: A visit would change the sums by more than the noise is made for.
-            DataError: A feature or a reward is no finite number.
+            PrivacyError: A visit would change the sums by more than `noise.bound`.
+            DataError: A feature or a reward is not a finite number.
         """
         phi = finite_floats(phi)
         too_large = PrivacyError(
             "The features of a visit are larger than the bound that its noise is made for. "
             "Nothing was learned."
         )
-        if np.abs(phi).max(initial=0) > self.noise.bound / GRAINS:  # no whole number may hold it
+        # Checked before the conversion, where larger features could overflow 64-bit grains.
+        if np.abs(phi).max(initial=0) > self.noise.bound / GRAINS:
             raise too_large
         pairs = pairs_in_grains(phi, rewards)
         if np.abs(pairs).sum(axis=(1, 2)).max(initial=0) > self.noise.bound:
@@ -127,10 +133,10 @@ class EpochSums(MechanismRun):
             np.add.at(self._exact, arms, pairs)
 
     def release(self, epoch: int) -> Release:
-        """Release what was learned since the last release, which is forgotten here.
+        """Release the sums of all visits since the last release with noise, and set them to zero.
 
         Args:
-            epoch: its number, from 0.
+            epoch: number of the epoch that is released, from 0.
 
         Raises:
             PrivacyError: The epoch was released already.
@@ -142,38 +148,42 @@ class EpochSums(MechanismRun):
             self._epochs = epoch + 1
             noisy = self.noise.add_to(self._exact.copy())
             self._exact[:] = 0
-        likes, dislikes = noisy[:, 0] / GRAINS, noisy[:, 1] / GRAINS
+        likes = noisy[:, 0] / GRAINS
+        dislikes = noisy[:, 1] / GRAINS
         return Release(likes, likes + dislikes)
 
     def keep_arms(self, rows: list[int], joining: int) -> None:
-        """Go on with these rows, and so many new ones after them."""
+        """Keep the sums of these rows only, and append `joining` rows of zeros."""
         with self._lock:
-            kept = self._exact[rows]
-            self._exact = np.pad(kept, ((0, joining), (0, 0), (0, 0)))
+            kept_sums = self._exact[rows]
+            self._exact = np.pad(kept_sums, ((0, joining), (0, 0), (0, 0)))
 
     def export_state(self) -> tuple[Ints, int]:
-        """Return the exact sums (K, 2, M) since the last release, and how many there were."""
+        """Return the exact sums (K, 2, M) since the last release, and the number of epochs."""
         with self._lock:
             return self._exact.copy(), self._epochs
 
     def resume(self, exact: NDArray[np.int64], epochs: int) -> None:
-        """Go on from what `export_state` gave."""
+        """Restore the state that `export_state` returned."""
         with self._lock:
-            self._exact, self._epochs = exact.copy(), epochs
+            self._exact = exact.copy()
+            self._epochs = epochs
 
 
 def pairs_in_grains(phi: Floats, rewards: Floats) -> Ints:
-    """Compute what visits add to the pair (L, D) of their arm.
+    """Compute what visits add to the sums L and D of their arms.
 
     Args:
         phi: (n, M).
-        rewards: (n,), clipped to 0 to 1.
+        rewards: (n,), clipped to [0, 1].
 
     Returns:
-        (n, 2, M) whole numbers, whose sum of sizes is that of phi in grains.
+        (n, 2, M) whole grains, like and dislike of each visit. Their L1 norm together is that of
+        phi in grains.
     """
-    shares = np.clip(finite_floats(rewards), 0.0, 1.0)
-    steps = np.rint(REWARD_STEPS * shares).astype(np.int64)
+    clipped = np.clip(finite_floats(rewards), 0.0, 1.0)
+    steps = np.rint(REWARD_STEPS * clipped).astype(np.int64)
     q = to_grains(finite_floats(phi))
+    # like = sign(q) floor(|q| R / 1024): (n, M) times (n, 1)
     likes = np.sign(q) * (np.abs(q) * steps[:, None] // REWARD_STEPS)
     return np.stack([likes, q - likes], axis=1)

@@ -1,13 +1,13 @@
-"""A vendor: a policy for its own users, one for forwarded users, names of videos, other vendors.
+"""A vendor: it serves its own users and those that other vendors forward, and learns from clicks.
 
-A visit      choose() -> receive_offer() if another vendor is to be asked ->
-             observe_click(), receive_reward(), in any order, or never. Bytes in, bytes out:
-             nothing but `messages.py` crosses.
-A guest      a user whom another vendor forwards: serve() -> observe_guest_click(). The same bytes
-             again get the same answer, and count once.
-Users        have no record here: a new one needs nothing, and no id is asked for.
-Changes      Videos come and go at any time (add_video, remove_video) where the vendor's own learner
-             serves forwarded users, and neighbours (add_peer, remove_peer).
+A visit      choose() -> receive_offer() if a neighbour is to be asked ->
+             observe_click() and receive_reward(), in any order, or never. Between vendors only
+             the encoded messages of `messages.py` are exchanged.
+A guest      a user whom another vendor forwards: serve() -> observe_guest_click(). A repeated
+             request gets the same answer, and counts once.
+Users        are not stored: no id is asked for.
+Changes      videos come and go at any time (add_video, remove_video) where the vendor's own learner
+             serves forwarded users, and so do neighbours (add_peer, remove_peer).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Visit:
     Attributes:
         context: (d,) in [0, 1].
         choice: of the vendor's own policy.
-        video: what is shown; None while a neighbour is to be asked.
-        peer: whose offer will be shown, or was; None for an own video.
-        asks: whom to send `forward`, the same bytes for every peer and every retry; it holds
-            `peer`.
-        forward: the message to them; None if nobody is asked.
-        request: its number, 16 bytes; empty if nobody is asked for a video.
-        click: what the vendor saw itself, 0 to 1; None if nothing yet.
-        report: the reward that the neighbour reported, clamped; None if none yet.
-        learned: whether the policy has learned from it.
-        number: of all visits here; public.
-        offer_known: whether it is known whether an offer came.
+        video: name of the video to show; None while a neighbour is to be asked.
+        peer: the neighbour whose offer is or will be shown; None for an own video.
+        asks: neighbours, `peer` among them, to send `forward` to: the same bytes to each, and
+            again in a retry.
+        forward: the encoded message to them; None if nobody is asked.
+        request: the number of the message, 16 bytes; empty if no neighbour's offer is to be shown.
+        click: the reward that the vendor saw itself, 0 to 1; None before it is known.
+        report: the reward that the neighbour reported, clamped; None before it comes.
+        learned: whether the policy has learned from the visit.
+        number: of the visit at this vendor, from 1; public.
+        offer_known: whether an answer to the request has come, or has been given up.
     """
 
     context: NDArray[np.float64] = field(repr=False)
@@ -64,7 +64,7 @@ class Visit:
     offer_known: bool = False
 
     def is_waiting(self) -> bool:
-        """Whether a neighbour is asked; no longer so once it turns out to have nothing."""
+        """Return whether a neighbour's offer is to be shown; False once it has none."""
         return self.peer is not None
 
 
@@ -72,23 +72,30 @@ class GuestPolicy(Protocol):
     """Chooses own videos for users that other vendors forward."""
 
     def select(self, context: NDArray[np.float64]) -> Choice:
-        """Choose an own video, and perhaps explore."""
+        """Choose an own video for a visit that may be learned from; it may explore."""
 
     def exploit(self, context: NDArray[np.float64]) -> Choice:
         """Choose an own video by what was learned, without exploring."""
 
     def answer(self, choice: Choice, reward: float) -> float | None:
-        """Learn a reward, 0 or 1, and return what is sent to the vendor that forwarded.
+        """Learn a reward, 0 or 1, and return the reward to report to the forwarding vendor.
 
-        None sends nothing.
+        None reports nothing.
         """
 
 
 @dataclass(slots=True)
 class _Guest:
-    """A forwarded user: the request, what was answered, and the reward that was sent."""
+    """One visit of a forwarded user.
 
-    asked: bytes
+    Attributes:
+        request_message: the encoded Forward.
+        answer: the encoded Offer that was sent back.
+        choice: the video of the offer, as `forwarded_users` chose it.
+        reward: the encoded Reward that was sent; None before there is one.
+    """
+
+    request_message: bytes
     answer: bytes
     choice: Choice
     reward: bytes | None = None
@@ -99,13 +106,13 @@ class Vendor:
 
     Attributes:
         home: the policy for its own users; its arms 0 to K - 1 are videos, then neighbours.
-        forwarded_users: the policy for forwarded users: a `Host`, or another one; None for none.
-        asks_all: whether every visit's forward goes to all neighbours that can be asked, so that
-            who is asked does not follow from contexts. The vendor then sees all clicks itself: a
-            neighbour that learns of them knows whose offer was shown.
-        learning: whether visits and forwarded users are explored with and learned from. False
-            shows what was learned so far: the caller then reports no click, and no time passes.
-        visits: of own users so far.
+        forwarded_users: the policy for forwarded users, such as a `Host`; None serves none.
+        asks_all: whether every visit's context is forwarded to all neighbours that can be asked, so
+            that contexts do not decide who is asked. The vendor must then see all clicks itself: a
+            neighbour that is told of a click knows whose offer was shown.
+        learning: whether visits are counted, explored and learned from. False shows what was
+            learned so far: the caller then reports no clicks.
+        visits: visits of own users so far.
     """
 
     def __init__(
@@ -125,19 +132,19 @@ class Vendor:
 
         Args:
             home: the policy for own users.
-            videos: names of its first arms.
-            forwarded_users: the policy for forwarded users.
-            peers: names of its other arms.
-            forwarder: randomises contexts that are sent; None never asks anybody.
-            agreement: how others' contexts are sent here; None: as one's own.
-            trust_settings: None: the usual ones.
+            videos: names of the own videos, in the order of the policy's arms.
+            forwarded_users: the policy for forwarded users; None serves none.
+            peers: names of the neighbours, in the order of the policy's arms.
+            forwarder: randomises contexts that are sent; None if no neighbour is ever asked.
+            agreement: the form in which neighbours send contexts; None means that of `forwarder`.
+            trust_settings: None means the defaults.
             asks_all: see the class.
-            remembers: forwarded users whose answers are remembered, and visits that wait for a
-                reward; 0 where the caller does.
+            remembers: how many forwarded users are remembered with their answers, and how many of
+                the last visits may wait for a report; 0 if the caller remembers them.
 
         Raises:
-            ConfigError: Names and arms do not fit, or neighbours are to be asked without a
-                forwarder.
+            ConfigError: The numbers of names and arms differ, a name occurs twice, or there are
+                neighbours and no forwarder.
         """
         if (len(videos), len(peers)) != (len(home.own), len(home.neighbours)):
             raise ConfigError(
@@ -152,19 +159,27 @@ class Vendor:
         self.forwarded_users = forwarded_users
         self.asks_all = asks_all
         self.learning = True
-        self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
+        if agreement is None and forwarder is not None:
+            agreement = forwarder.agreement
+        self._agreement = agreement
         self._forwarder = forwarder
         self._remembers = remembers
         self._trust_settings = trust_settings or TrustSettings()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
+        """Visits that wait for a report, by neighbour and number of the request, oldest first."""
         self._guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
+        """Visits of forwarded users, by vendor and number of the request, oldest first."""
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
 
     def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
-        """Go on with these names, by the arms that `home` has now, after so many visits.
+        """Set the names and the number of visits, where `home` was restored to an earlier state.
 
-        Of neighbours nothing is known at first; visits and forwarded users that waited are
-        forgotten.
+        Trust in neighbours starts anew. Visits and forwarded users that wait are forgotten.
+
+        Args:
+            visits: of own users so far.
+            videos: names of own videos, by arm of `home`.
+            peers: names of neighbours, by arm of `home`.
         """
         self.visits = visits
         self._videos = dict(videos)
@@ -185,29 +200,29 @@ class Vendor:
 
     @property
     def arms(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Names of videos, and of neighbours, by the arms that they are of `home`."""
+        """Names of own videos, and names of neighbours, each by arm of `home`."""
         return dict(self._videos), dict(self._peers)
 
     @property
     def caution_epsilon(self) -> float:
-        """Nats of one visit, present or absent, for trust; on top of what `home` charges."""
+        """Nats of one visit, present or absent, for trust; in addition to what `home` charges."""
         if self._forwarder is None or not self._trust_settings.watches:
             return 0.0
         release = neighbour_release(self._trust_settings, self._noise_epsilon)
         return PureAccountant().add(release.event).epsilon()
 
     def trust_in(self, peer: str) -> NeighbourTrust:
-        """Knowledge of a neighbour; ConfigError for a stranger."""
+        """Return what is known about a neighbour; ConfigError if there is none of this name."""
         _arm_of(self._peers, peer, "neighbour")
         return self._trust[peer]
 
     def choose(self, context: NDArray[np.float64], *, peers: Sequence[str] | None = None) -> Visit:
-        """Choose an own video or a neighbour, and write what is sent if neighbours are asked.
+        """Choose an own video or a neighbour for a visit, and write the message to neighbours.
 
         Args:
             context: (d,) in [0, 1].
-            peers: neighbours that can be asked now, by name; None: all. Which ones must not follow
-                from other visits.
+            peers: neighbours that can be reached now; None means all. This must not depend on
+                earlier visits.
 
         Raises:
             ConfigError: There is no video, and no neighbour that can be asked.
@@ -215,21 +230,21 @@ class Vendor:
         if self.learning:
             self.visits += 1
             self._advance_time()
-        reached = {name for name, trust in self._trust.items() if trust.may_be_asked(self.visits)}
-        if peers is not None:
-            reached &= set(peers)
-        open_arms = [arm for arm, name in self._peers.items() if name in reached]
-        if not self._videos and not open_arms:
+        arms_to_ask = self._arms_to_ask(peers)
+        if not self._videos and not arms_to_ask:
             raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
         arms = None
-        if len(open_arms) < len(self._peers):
-            arms = [*self._videos, *open_arms]
-        choose = self.home.select if self.learning else self.home.exploit
-        choice = choose(context, arms)
-        video, peer = self._videos.get(choice.arm), self._peers.get(choice.arm)
+        if len(arms_to_ask) < len(self._peers):
+            arms = [*self._videos, *arms_to_ask]
+        if self.learning:
+            choice = self.home.select(context, arms)
+        else:
+            choice = self.home.exploit(context, arms)
+        video = self._videos.get(choice.arm)
+        peer = self._peers.get(choice.arm)
         visit = Visit(context, choice, video, peer, number=self.visits)
         if self.asks_all:
-            visit.asks = tuple(self._peers[arm] for arm in open_arms)
+            visit.asks = tuple(self._peers[arm] for arm in arms_to_ask)
         elif peer is not None:
             visit.asks = (peer,)
         if visit.asks and self._forwarder is not None:
@@ -237,15 +252,16 @@ class Vendor:
         return visit
 
     def receive_offer(self, visit: Visit, answer: bytes | None) -> str:
-        """Take the neighbour's answer to a visit that waits, and return the video to show.
+        """Take the neighbour's answer, and return the video to show.
+
+        Without an offer an own video is shown.
 
         Args:
-            visit: one that waits.
-            answer: an encoded Offer or Refusal; None if nothing came in time. Without an offer an
-                own video is shown.
+            visit: one that waits for the answer.
+            answer: an encoded Offer or Refusal; None if nothing came in time.
 
         Raises:
-            ConfigError: The visit waits for nobody, or there is no own video to show.
+            ConfigError: The visit waits for no answer, or there is no own video to show.
         """
         peer = visit.peer
         if peer is None:
@@ -254,7 +270,7 @@ class Vendor:
         trust = None if visit.offer_known else self._trust.get(peer)
         visit.offer_known = True
         if trust is not None and self.learning:
-            trust.count_call(came=video is not None)
+            trust.count_call(has_offer=video is not None)
         if video is None:
             self._waiting.pop((peer, visit.request), None)
             own = list(self._videos)
@@ -263,16 +279,17 @@ class Vendor:
             visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
             video = self._videos[visit.choice.arm]
             visit.peer = None
-        elif visit.choice.phase == "train":  # counts, whatever comes of it
+        elif visit.choice.phase == "train":
+            # A policy counts these visits at once and ignores their rewards, also this 0.
             self._learn(visit, 0.0)
         visit.video = video
         return video
 
     def observe_click(self, visit: Visit, reward: float) -> None:
-        """Learn what the vendor saw itself, no matter whose video it was; once.
+        """Learn a click, or its absence, that the vendor saw itself; repetitions are ignored.
 
         Args:
-            visit: whose video was shown.
+            visit: whose video was shown, an own one or a neighbour's.
             reward: 0 to 1.
 
         Raises:
@@ -291,14 +308,14 @@ class Vendor:
         self._learn(visit, visit.click)
 
     def receive_reward(self, peer: str, data: bytes) -> bool:
-        """Take a neighbour's report, once for each visit it was asked at, after its offer.
+        """Take a neighbour's report of a reward; only the first after each shown offer is used.
 
         Args:
-            peer: who reports, as the connection has proved.
-            data: an encoded Reward. Any input is accepted.
+            peer: the neighbour, authenticated by the caller.
+            data: an encoded Reward, or any other bytes.
 
         Returns:
-            Whether it is the report of a visit that waits for one.
+            Whether a visit waits for this report.
         """
         try:
             message = Reward.decode(data)
@@ -320,8 +337,8 @@ class Vendor:
         """Answer another vendor's Forward with an encoded Offer or Refusal.
 
         Args:
-            peer: who asks, as the connection has proved.
-            data: an encoded Forward. Any input is accepted.
+            peer: the vendor that asks, authenticated by the caller.
+            data: an encoded Forward, or any other bytes.
         """
         try:
             forward = Forward.decode(data)
@@ -330,17 +347,18 @@ class Vendor:
         if peer not in self._trust:
             return Refusal(forward.request, "unknown").encode()
         earlier = self._guests.get((peer, forward.request))
+        if earlier is not None and earlier.request_message == data:
+            return earlier.answer
         if earlier is not None:
-            is_same = earlier.asked == data
-            return earlier.answer if is_same else Refusal(forward.request, "malformed").encode()
+            return Refusal(forward.request, "malformed").encode()
         if self._agreement is None or not self._agreement.agrees(forward):
             return Refusal(forward.request, "not agreed").encode()
         if self.forwarded_users is None or not self._videos:
             return Refusal(forward.request, "no video").encode()
         context = np.array(forward.context())
         if not self.learning:
-            shown = self.forwarded_users.exploit(context)
-            return Offer(forward.request, self._videos[shown.arm]).encode()
+            choice = self.forwarded_users.exploit(context)
+            return Offer(forward.request, self._videos[choice.arm]).encode()
         choice = self.forwarded_users.select(context)
         offer = Offer(forward.request, self._videos[choice.arm]).encode()
         self._guests[peer, forward.request] = _Guest(data, offer, choice)
@@ -349,9 +367,13 @@ class Vendor:
         return offer
 
     def choose_without_learning(self, context: NDArray[np.float64]) -> str:
-        """Choose the own video that a forwarded user would see, for a visit that is not learned."""
+        """Choose an own video as for a forwarded user, for a visit that is not learned.
+
+        Raises:
+            ConfigError: There is no policy for forwarded users.
+        """
         if self.forwarded_users is None:
-            raise ConfigError("A vendor without a policy for forwarded users has none for this.")
+            raise ConfigError("This vendor has no policy for forwarded users.")
         return self._videos[self.forwarded_users.select(context).arm]
 
     def observe_guest_click(self, peer: str, request: bytes, reward: float) -> bytes | None:
@@ -363,22 +385,24 @@ class Vendor:
             reward: 0 or 1.
 
         Returns:
-            The same bytes each time; None if there is no such user, or nothing is reported.
+            The same bytes each time; None if no such request is remembered, or the policy reports
+            nothing.
         """
         guest = self._guests.get((peer, request))
         if guest is None or self.forwarded_users is None:
             return None
         if guest.reward is None:
-            sent = self.forwarded_users.answer(guest.choice, reward)
-            if sent is not None:
-                guest.reward = Reward.from_number(request, sent).encode()
+            reported = self.forwarded_users.answer(guest.choice, reward)
+            if reported is not None:
+                guest.reward = Reward.from_number(request, reported).encode()
         return guest.reward
 
     def add_video(self, name: str) -> None:
         """Add an own video of which nothing is known.
 
         Raises:
-            ConfigError: There is one of this name, or forwarded users have a learner of their own.
+            ConfigError: There is a video of this name, or forwarded users have another learner
+                than own users.
         """
         if name in self._videos.values():
             raise ConfigError(f"There is a video {name!r} already.")
@@ -387,7 +411,7 @@ class Vendor:
         self._videos[self.home.add_arm()] = name
 
     def remove_video(self, name: str) -> None:
-        """Never show this video again; ConfigError if there is none."""
+        """Never show this video again; ConfigError if there is none of this name."""
         arm = _arm_of(self._videos, name, "video")
         self.home.remove_arm(arm)
         del self._videos[arm]
@@ -396,7 +420,7 @@ class Vendor:
         """Add a neighbour of which nothing is known.
 
         Raises:
-            ConfigError: There is one of this name, or there is no forwarder.
+            ConfigError: There is a neighbour of this name, or there is no forwarder.
         """
         if peer in self._trust:
             raise ConfigError(f"There is a neighbour {peer!r} already.")
@@ -406,21 +430,31 @@ class Vendor:
         self._trust[peer] = self._new_trust()
 
     def remove_peer(self, peer: str) -> None:
-        """Neither ask nor serve this neighbour from now on; ConfigError if there is none."""
+        """Neither ask nor serve this neighbour any more; ConfigError if there is none."""
         arm = _arm_of(self._peers, peer, "neighbour")
         self.home.remove_arm(arm)
         del self._peers[arm], self._trust[peer]
 
     @property
     def _noise_epsilon(self) -> float:
-        """Nats of one visit for trust; inf, no noise, where the learner promises nothing."""
+        """Nats of one visit for trust; inf, so no noise, if the learner has no guarantee."""
         return self._trust_settings.epsilon if math.isfinite(self.home.epsilon) else math.inf
 
     def _new_trust(self) -> NeighbourTrust:
+        """Return the trust in a neighbour of which nothing is known."""
         return NeighbourTrust(self._trust_settings, self._noise_epsilon)
 
+    def _arms_to_ask(self, peers: Sequence[str] | None) -> list[int]:
+        """List the arms of the neighbours, among `peers`, that may be asked at this visit."""
+        arms: list[int] = []
+        for arm, name in self._peers.items():
+            is_reachable = peers is None or name in peers
+            if is_reachable and self._trust[name].may_be_asked(self.visits):
+                arms.append(arm)
+        return arms
+
     def _write_forward(self, visit: Visit, forwarder: Forwarder) -> None:
-        """Randomise the context of a visit and write the message to all that are asked."""
+        """Randomise the context of a visit, and write the message to all that are asked."""
         message = forwarder.forward(visit.context)
         visit.forward = message.encode()
         if visit.peer is not None:
@@ -429,32 +463,51 @@ class Vendor:
                 self._waiting[visit.peer, visit.request] = visit
 
     def _advance_time(self) -> None:
-        """Do what follows from the number of visits alone, and from what is released then."""
-        while self._waiting:  # by their age: how many others wait would tell of these
+        """Forget old visits, and end the epoch of trust when it is over.
+
+        Visits are forgotten by their age. Forgetting them when too many others wait would depend on
+        what happened at those visits.
+        """
+        while self._waiting:
             oldest = next(iter(self._waiting))
             if self._waiting[oldest].number > self.visits - self._remembers:
                 break
             del self._waiting[oldest]
-        if self.visits % self._trust_settings.epoch or not self._trust_settings.watches:
+        is_last_of_epoch = self.visits % self._trust_settings.epoch == 0
+        if not is_last_of_epoch or not self._trust_settings.watches:
             return
         for name, trust in self._trust.items():
-            if trust.end_epoch(self.visits):  # its arm starts anew, without what it reported
-                arm = _arm_of(self._peers, name, "neighbour")
-                self._peers[self.home.add_arm(neighbour=True)] = name
-                self.home.remove_arm(arm)
-                del self._peers[arm]
+            stops_using_reports = trust.end_epoch(self.visits)
+            if stops_using_reports:
+                self._replace_arm(name)
+
+    def _replace_arm(self, name: str) -> None:
+        """Give a neighbour a new arm, so that what was learned from its reports is forgotten."""
+        old_arm = _arm_of(self._peers, name, "neighbour")
+        self._peers[self.home.add_arm(neighbour=True)] = name
+        self.home.remove_arm(old_arm)
+        del self._peers[old_arm]
 
     def _learn(self, visit: Visit, reward: float) -> None:
-        """Let the policy learn from a visit, once, while its arm is here."""
-        is_here = visit.choice.arm in self._videos or visit.choice.arm in self._peers
-        if is_here and self.learning and not visit.learned:
+        """Let the policy learn from a visit, once, unless its arm has left."""
+        has_arm = visit.choice.arm in self._videos or visit.choice.arm in self._peers
+        if has_arm and self.learning and not visit.learned:
             visit.learned = True
             self.home.update(visit.choice, reward)
 
 
 def _arm_of(names: Mapping[int, str], name: str, what: str) -> int:
-    """The arm of this name; ConfigError if there is none."""
-    for arm, known in names.items():
-        if known == name:
+    """Find the arm of this name.
+
+    Args:
+        names: by arm.
+        name: that is looked for.
+        what: an arm of these names is called in the error.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    for arm, name_of_arm in names.items():
+        if name_of_arm == name:
             return arm
     raise ConfigError(f"There is no {what} {name!r}: it never joined, or has left.")

@@ -1,10 +1,10 @@
 """Visits that wait for an answer.
 
-Answers  Each visit is learned once, or never: it is charged for entering the sums once.
-Memory   A byte for each of the last `VISITS_REMEMBERED` visits. An answer that comes after as many
-         more visits is not learned: by then a first one and a second one cannot be distinguished.
-Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
-         is learned, and nothing else.
+Answers  Each visit is learned at most once, because epsilon is charged for entering the sums once.
+Memory   One byte for each of the last `VISITS_REMEMBERED` visits. An answer to an earlier visit is
+         not learned, because it is not known any more whether it is the first.
+Privacy  Numbers of visits are public. Whether a visit was answered only decides whether its next
+         answer is learned.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from numpy.typing import NDArray
 from tacit.errors import PrivacyError
 
 VISITS_REMEMBERED = 1 << 16
-"""An answer to a visit that is longer ago than so many visits is not learned."""
+"""Answers to visits before the last VISITS_REMEMBERED ones are not learned."""
 
 
 class WaitingVisits:
-    """Whether each of the last visits waits. Visits are numbered from 0, by `arrivals`."""
+    """Remembers which of the last visits wait for an answer. Visits are numbered from 0."""
 
     def __init__(self) -> None:
         self._waits = np.zeros(VISITS_REMEMBERED, dtype=np.bool_)
 
     def export_state(self) -> NDArray[np.bool_]:
-        """(VISITS_REMEMBERED,) whether a visit waits, by its number modulo that; a copy."""
+        """Copy whether visit i waits, at place i modulo VISITS_REMEMBERED; (VISITS_REMEMBERED,)."""
         return self._waits.copy()
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
-        """Go on from what `export_state` was."""
+        """Restore the state that `export_state` returned."""
         self._waits = waiting.copy()
 
-    def begin_one(self, number: int) -> None:
-        """Let this visit wait for its answer."""
+    def start_waiting(self, number: int) -> None:
+        """Note that the visit of this number waits for its answer."""
         self._waits[number % VISITS_REMEMBERED] = True
 
-    def end_one(self, number: int | None, arrivals: int) -> bool:
-        """Take the answer of a visit.
+    def accept_answer(self, number: int | None, arrivals: int) -> bool:
+        """Note that a visit is answered, and decide whether its answer is learned.
 
         Args:
-            number: of the visit.
+            number: of the visit; None for a choice that is no visit.
             arrivals: visits so far.
 
         Returns:
             Whether the answer is learned; False if it comes too late.
 
         Raises:
-            PrivacyError: It was answered before, or is no visit of this learner.
+            PrivacyError: It was answered before, or is not a visit of this learner.
         """
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(

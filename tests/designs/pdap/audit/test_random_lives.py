@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacit.auditing.sampler_spy import SamplerCall, Tape, intercept_samplers
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.errors import ConfigError
 from tacit.randomness import simulation
 
@@ -58,7 +58,7 @@ def live(seed: int, *, is_learned: bool, forced: list[np.ndarray] | None = None)
     script = np.random.default_rng(seed)
     target = int(script.integers(0, 6))
     with simulation(), intercept_samplers(life.answer):
-        policy = Joint(SETTING, randomness=life.tape)
+        policy = JointLearner(SETTING, randomness=life.tape)
         waiting: list[object] = []
         for step in range(STEPS):
             policy = _take_step(policy, life, script, waiting, target, is_learned=is_learned)
@@ -101,7 +101,7 @@ def _take_step(policy, life, script, waiting, target, *, is_learned):
     elif luck < 0.96 and policy.own:
         life.seen.append(policy.serve_forwarded(context).tolist())
     else:
-        other = Joint(SETTING, randomness=life.tape)
+        other = JointLearner(SETTING, randomness=life.tape)
         other.resume(*policy.export_state())
         return other
     return policy
@@ -141,7 +141,7 @@ def test_a_life_that_keeps_its_sums_is_caught(monkeypatch):
 def test_an_arm_that_left_is_in_no_set():
     """A set that names it is refused before anything happens."""
     with simulation():
-        policy = Joint(SETTING, randomness=Tape(0))
+        policy = JointLearner(SETTING, randomness=Tape(0))
         policy.remove_arm(1)
         with pytest.raises(ConfigError):
             policy.select(np.array([0.5, 0.5]), [1])

@@ -130,7 +130,7 @@ def test_an_arm_that_joins_or_leaves_changes_no_price():
     """With an arm more from the middle of the stream on, and one less, the loss is the claim."""
 
     def changing(source):
-        policy = joint.Joint(joint.setting(), randomness=source)
+        policy = joint.JointLearner(joint.setting(), randomness=source)
         shipped = policy.select
 
         def select(context, arms=None):

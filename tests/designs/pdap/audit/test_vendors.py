@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.local_learner import Context, ContextSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
+from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.designs.pdap.messages import Offer
 from tacit.designs.pdap.normal_draws import NormalDraws
 from tacit.designs.pdap.policies.base import Choice
@@ -29,9 +29,9 @@ def _nothing_drawn(monkeypatch):
     monkeypatch.setattr(NormalDraws, "take", lambda _, count: np.zeros(count))
 
 
-def learner() -> Joint:
+def learner() -> JointLearner:
     told = JointSetting(**WORLD, horizon=100_000, degree=1)
-    home = Joint(told, randomness=secure())
+    home = JointLearner(told, randomness=secure())
     numbers, arrays = home.export_state()
     theta = np.array([[0.0, -0.3], [0.0, 0.3]])
     arrays["liked"] = np.einsum("kij,kj->ki", arrays["precision"], theta)
@@ -63,11 +63,11 @@ def test_a_second_choice_tells_nothing_of_the_context():
     same for every context."""
     table = np.array([[0.9, 0.2, 0.0], [0.0, 0.3, 0.9]])
 
-    class Told(Context):
+    class Told(LocalLearner):
         def means(self):
             return table
 
-    policy = Told(ContextSetting(**{**WORLD, "videos": 2}), randomness=secure())
+    policy = Told(LocalSetting(**{**WORLD, "videos": 2}), randomness=secure())
     drawn = Choice(2, "exploit", 0)
     shown = {policy.settle(at, [0, 1], instead=drawn).arm for at in (OWN_SIDE, NEIGHBOUR_SIDE)}
     assert shown == {0}

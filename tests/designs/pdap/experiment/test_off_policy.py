@@ -163,5 +163,5 @@ def test_a_log_without_propensities_says_what_stands_for_them(tmp_path, capsys):
     file.write_text("\n".join(lines) + "\n")
     main(["replay", "pdap", str(file), "--high", "24", "--epsilon", "inf"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "shares of the log stand for them" in out
+    assert "shares of the log are used instead" in out
     assert "protect nobody" in out

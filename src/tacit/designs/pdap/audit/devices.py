@@ -23,7 +23,7 @@ from tacit.auditing.output_distributions import (
     distribution_check,
     response_distribution,
 )
-from tacit.designs.pdap.local_learner import Context, ContextSetting, Device, Report
+from tacit.designs.pdap.local_learner import Device, LocalLearner, LocalSetting, Report
 from tacit.designs.pdap.policies.base import Choice
 from tacit.randomness import Source, secure
 
@@ -38,14 +38,14 @@ _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to 
 Make = Callable[[Source], "TableDevice"]
 
 
-class TableDevice(Context):
+class TableDevice(LocalLearner):
     """A device with any table that a vendor may publish, (cells, arms).
 
     Attributes:
         answer: what it sent last; None if nothing.
     """
 
-    def __init__(self, setting: ContextSetting, table: NDArray[np.float64], source: Source) -> None:
+    def __init__(self, setting: LocalSetting, table: NDArray[np.float64], source: Source) -> None:
         self._table = table
         self.answer: int | None = None
         super().__init__(setting, randomness=source)
@@ -64,7 +64,7 @@ def worst_table(arms: int) -> Make:
 
     The last arm is a neighbour.
     """
-    setting = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
+    setting = LocalSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
     table[0, 0] = table[1, 1:] = 1.0
     return partial(TableDevice, setting, table)
@@ -128,7 +128,7 @@ def live(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
     return tuple(sent)
 
 
-def run_visit(policy: Context, context: NDArray[np.float64], reward: float) -> Hashable:
+def run_visit(policy: LocalLearner, context: NDArray[np.float64], reward: float) -> Hashable:
     """Run one visit, and return all that leaves the device."""
     report = policy.report(policy.select(context), reward)
     return report.arm, report.answer

@@ -1,4 +1,4 @@
-"""Audit of joint privacy: whole streams of visits through Joint, end to end.
+"""Audit of joint privacy: whole streams of visits through JointLearner, end to end.
 
 Neighbours  differ in one visit that is learned, or is not; that it takes place is public.
 Log         rows of a log are learned without being shown here; the neighbour has another row in
@@ -26,7 +26,7 @@ from tacit.auditing.pairs import check_pair as on_the_bench
 from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercept_samplers, moves
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.features import GRAINS, public_points
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.sums import Release
 from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
@@ -35,7 +35,7 @@ Rows = NDArray[np.float64]
 """One visit each: feature in [0, 1], arm where arms are given, how often it is answered, reward.
 
 A second answer is refused by all that is shipped, and costs nothing."""
-Make = Callable[[Source], Joint]
+Make = Callable[[Source], JointLearner]
 Shown = tuple[int, str, bytes]
 """Arm and phase of a choice, and all that is believed at that time."""
 
@@ -99,7 +99,7 @@ def follow_log(
     return numbers_of(releases), shown
 
 
-def encode_beliefs(policy: Joint) -> bytes:
+def encode_beliefs(policy: JointLearner) -> bytes:
     """All that is believed of the arms, to the last bit."""
     means, spreads = policy.estimate(public_points(policy.features.dimension)[:4])
     return bytes(means.tobytes() + spreads.tobytes())
@@ -225,7 +225,7 @@ def setting(**changes: Any) -> JointSetting:
 
 def joint(chosen: JointSetting) -> Make:
     """Make the shipped learner."""
-    return lambda source: Joint(chosen, randomness=source)
+    return lambda source: JointLearner(chosen, randomness=source)
 
 
 def stream(*visits: tuple[float, int, float]) -> Rows:

@@ -31,7 +31,7 @@ from tacit.designs.pdap.audit.joint import Rows, find_differences, release_by, u
 from tacit.designs.pdap.epochs import ChangeAlarm
 from tacit.designs.pdap.features import GRAINS, Floats, Ints
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint import JointLearner
 from tacit.designs.pdap.posterior import Observation
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.waiting_visits import WaitingVisits
@@ -39,8 +39,8 @@ from tacit.designs.pdap.waiting_visits import WaitingVisits
 _shipped_add_to = SumNoise.add_to
 _shipped_add = EpochSums.add
 _shipped_release = EpochSums.release
-_shipped_select = Joint.select
-_shipped_observe = Joint.observe
+_shipped_select = JointLearner.select
+_shipped_observe = JointLearner.observe
 _shipped_notice = ChangeAlarm.notice
 
 
@@ -93,7 +93,7 @@ def reward_not_clipped(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats
     sums.resume(exact, epochs)
 
 
-def exploring_by_exact_counts(policy: Joint, context: Any, arms: Any = None) -> Any:
+def exploring_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None) -> Any:
     """Try an arm that was not tried in this epoch, whatever the noisy sums say."""
     exact_counts = policy.export_state()[1]["exact"][:, :, 0].sum(axis=1)
     if arms is None and (exact_counts == 0).any():
@@ -113,14 +113,14 @@ def release_and_look(sums: EpochSums, epoch: int) -> Release:
     return _shipped_release(sums, epoch)
 
 
-def policy_from_unreleased_sums(policy: Joint, release: Release) -> Observation:
+def policy_from_unreleased_sums(policy: JointLearner, release: Release) -> Observation:
     """Take the policy of an epoch from how often each arm was really learned."""
     shipped = _shipped_observe(policy, release)
     shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
     return replace(shipped, shares=np.repeat(shares[None], len(shipped.shares), axis=0))
 
 
-def arrivals_from_learned_visits(policy: Joint, release: Release) -> Observation:
+def arrivals_from_learned_visits(policy: JointLearner, release: Release) -> Observation:
     """Count as arrivals of an epoch those that were learned."""
     shipped = _shipped_observe(policy, release)
     return replace(shipped, arrivals=int(_exact_counts[0].sum()))
@@ -132,7 +132,7 @@ def alarm_on_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) ->
     return len(_exact_rates) > 1 and _exact_rates[-1] < _exact_rates[-2]
 
 
-def log_as_sets(policy: Joint, arms: Any, contexts: Floats, rewards: Any) -> None:
+def log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards: Any) -> None:
     """Learn a log by visits at which only the logged arm could be shown."""
     for arm, context, reward in zip(arms, contexts, rewards, strict=True):
         policy.update(_shipped_select(policy, context, [arm]), reward)
@@ -225,7 +225,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     StreamBug(
         "exact counts say what to explore",
-        {Joint: {"select": exploring_by_exact_counts}},
+        {JointLearner: {"select": exploring_by_exact_counts}},
         joint.UNEXPLORED,
         1,
         tool="grey-box",
@@ -256,7 +256,7 @@ BUGS: tuple[Bug, ...] = (
         "the policy from unreleased sums",
         {
             EpochSums: {"release": release_and_look},
-            Joint: {"observe": policy_from_unreleased_sums},
+            JointLearner: {"observe": policy_from_unreleased_sums},
         },
         joint.UNEXPLORED,
         1,
@@ -266,7 +266,7 @@ BUGS: tuple[Bug, ...] = (
         "arrivals counted from learned visits",
         {
             EpochSums: {"release": release_and_look},
-            Joint: {"observe": arrivals_from_learned_visits},
+            JointLearner: {"observe": arrivals_from_learned_visits},
         },
         joint.UNEXPLORED,
         1,
@@ -284,7 +284,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     StreamBug(
         "a logged arm as a set of arms",
-        {Joint: {"learn_log": log_as_sets}},
+        {JointLearner: {"learn_log": log_as_sets}},
         joint.LOG,
         None,
         tool="grey-box",
@@ -293,7 +293,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     # A visit is learned as often as it is answered, if others are not.
     StreamBug(
-        "a visit learned twice", {WaitingVisits: {"end_one": lambda *_: True}}, joint.AGAIN, 0
+        "a visit learned twice", {WaitingVisits: {"accept_answer": lambda *_: True}}, joint.AGAIN, 0
     ),
     EnumeratedBug(
         "a fresh randomisation for each neighbour", _randomise_for_each, [(0, 1)], EPSILON

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
-from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.local_learner import Context, ContextSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
+from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.designs.pdap.policies.cap import Cap
 from tacit.designs.pdap.policies.dap import Dap
 from tacit.designs.pdap.policies.dup import Dup
@@ -177,16 +177,16 @@ def _make_hosting_vendor(
         The vendor, and the nats that one visit costs in all, at most.
     """
     features, learning = 0, 0.0
-    home: Joint | Context | Uniform
+    home: JointLearner | LocalLearner | Uniform
     if name == "uniform":
         home = Uniform(world.videos, world.vendors - 1, randomness=source)
     elif name == "sound-context":
-        home = Context(ContextSetting(**world.sizes, epsilon=epsilon), randomness=source)
+        home = LocalLearner(LocalSetting(**world.sizes, epsilon=epsilon), randomness=source)
         learning = home.visit_epsilon
     else:
         features = world.dimensions if world.vendors > 1 else 0  # a vendor alone forwards nothing
         setting = JointSetting(**world.sizes, horizon=max(2, world.arrivals), epsilon=epsilon)
-        home = Joint(setting, randomness=source)
+        home = JointLearner(setting, randomness=source)
         learning = PureAccountant().add(home.event).epsilon()
     slices = CLEAR if math.isinf(epsilon) else _SENT_SLICES
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)

@@ -186,16 +186,16 @@ class ServedVendor(ServedThing):
         A visit's parts are the learner, forwarded contexts and trust in neighbours.
         """
         s = self.settings
-        own = guarantees.joint(s.joint, visits_per_person=s.most_visits(asks=False))
+        own = guarantees.joint_card(s.joint, visits_per_person=s.most_visits(asks=False))
         if not self.neighbours:
             return (own,)
         asked = s.most_visits(asks=True) or None
         parts = (
             own,
-            guarantees.forwarded_context(s.agreement, visits=asked, asks_all=True),
-            guarantees.learned_about_neighbours(s.trust_settings, visits_per_person=asked),
+            guarantees.forwarded_context_card(s.agreement, visits=asked, asks_all=True),
+            guarantees.neighbour_trust_card(s.trust_settings, visits_per_person=asked),
         )
-        together = guarantees.forwarded_visit(
+        together = guarantees.forwarded_visit_card(
             parts, epsilon=s.visit_epsilon, visits_per_person=asked
         )
         return (together, *parts)

@@ -12,7 +12,7 @@ from typing import Any, Self
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
-from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
 from tacit.designs.pdap.serve.neighbours import PeerLines
 from tacit.designs.pdap.serve.state import MOST_VIDEOS
@@ -176,7 +176,7 @@ class VendorSettings:
         follow from contexts. It does not see the clicks of users that neighbours forward.
         """
         source = randomness.secure()
-        home = Joint(self.joint, randomness=source)
+        home = JointLearner(self.joint, randomness=source)
         return Vendor(
             home,
             self.videos,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from tacit.designs.pdap.features import from_steps, to_steps
 from tacit.designs.pdap.forwarding import Host
-from tacit.designs.pdap.joint import Joint
+from tacit.designs.pdap.joint import JointLearner
 from tacit.designs.pdap.messages import REQUEST_BYTES
 from tacit.designs.pdap.policies.base import Choice
 from tacit.designs.pdap.vendor import Vendor, Visit
@@ -107,11 +107,12 @@ class VendorState:
 
     def __post_init__(self) -> None:
         if not (
-            isinstance(self.vendor.home, Joint) and isinstance(self.vendor.forwarded_users, Host)
+            isinstance(self.vendor.home, JointLearner)
+            and isinstance(self.vendor.forwarded_users, Host)
         ):
             raise ConfigError(
-                "Only a vendor whose learner is a Joint that also serves its forwarded users can "
-                "be stored."
+                "Only a vendor whose learner is a JointLearner that also serves its forwarded "
+                "users can be stored."
             )
         self.visits = np.zeros(OPEN_VISITS, visit_row(self._home.features.dimension))
 
@@ -258,8 +259,8 @@ class VendorState:
                 self._home.update(choice, reward)
 
     @property
-    def _home(self) -> Joint:
-        assert isinstance(self.vendor.home, Joint)
+    def _home(self) -> JointLearner:
+        assert isinstance(self.vendor.home, JointLearner)
         return self.vendor.home
 
     def _note(self, visit: Visit) -> None:
