@@ -53,7 +53,7 @@ def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]
                     for vendor in range(world.vendors)
                 ]
                 vendors = dict(zip(world.names, (vendor for vendor, _ in made), strict=True))
-                network = Network(vendors, seen=way == "all", spent=made[0][1])
+                network = Network(vendors, home_sees_clicks=way == "all", visit_epsilon=made[0][1])
                 run = Run(network, world, truth, seed)
                 run.train(world.arrivals)
                 yield run.row(way, epsilon, seed, run.training, "cumulative")

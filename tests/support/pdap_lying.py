@@ -33,7 +33,7 @@ class Lying(Network):
         offers: Mapping[str, Lie] | None = None,
         rewards: Mapping[str, Lie] | None = None,
     ) -> None:
-        super().__init__(vendors, seen=False)
+        super().__init__(vendors, home_sees_clicks=False)
         self._chance = seen
         self._generator = np.random.default_rng([seed, 2])
         self._offers = offers or {}

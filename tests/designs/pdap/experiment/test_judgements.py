@@ -9,7 +9,7 @@ import pytest
 
 from tacit.designs.pdap.experiment.claims import regret_claims
 from tacit.designs.pdap.experiment.orderings import orderings, verdict_of
-from tacit.designs.pdap.experiment.paper_figures import accuracy_beside
+from tacit.designs.pdap.experiment.paper_figures import accuracies_of_paper
 from tacit.designs.pdap.experiment.run import Row
 from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
 from tacit.evaluation import Interval
@@ -254,16 +254,16 @@ def test_every_accuracy_is_the_papers(line):
     """Each figure stands beside our own policy at the same epsilon and size of the test."""
     table, policy, epsilon, *figures = line.removeprefix("Table ").split()
     for size, figure in zip(TEST_SIZES[len(figures)], figures, strict=True):
-        beside = accuracy_beside(policy, float(epsilon), size)
+        beside = accuracies_of_paper(policy, float(epsilon), size)
         assert beside[f"Table {table}"] == pytest.approx(float(figure) / 100)
 
 
 def test_the_papers_accuracies_stand_by_table():
     """DAP has one figure in Table II and another in Table III; other sizes have none."""
-    assert accuracy_beside("dap", math.inf, 5000) == {"Table II": 0.8734, "Table III": 0.8684}
-    assert accuracy_beside("p-dap", 0.01, 30_000) == {"Table IV": 0.8164}
-    assert accuracy_beside("p-dap", 0.01, 5000) == {"Table III": 0.7754, "Table IV": 0.7731}
-    assert accuracy_beside("dap", math.inf, 1234) == {}
+    assert accuracies_of_paper("dap", math.inf, 5000) == {"Table II": 0.8734, "Table III": 0.8684}
+    assert accuracies_of_paper("p-dap", 0.01, 30_000) == {"Table IV": 0.8164}
+    assert accuracies_of_paper("p-dap", 0.01, 5000) == {"Table III": 0.7754, "Table IV": 0.7731}
+    assert accuracies_of_paper("dap", math.inf, 1234) == {}
 
 
 def test_no_accuracy_is_above_one():

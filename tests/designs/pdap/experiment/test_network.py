@@ -10,7 +10,7 @@ import pytest
 from tacit import randomness
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment import network
-from tacit.designs.pdap.experiment.network import make
+from tacit.designs.pdap.experiment.network import make_network
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR, Forwarder
 from tacit.designs.pdap.settings import Setting
@@ -20,7 +20,7 @@ WORLD = World(vendors=3, videos=2, dimensions=1, arrivals=120, lipschitz=2.0, ga
 
 
 def vendors(name, world=WORLD, epsilon=1.0):
-    made = make(name, epsilon, world, [randomness.secure()] * world.vendors)
+    made = make_network(name, epsilon, world, [randomness.secure()] * world.vendors)
     return list(made.vendors.values())
 
 
@@ -61,9 +61,11 @@ def test_gp_daps_noise_shrinks_with_the_level():
 
 def test_a_vendor_alone_pays_for_no_cell():
     """It forwards to nobody; each of two vendors pays as much again for the cell that it sends."""
-    alone, two = (make("sound-joint", 1.0, replace(WORLD, vendors=n), [randomness.secure()] * n)
-                  for n in (1, 2))  # fmt: skip
-    assert two.spent == pytest.approx(2 * alone.spent)
+    alone, two = (
+        make_network("sound-joint", 1.0, replace(WORLD, vendors=n), [randomness.secure()] * n)
+        for n in (1, 2)
+    )
+    assert two.visit_epsilon == pytest.approx(2 * alone.visit_epsilon)
 
 
 @pytest.mark.parametrize(("name", "slices"), [("sound-joint", 2), ("dap", CLEAR)])
@@ -141,7 +143,7 @@ def test_as_many_features_as_dimensions_are_enough():
 def test_frozen_vendors_answer_as_they_learned():
     """With learning switched off, the same request gets the same own video each time, and no
     visit is counted."""
-    network = make("dap", math.inf, WORLD, [randomness.secure()] * 3)
+    network = make_network("dap", math.inf, WORLD, [randomness.secure()] * 3)
     network.set_learning(False)
     context = WORLD.contexts(1, 1)[0]
     shown = {network.visit("vendor 0", context, lambda _: 1.0).video for _ in range(5)}

@@ -11,7 +11,7 @@ import pytest
 
 from tacit import randomness
 from tacit.data import clicks
-from tacit.designs.pdap.experiment.network import NAMES, make
+from tacit.designs.pdap.experiment.network import NAMES, make_network
 from tacit.designs.pdap.experiment.run import CellRegrets, Run, checkpoints, simulate
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.base import Choice
@@ -28,7 +28,7 @@ class OneVideo:
     """A network that shows video 0 to everybody, explores at each third visit, and learns no
     click."""
 
-    spent = math.inf
+    visit_epsilon = math.inf
 
     def __init__(self):
         self.visits = 0
@@ -101,7 +101,7 @@ def test_cells_count_the_training_alone():
     world = replace(SMALL, arrivals=30, test=(20,))
     with randomness.simulation():
         sources = [randomness.replay(str(number)) for number in range(world.vendors)]
-        run = Run(make("dap", math.inf, world, sources), world, world.clicks(1), 1)
+        run = Run(make_network("dap", math.inf, world, sources), world, world.clicks(1), 1)
         run.train(30)
         trained = run.cells.by_level()
         assert trained
@@ -309,7 +309,7 @@ def test_a_world_in_clusters_differs_from_a_uniform_one():
 def test_make_refuses_a_policy_that_there_is_not():
     """The message names those that there are."""
     with pytest.raises(ConfigError, match="sound-joint"):
-        make("best", 1.0, SMALL, [randomness.secure()] * 3)
+        make_network("best", 1.0, SMALL, [randomness.secure()] * 3)
 
 
 def test_every_size_of_the_papers_tables_is_a_checkpoint():

@@ -19,9 +19,9 @@ import numpy as np
 from tacit.designs.pdap import regret_bounds, theory
 from tacit.designs.pdap.experiment.run import LevelRegret, Row
 from tacit.designs.pdap.experiment.summary import Column, columns_of, rows_at_end_of_training
-from tacit.designs.pdap.experiment.world import SIGMA, World
+from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.gp_dap import GPDap
-from tacit.designs.pdap.policies.p_dap import PDap
+from tacit.designs.pdap.policies.p_dap import SIGMA, PDap
 from tacit.evaluation import group_by
 from tacit.mechanisms.counter import TreeCounter
 from tacit.randomness import secure

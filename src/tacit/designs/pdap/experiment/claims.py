@@ -1,6 +1,6 @@
-"""The paper's words on regret in Figures 6 to 8, and what was measured.
+"""The paper's claims about regret in the text of Figures 6 to 8, compared with measured regret.
 
-The figures themselves print no numbers.
+The figures themselves have curves without numbers.
 """
 
 from __future__ import annotations
@@ -16,12 +16,22 @@ from tacit.evaluation import Interval, mean_interval
 
 Outcome = Literal["holds", "does not hold", "not distinguished", "one seed only"]
 Regrets = Mapping[Column, Mapping[int, float]]
-"""Average regret by seed, of each policy."""
+"""Average regret at the end of the training, by policy and then by seed."""
 DAP = ("dap", math.inf)
 PAPERS_EPSILON = 0.01
 DAP_REGRET = 0.02
+"""The paper's largest average regret of DAP."""
 PRIVATE_REGRET = 0.03
+"""The paper's largest average regret of P-DAP at PAPERS_EPSILON."""
 GEOMETRIC_SAVING = 0.32
+"""The paper's share by which GP-DAP's regret is below P-DAP's."""
+FIGURE_OF_POLICY = {
+    "cap": "Figure 6",
+    "dup": "Figure 6",
+    "dap": "Figure 6",
+    "p-dap": "Figure 7",
+    "gp-dap": "Figure 8",
+}
 
 
 @dataclass(frozen=True)
@@ -31,10 +41,12 @@ class Claim:
     Attributes:
         item: the paper's figure.
         claim: in words.
-        policy, epsilon: whose regret it is.
-        least, most: where the paper has the value; infinite for an open end.
+        policy: whose regret it is, by its name on the command line.
+        epsilon: of the policy; inf without noise.
+        least: smallest value that the paper allows; -inf if any.
+        most: largest value that the paper allows; inf if any.
         measured: mean over seeds with its 95 % interval.
-        verdict: what the interval says of the claim.
+        verdict: whether the interval lies within `least` and `most`.
     """
 
     item: str
@@ -48,19 +60,19 @@ class Claim:
 
 
 def regret_claims(rows: Sequence[Row]) -> list[Claim]:
-    """The claims about those policies that were run."""
+    """Check the paper's claims about those policies that were run."""
     training = [row for row in rows if row.protocol == "cumulative"]
-    last = max(row.arrivals for row in training)
-    ended: dict[Column, dict[int, float]] = {}
+    last_arrivals = max(row.arrivals for row in training)
+    regrets: dict[Column, dict[int, float]] = {}
     for row in training:
-        if row.arrivals == last:
-            ended.setdefault((row.policy, row.epsilon), {})[row.seed] = row.average_regret
+        if row.arrivals == last_arrivals:
+            regrets.setdefault((row.policy, row.epsilon), {})[row.seed] = row.average_regret
     return [
-        *_levels(ended),
-        *_dap_is_lowest(ended),
-        *_epsilon_costs(ended),
-        *_geometric_saves(ended),
-        *_sublinear(training, last),
+        *_claims_of_values(regrets),
+        *_claims_that_dap_is_lowest(regrets),
+        *_claims_that_epsilon_matters(regrets),
+        *_claims_that_gp_dap_saves(regrets),
+        *_claims_that_regret_is_sublinear(training, last_arrivals),
     ]
 
 
@@ -73,11 +85,15 @@ def _claim(
     least: float = -math.inf,
     most: float = math.inf,
 ) -> Claim:
+    """Make a claim with its verdict from one measured value for each seed."""
     measured = mean_interval(values)
-    return Claim(item, words, *column, least, most, measured, _verdict(measured, least, most))
+    policy, epsilon = column
+    verdict = _verdict(measured, least, most)
+    return Claim(item, words, policy, epsilon, least, most, measured, verdict)
 
 
 def _verdict(measured: Interval, least: float, most: float) -> Outcome:
+    """Judge whether a value lies within `least` and `most`, by its interval."""
     if math.isinf(measured.low):
         return "one seed only"
     if least <= measured.low and measured.high <= most:
@@ -87,81 +103,87 @@ def _verdict(measured: Interval, least: float, most: float) -> Outcome:
     return "not distinguished"
 
 
-def _levels(ended: Regrets) -> list[Claim]:
-    """DAP below .02 a visit, P-DAP at most .03 at epsilon .01."""
-    found = []
-    if DAP in ended:
+def _claims_of_values(regrets: Regrets) -> list[Claim]:
+    """Check that DAP's average regret is below .02, and P-DAP's at epsilon .01 at most .03."""
+    claims: list[Claim] = []
+    if DAP in regrets:
         words = "average regret at the end below 0.02"
-        found.append(_claim("Figure 6", words, DAP, [*ended[DAP].values()], most=DAP_REGRET))
-    private = ("p-dap", PAPERS_EPSILON)
-    if private in ended:
+        values = list(regrets[DAP].values())
+        claims.append(_claim("Figure 6", words, DAP, values, most=DAP_REGRET))
+    p_dap = ("p-dap", PAPERS_EPSILON)
+    if p_dap in regrets:
         words = "average regret at the end at most 0.03"
-        values = [*ended[private].values()]
-        found.append(_claim("Figure 7", words, private, values, most=PRIVATE_REGRET))
-    return found
+        values = list(regrets[p_dap].values())
+        claims.append(_claim("Figure 7", words, p_dap, values, most=PRIVATE_REGRET))
+    return claims
 
 
-def _dap_is_lowest(ended: Regrets) -> list[Claim]:
-    """DAP below CAP and DUP, and below P-DAP at each epsilon."""
-    if DAP not in ended:
+def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
+    """Check that DAP's regret is below that of CAP, of DUP, and of P-DAP at each epsilon."""
+    if DAP not in regrets:
         return []
-    found = []
-    for other, regrets in ended.items():
-        item = {"cap": "Figure 6", "dup": "Figure 6", "p-dap": "Figure 7"}.get(other[0])
-        if item and other != DAP and regrets.keys() == ended[DAP].keys():
+    claims: list[Claim] = []
+    for column, regret_by_seed in regrets.items():
+        policy, _ = column
+        has_same_seeds = regret_by_seed.keys() == regrets[DAP].keys()
+        if policy in ("cap", "dup", "p-dap") and has_same_seeds:
             words = "average regret above DAP's, by"
-            above = [regrets[seed] - ended[DAP][seed] for seed in regrets]
-            found.append(_claim(item, words, other, above, least=0.0))
-    return found
+            differences = [regret_by_seed[seed] - regrets[DAP][seed] for seed in regret_by_seed]
+            claims.append(_claim(FIGURE_OF_POLICY[policy], words, column, differences, least=0.0))
+    return claims
 
 
-def _epsilon_costs(ended: Regrets) -> list[Claim]:
-    """P-DAP's regret at a smaller epsilon is above that at the largest."""
-    private = sorted(epsilon for name, epsilon in ended if name == "p-dap")
-    found = []
-    for epsilon in private[:-1]:
-        weakest, stronger = ended["p-dap", private[-1]], ended["p-dap", epsilon]
-        above = [stronger[seed] - weakest[seed] for seed in stronger]
-        words = f"average regret above that at epsilon {private[-1]:g}, by"
-        found.append(_claim("Figure 7", words, ("p-dap", epsilon), above, least=0.0))
-    return found
+def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
+    """Check that P-DAP's regret at each smaller epsilon is above that at the largest one."""
+    epsilons = sorted(epsilon for name, epsilon in regrets if name == "p-dap")
+    claims: list[Claim] = []
+    for epsilon in epsilons[:-1]:
+        largest_epsilon = epsilons[-1]
+        at_largest = regrets["p-dap", largest_epsilon]
+        at_smaller = regrets["p-dap", epsilon]
+        differences = [at_smaller[seed] - at_largest[seed] for seed in at_smaller]
+        words = f"average regret above that at epsilon {largest_epsilon:g}, by"
+        claims.append(_claim("Figure 7", words, ("p-dap", epsilon), differences, least=0.0))
+    return claims
 
 
-def _geometric_saves(ended: Regrets) -> list[Claim]:
-    """GP-DAP's regret is 32 % below P-DAP's at epsilon .01."""
-    found = []
-    for name, epsilon in ended:
-        uniform = ended.get(("p-dap", epsilon), {})
-        geometric = ended.get(("gp-dap", epsilon), {})
-        if name == "gp-dap" and uniform.keys() == geometric.keys():
-            below = [1 - geometric[seed] / uniform[seed] for seed in geometric]
+def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
+    """Check that GP-DAP's regret is 32 % below P-DAP's, at each epsilon of both."""
+    claims: list[Claim] = []
+    for name, epsilon in regrets:
+        p_dap = regrets.get(("p-dap", epsilon), {})
+        gp_dap = regrets.get(("gp-dap", epsilon), {})
+        if name == "gp-dap" and p_dap.keys() == gp_dap.keys():
+            savings = [1 - gp_dap[seed] / p_dap[seed] for seed in gp_dap]
             words = "share by which regret is below P-DAP's: 0.32"
             column = ("gp-dap", epsilon)
-            found.append(_claim("Figure 8", words, column, below, least=GEOMETRIC_SAVING))
-    return found
+            claims.append(_claim("Figure 8", words, column, savings, least=GEOMETRIC_SAVING))
+    return claims
 
 
-def _sublinear(training: Sequence[Row], last: int) -> list[Claim]:
-    """Regret grows as a power of visits below 1, by the second half of the training."""
+def _claims_that_regret_is_sublinear(training: Sequence[Row], last: int) -> list[Claim]:
+    """Check that regret grows as a power of visits below 1 in the second half of the training.
+
+    Args:
+        training: rows of the training.
+        last: arrivals at its end.
+    """
     half = max((row.arrivals for row in training if row.arrivals <= last / 2), default=0)
     if not half:
         return []
-    found = []
+    claims: list[Claim] = []
     for column in columns_of(training):
-        if column[0] not in ("cap", "dup", "dap", "p-dap", "gp-dap"):
+        policy, _ = column
+        if policy not in FIGURE_OF_POLICY:
             continue
-        regret = {
-            (row.arrivals, row.seed): row.regret
-            for row in training
-            if (row.policy, row.epsilon) == column
-        }
-        powers = [
-            math.log(regret[last, seed] / regret[half, seed]) / math.log(last / half)
-            for arrivals, seed in regret
-            if arrivals == last and min(regret[last, seed], regret[half, seed]) > 0
-        ]
+        rows = [row for row in training if (row.policy, row.epsilon) == column]
+        at_half = {row.seed: row.regret for row in rows if row.arrivals == half}
+        at_end = {row.seed: row.regret for row in rows if row.arrivals == last}
+        powers: list[float] = []
+        for seed, regret in at_end.items():
+            if min(regret, at_half[seed]) > 0:
+                powers.append(math.log(regret / at_half[seed]) / math.log(last / half))
         if powers:
             words = "regret grows as a power of visits below 1, in the second half"
-            item = {"cap": "Figure 6", "dup": "Figure 6", "dap": "Figure 6", "p-dap": "Figure 7"}
-            found.append(_claim(item.get(column[0], "Figure 8"), words, column, powers, most=1.0))
-    return found
+            claims.append(_claim(FIGURE_OF_POLICY[policy], words, column, powers, most=1.0))
+    return claims

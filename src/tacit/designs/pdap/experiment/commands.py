@@ -50,8 +50,8 @@ class SimulateSettings(World):
 
     @property
     def tasks(self) -> list[tuple[str, float, int]]:
-        """Policy, epsilon and seed of each run."""
-        tasks = []
+        """The policy, epsilon and seed of each run."""
+        tasks: list[tuple[str, float, int]] = []
         for seed in range(self.first_seed, self.first_seed + self.seeds):
             for name in self.policies:
                 epsilons = self.epsilon if name in WITH_EPSILON else (math.inf,)
@@ -75,7 +75,7 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
         results = runner.run(simulate, tasks, advance)
     runs = list(chain.from_iterable(result.rows for result in results))
     levels = {task: result.levels for task, result in zip(tasks, results, strict=True)}
-    found = report.Findings(
+    findings = report.Findings(
         runs=runs,
         rows=summaries(runs),
         regret=regret_over_time(runs),
@@ -85,13 +85,13 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
     )
     manifest = _manifest(settings)
     if settings.report is not None:
-        report.page_of(found, settings, manifest).write(settings.report)
+        report.page_of(findings, settings, manifest).write(settings.report)
     data = {
-        "rows": found.rows,
-        "regret": found.regret,
-        "claims": found.claims,
-        "orderings": found.orderings,
-        "bounds": found.bounds,
+        "rows": findings.rows,
+        "regret": findings.regret,
+        "claims": findings.claims,
+        "orderings": findings.orderings,
+        "bounds": findings.bounds,
         "runs": runs,
         "cost": _cost(),
         "manifest": manifest,
@@ -100,13 +100,13 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
     after = f"{run.command} --report pdap.html  draws curves, and the paper's orderings."
     if settings.report is not None:
         after = "tacit guarantee pdap --epsilon 1  shows what each policy claims."
-    return Result(data, report.tables_of(found), after)
+    return Result(data, report.tables_of(findings), after)
 
 
 def _cost() -> dict[str, float]:
-    """Processor seconds so far of this process and of its workers, and the largest memory of one.
+    """Measure processor seconds of this process and its workers, and the largest memory of one.
 
-    Linux counts memory in kibibytes.
+    On Linux `ru_maxrss` is in kibibytes.
     """
     own = resource.getrusage(resource.RUSAGE_SELF)
     workers = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -117,6 +117,7 @@ def _cost() -> dict[str, float]:
 
 
 def _manifest(settings: SimulateSettings) -> dict[str, Any]:
+    """Describe the run by all settings on which its results depend."""
     stated = asdict(settings) | {
         "policies": ",".join(settings.policies),
         "epsilon": ",".join(f"{epsilon:g}" for epsilon in settings.epsilon),

@@ -1,4 +1,4 @@
-"""The vendors of an experiment, one policy at a time: what each learns with and what it forwards.
+"""The vendors of an experiment: what each policy forwards and learns from.
 
 policy            forwards                    rewards from neighbours           epsilon is
 cap               nothing: one learner has    its own                           none
@@ -8,7 +8,7 @@ solo              nothing: each vendor has    its own                           
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
 sound-context     a request without context   seen by the visitor's own device  draw and report
-sound-joint       a randomised cell, to all   seen by home itself               sums; and as much
+sound-joint       a randomised cell, to all   seen by the own vendor            sums; and as much
                   neighbours at each visit                                      again for the cell
 uniform           a request without context   none                              nothing is learned
 """
@@ -43,37 +43,48 @@ SOUND = ("sound-context", "sound-joint")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
 _SENT_SLICES = 2
-"""Slices per feature of a randomised cell: with more answers they are less accurate."""
+"""Slices per feature of a randomised cell; few, because more cells would be less accurate."""
+_ANY_REWARD = 1e9
+"""Bound of rewards that no report exceeds."""
 
 
 class Network:
-    """Vendors that reach one another by encoded bytes alone.
+    """Vendors that exchange encoded messages and nothing else.
 
     Attributes:
         vendors: by name.
-        seen: whether home sees clicks on a neighbour's video; else, as in the paper, the neighbour
-            gets them and reports.
-        spent: epsilon of one visit; inf where nothing holds.
+        home_sees_clicks: whether the visitor's own vendor sees clicks on a neighbour's video. If
+            not, as in the paper, the neighbour sees them and reports.
+        visit_epsilon: nats of one visit, as proved; inf if nothing is proved.
     """
 
     def __init__(
-        self, vendors: Mapping[str, Vendor], *, seen: bool, spent: float = math.inf
+        self,
+        vendors: Mapping[str, Vendor],
+        *,
+        home_sees_clicks: bool,
+        visit_epsilon: float = math.inf,
     ) -> None:
-        self.vendors, self.seen, self.spent = dict(vendors), seen, spent
+        self.vendors = dict(vendors)
+        self.home_sees_clicks = home_sees_clicks
+        self.visit_epsilon = visit_epsilon
 
     def visit(
         self, home: str, context: NDArray[np.float64], click: Callable[[str], float]
     ) -> Visit:
-        """Serve one visit, end to end, and learn from it if vendors are learning.
+        """Serve one visit from end to end, and learn from it if vendors are learning.
 
         Args:
-            home: the vendor whose user comes.
+            home: the vendor that the user visits.
             context: (d,) in [0, 1].
-            click: tells of a video whether it is clicked, 0 or 1.
+            click: returns the reward of a video, 0 or 1.
         """
         vendor = self.vendors[home]
         visit = vendor.choose(context)
-        answers = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
+        answers: dict[str, bytes | None] = {}
+        for peer in visit.asks:
+            assert visit.forward is not None
+            answers[peer] = self.offer(home, peer, visit.forward)
         if visit.peer is not None:
             vendor.receive_offer(visit, answers[visit.peer])
         assert visit.video is not None
@@ -83,63 +94,85 @@ class Network:
         return visit
 
     def set_learning(self, learning: bool) -> None:
-        """Let all vendors learn and explore, or only show what they have learned so far."""
+        """Let all vendors explore and learn, or choose by what they have learned so far."""
         for vendor in self.vendors.values():
             vendor.learning = learning
 
     def _report_click(self, home: str, visit: Visit, reward: float) -> None:
-        if self.seen or visit.peer is None:
+        """Let the vendor that sees the click learn it; a neighbour then reports it."""
+        if self.home_sees_clicks or visit.peer is None:
             self.vendors[home].observe_click(visit, reward)
         else:
             self.report(home, visit, reward)
 
     def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
-        """Let `peer` answer a request of `home`; None for no answer."""
+        """Let `peer` answer a request of `home`; None if no answer comes."""
         return self.vendors[peer].serve(home, forward)
 
     def report(self, home: str, visit: Visit, reward: float) -> None:
-        """The neighbour whose offer was shown reports to `home` what came of it."""
-        peer = visit.peer or ""
+        """Let the neighbour whose offer was shown report the reward to `home`."""
+        peer = visit.peer
+        assert peer is not None
         data = self.vendors[peer].observe_guest_click(home, visit.request, reward)
         if data is not None:
             self.vendors[home].receive_reward(peer, data)
 
 
-def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
-    """One vendor with this policy for each source; those of "cap" share one learner."""
+def make_network(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
+    """Make all vendors of a world with one policy.
+
+    Args:
+        name: of the policy, one of NAMES.
+        epsilon: of one visit; ignored by a policy without one.
+        world: the settings of the experiment.
+        sources: randomness of each vendor.
+
+    Raises:
+        ConfigError: There is no policy of this name.
+    """
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
-    vendors, spent = [], math.inf
+    vendors: list[Vendor] = []
+    visit_epsilon = math.inf
     if name == "cap":
-        shared = Cap(world.pooled_setting)
-        every: list[str] = []
+        shared_learner = Cap(world.pooled_setting)
+        videos_of_all: list[str] = []
         for number in range(world.vendors):
-            every += world.videos_of(number)
-        vendors = [Vendor(shared, every) for _ in sources]
+            videos_of_all += world.videos_of(number)
+        vendors = [Vendor(shared_learner, videos_of_all) for _ in sources]
     elif name in PUBLISHED:
-        vendors = [_make_published_vendor(name, epsilon, world, *one) for one in enumerate(sources)]
+        for number, source in enumerate(sources):
+            vendors.append(_make_published_vendor(name, epsilon, world, number, source))
     else:
         for number, source in enumerate(sources):
-            vendor, spent = _make_hosting_vendor(name, epsilon, world, number, source)
+            vendor, visit_epsilon = _make_hosting_vendor(name, epsilon, world, number, source)
             vendors.append(vendor)
-    named = dict(zip(world.names, vendors, strict=True))
-    return Network(named, seen=name not in PUBLISHED, spent=spent)
+    return Network(
+        dict(zip(world.names, vendors, strict=True)),
+        home_sees_clicks=name not in PUBLISHED,
+        visit_epsilon=visit_epsilon,
+    )
 
 
 def _make_published_vendor(
     name: str, epsilon: float, world: World, vendor: int, source: Source
 ) -> Vendor:
-    setting, videos = world.setting, world.videos_of(vendor)
+    """Make a vendor with a published policy other than "cap"; args as `_make_hosting_vendor`'s."""
+    setting = world.setting
+    videos = world.videos_of(vendor)
     if name == "solo":
         return Vendor(Cap(setting), videos)
     home: Dap
-    if name in ("dup", "dap"):
-        home = Dup(setting) if name == "dup" else Dap(setting)
-        forwarded_users = ForwardedUsers(setting, epsilon=math.inf, uniform=name == "dup")
+    if name == "dup":
+        home = Dup(setting)
+        forwarded_users = ForwardedUsers(setting, epsilon=math.inf, uniform=True)
+    elif name == "dap":
+        home = Dap(setting)
+        forwarded_users = ForwardedUsers(setting, epsilon=math.inf)
     else:
-        kind = GPDap if name == "gp-dap" else PDap
+        policy_class = GPDap if name == "gp-dap" else PDap
         gamma = world.gamma_at(epsilon)
-        home = kind(setting, epsilon=epsilon, randomness=source, gamma=gamma)
+        home = policy_class(setting, epsilon=epsilon, randomness=source, gamma=gamma)
         forwarded_users = ForwardedUsers(
             setting,
             epsilon=epsilon,
@@ -152,8 +185,8 @@ def _make_published_vendor(
         forwarded_users=forwarded_users,
         peers=_names_of_others(world, vendor),
         forwarder=Forwarder(Agreement(world.dimensions, CLEAR, math.inf), randomness=source),
-        # The paper believes every word.
-        trust_settings=TrustSettings(low=-1e9, high=1e9, share=1.0, failures=NEVER),
+        # In the paper, vendors trust all reports.
+        trust_settings=TrustSettings(low=-_ANY_REWARD, high=_ANY_REWARD, share=1.0, failures=NEVER),
     )
 
 
@@ -162,35 +195,37 @@ def _make_hosting_vendor(
 ) -> tuple[Vendor, float]:
     """Make a vendor with a sound policy or with "uniform".
 
-    Among vendors, only the visitor's own sees a click. Requests that hold a context go to all
+    Among vendors, only the visitor's own sees a click. Requests with a context are sent to all
     neighbours, at every visit.
 
     Args:
         name: of the policy: one of `SOUND`, or "uniform".
         epsilon: nats of what is learned from one visit and, with "sound-joint", as many again of
             its forwarded context.
-        world: the videos, visitors and numbers of the experiment.
-        vendor: its number, from 0.
+        world: the settings of the experiment.
+        vendor: number of the vendor, from 0.
         source: of its randomness.
 
     Returns:
         The vendor, and the nats that one visit costs in all, at most.
     """
-    features, learning = 0, 0.0
+    sent_features = 0
+    learning_epsilon = 0.0
     home: JointLearner | LocalLearner | Uniform
     if name == "uniform":
         home = Uniform(world.videos, world.vendors - 1, randomness=source)
     elif name == "sound-context":
         home = LocalLearner(LocalSetting(**world.sizes, epsilon=epsilon), randomness=source)
-        learning = home.visit_epsilon
+        learning_epsilon = home.visit_epsilon
     else:
-        features = world.dimensions if world.vendors > 1 else 0  # a vendor alone forwards nothing
+        if world.vendors > 1:
+            sent_features = world.dimensions
         setting = JointSetting(**world.sizes, horizon=max(2, world.arrivals), epsilon=epsilon)
         home = JointLearner(setting, randomness=source)
-        learning = PureAccountant().add(home.event).epsilon()
+        learning_epsilon = PureAccountant().add(home.event).epsilon()
     slices = CLEAR if math.isinf(epsilon) else _SENT_SLICES
-    forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
-    made = Vendor(
+    forwarder = Forwarder(Agreement(sent_features, slices, epsilon), randomness=source)
+    hosting_vendor = Vendor(
         home,
         world.videos_of(vendor),
         forwarded_users=Host(home),
@@ -198,10 +233,12 @@ def _make_hosting_vendor(
         forwarder=forwarder,
         # No neighbour reports rewards.
         trust_settings=TrustSettings(uses_reports=False, share=1.0, failures=NEVER),
-        asks_all=features > 0,
+        asks_all=sent_features > 0,
     )
-    return made, learning + forwarder.visit_epsilon + made.caution_epsilon
+    visit_epsilon = learning_epsilon + forwarder.visit_epsilon + hosting_vendor.caution_epsilon
+    return hosting_vendor, visit_epsilon
 
 
 def _names_of_others(world: World, vendor: int) -> tuple[str, ...]:
+    """Return the names of all vendors but the one with this number."""
     return world.names[:vendor] + world.names[vendor + 1 :]

@@ -1,15 +1,16 @@
 """Estimates of how often a policy would be clicked, from the log of another policy.
 
-Weights   w = pi(a | x) / p: the policy's chance of what was shown, over that of the log.
+Weights   w = pi(a | x) / p: the chance of the shown arm under the policy, over that under the log.
 IPS       the mean of w r. Unbiased where p is right; Horvitz, Thompson: A generalization of
           sampling without replacement (1952).
-SNIPS     sum w r / sum w: less spread, and a bias that falls with the visits. Swaminathan,
-          Joachims: The self-normalized estimator for counterfactual learning (NeurIPS 2015).
-DR        the mean of v + w (r - q): q is what a model says of the arm that was shown, v of the
-          policy's arms. Unbiased if either p or the model is right; Dudik, Langford, Li: Doubly
-          robust policy evaluation and learning (ICML 2011).
-Interval  95 %, of the mean over visits: visits are taken to be independent. The difference to the
-          log's own clicks is paired, visit by visit.
+SNIPS     sum w r / sum w: less variance, and a bias that falls with the number of visits.
+          Swaminathan, Joachims: The self-normalized estimator for counterfactual learning
+          (NeurIPS 2015).
+DR        the mean of v + w (r - q): a model predicts the click q of the shown arm, and v, the
+          expected click under the policy. Unbiased if either p or the model is right; Dudik,
+          Langford, Li: Doubly robust policy evaluation and learning (ICML 2011).
+Interval  95 %, of the mean over visits, which are assumed to be independent. The difference to
+          the log's own clicks is paired, visit by visit.
 Privacy   none: an estimate is computed from the visits of the log as they are.
 """
 
@@ -33,7 +34,7 @@ class Estimate:
     Attributes:
         estimator: ips, snips or dr.
         value: mean clicks of a visit, with its interval.
-        difference: the same less the log's own clicks.
+        difference: mean clicks of a visit less the log's own, with its interval.
     """
 
     estimator: str
@@ -45,8 +46,11 @@ def importance_weights(shares: Floats, propensities: Floats) -> Floats:
     """Compute the weight of each visit: the policy's chance over the log's.
 
     Args:
-        shares: (n,) the policy's chance of what was shown.
-        propensities: (n,) the log's chance of it, above 0.
+        shares: (n,) chance of the shown arm under the policy.
+        propensities: (n,) chance of the shown arm under the log's policy, above 0.
+
+    Raises:
+        DataError: A propensity is not above 0.
     """
     if not (propensities > 0).all():
         raise DataError("a propensity is not above 0", expected="the chance of what was shown")
@@ -54,7 +58,7 @@ def importance_weights(shares: Floats, propensities: Floats) -> Floats:
 
 
 def effective_visits(weights: Floats) -> float:
-    """(sum w)^2 / sum w^2: as many visits with equal weights would know as much."""
+    """Compute (sum w)^2 / sum w^2: the number of equally weighted visits with as much variance."""
     squares = float((weights**2).sum())
     return 0.0 if squares == 0 else float(weights.sum()) ** 2 / squares
 
@@ -67,7 +71,11 @@ def estimate_ips(weights: Floats, clicks: Floats) -> Estimate:
 def estimate_snips(weights: Floats, clicks: Floats) -> Estimate:
     """Estimate by inverse propensities that are normalised; arrays (n,).
 
-    The interval is that of the linearised ratio: V + w (r - V) / mean w.
+    The interval is that of the ratio V = sum w r / sum w, linearised: the mean of
+    V + w (r - V) / mean w.
+
+    Raises:
+        DataError: All weights are 0.
     """
     total = float(weights.sum())
     if total == 0:
@@ -84,14 +92,14 @@ def estimate_doubly_robust(
     Args:
         weights: (n,) w.
         clicks: (n,) r.
-        shown: (n,) q, what the model says of what was shown.
-        expected: (n,) v, what it says of what the policy would show.
+        shown: (n,) q, the model's click of the shown arm.
+        expected: (n,) v, the model's expected click under the policy.
     """
     return _estimate("dr", expected + weights * (clicks - shown), clicks)
 
 
 def _estimate(name: str, contributions: Floats, clicks: Floats) -> Estimate:
-    """Estimate the mean contribution of a visit, and the mean of contribution minus click."""
+    """Average contributions over visits, and contributions minus clicks; arrays (n,)."""
     value = mean_interval(contributions.tolist())
     difference = mean_interval((contributions - clicks).tolist())
     return Estimate(name, value, difference)

@@ -1,4 +1,4 @@
-"""The order of policies in the paper's tables, and whether it is so here."""
+"""Orderings of policies by accuracy in the paper's tables, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tacit.designs.pdap.experiment.run import Protocol, Row
-from tacit.designs.pdap.experiment.summary import Column, rows_at_end_of_training, tests
+from tacit.designs.pdap.experiment.summary import Column, rows_at_end_of_training, rows_of_tests
 from tacit.evaluation import Interval, group_by, mean_interval
 
 ORDERINGS: tuple[tuple[str, str], ...] = (
@@ -20,7 +20,7 @@ ORDERINGS: tuple[tuple[str, str], ...] = (
     ("p-dap", "cap"),
     ("p-dap", "dup"),
 )
-"""The first is above the second in the paper, at each epsilon."""
+"""Pairs of policies; the accuracy of the first is above the second's in the paper."""
 Outcome = Literal["holds", "not distinguished", "the reverse", "one seed only"]
 
 
@@ -29,12 +29,13 @@ class PaperOrdering:
     """Accuracy of `above` minus that of `below`, paired over seeds.
 
     Attributes:
-        above, below: policies.
-        epsilon: of those of the two that have one; inf if neither has.
+        above: the policy with the higher accuracy in the paper.
+        below: the policy with the lower accuracy in the paper.
+        epsilon: of the policies that have one; inf if neither has.
         protocol: which visits are counted.
         test: visits of the test; 0 for the training.
-        difference: with its 95 % interval.
-        verdict: what the interval says of the paper's order.
+        difference: accuracy of `above` minus that of `below`, with its 95 % interval.
+        verdict: whether the interval confirms the paper's order.
     """
 
     above: str
@@ -47,16 +48,17 @@ class PaperOrdering:
 
 
 def orderings(rows: Sequence[Row]) -> list[PaperOrdering]:
-    """Compare the policies that were run, by each protocol and size of a test."""
-    compared = []
-    ended = [*rows_at_end_of_training(rows), *tests(rows)]
-    for (protocol, test), some in group_by(ended, lambda row: (row.protocol, row.test)).items():
-        compared += _orderings_of_one(some, protocol, test)
-    return compared
+    """Check the paper's orderings of the policies that were run, by each protocol and test."""
+    found: list[PaperOrdering] = []
+    last_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
+    groups = group_by(last_rows, lambda row: (row.protocol, row.test))
+    for (protocol, test), rows_of_group in groups.items():
+        found += _orderings_of_protocol(rows_of_group, protocol, test)
+    return found
 
 
 def verdict_of(difference: Interval) -> Outcome:
-    """Whether the first is better, by the interval of the difference."""
+    """Judge an ordering by the interval of the difference in accuracy."""
     if math.isinf(difference.low):
         return "one seed only"
     if difference.low > 0:
@@ -64,22 +66,32 @@ def verdict_of(difference: Interval) -> Outcome:
     return "the reverse" if difference.high < 0 else "not distinguished"
 
 
-def _orderings_of_one(rows: Sequence[Row], protocol: Protocol, test: int) -> list[PaperOrdering]:
+def _orderings_of_protocol(
+    rows: Sequence[Row], protocol: Protocol, test: int
+) -> list[PaperOrdering]:
+    """Check the paper's orderings on the rows of one protocol and size of a test."""
     accuracy: dict[Column, dict[int, float]] = defaultdict(dict)
+    """By policy and epsilon, then by seed."""
     for row in rows:
         accuracy[row.policy, row.epsilon][row.seed] = row.accuracy
     epsilons = sorted({epsilon for _, epsilon in accuracy if not math.isinf(epsilon)})
 
-    compared = []
+    def accuracy_by_seed(policy: str, epsilon: float) -> dict[int, float]:
+        """Find the runs of a policy at this epsilon, or its runs without noise."""
+        if (policy, epsilon) in accuracy:
+            return accuracy[policy, epsilon]
+        return accuracy.get((policy, math.inf), {})
+
+    found: list[PaperOrdering] = []
     for above, below in ORDERINGS:
-        private = above.endswith("p-dap") or below.endswith("p-dap")
-        for epsilon in epsilons if private else [math.inf]:
-            first = accuracy.get((above, epsilon)) or accuracy.get((above, math.inf), {})
-            second = accuracy.get((below, epsilon)) or accuracy.get((below, math.inf), {})
-            if first and first.keys() == second.keys():
-                difference = mean_interval([first[seed] - second[seed] for seed in first])
+        has_epsilon = above.endswith("p-dap") or below.endswith("p-dap")
+        for epsilon in epsilons if has_epsilon else [math.inf]:
+            of_above = accuracy_by_seed(above, epsilon)
+            of_below = accuracy_by_seed(below, epsilon)
+            if of_above and of_above.keys() == of_below.keys():
+                difference = mean_interval([of_above[seed] - of_below[seed] for seed in of_above])
                 verdict = verdict_of(difference)
-                compared.append(
+                found.append(
                     PaperOrdering(above, below, epsilon, protocol, test, difference, verdict)
                 )
-    return compared
+    return found

@@ -1,4 +1,4 @@
-"""Figures that the paper prints, to stand beside ours. Its data and settings are not public."""
+"""Accuracies that the paper prints, for comparison. Its data and settings are not public."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ ACCURACY: dict[tuple[str, str, float], dict[int, float]] = {
         30_000: 0.8164,
     },
 }
-"""Table, policy and epsilon -> accuracy of a test of so many visits."""
+"""By table, policy and epsilon: the accuracy of a test, by the number of its visits."""
 
 
-def accuracy_beside(policy: str, epsilon: float, test: int) -> dict[str, float]:
-    """The paper's accuracy of a test of this size, by the table that has it."""
-    found = {}
-    for (table, named, configured), sizes in ACCURACY.items():
-        if (named, configured) == (policy, epsilon) and test in sizes:
-            found[table] = sizes[test]
-    return found
+def accuracies_of_paper(policy: str, epsilon: float, test: int) -> dict[str, float]:
+    """Find the paper's accuracy of a policy in a test of this size, by table."""
+    accuracy_by_table: dict[str, float] = {}
+    for (table, policy_of_table, epsilon_of_table), sizes in ACCURACY.items():
+        if (policy_of_table, epsilon_of_table) == (policy, epsilon) and test in sizes:
+            accuracy_by_table[table] = sizes[test]
+    return accuracy_by_table

@@ -1,6 +1,6 @@
-"""Tables and a page of what an experiment found, beside the orderings that the paper found.
+"""Tables and a page with the results of an experiment, compared with the paper's.
 
-The paper's data and settings are not public: its levels cannot be compared.
+The paper's data and settings are not public, so orderings are compared, not accuracies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.designs.pdap.experiment.bounds import Bound
 from tacit.designs.pdap.experiment.claims import Claim
 from tacit.designs.pdap.experiment.network import PUBLISHED
 from tacit.designs.pdap.experiment.orderings import PaperOrdering
-from tacit.designs.pdap.experiment.paper_figures import accuracy_beside
+from tacit.designs.pdap.experiment.paper_figures import accuracies_of_paper
 from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.designs.pdap.experiment.summary import Column, RegretPoint, SummaryRow, columns_of
 from tacit.designs.pdap.experiment.world import World
@@ -26,7 +26,7 @@ from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval_ce
 
 DAP = ("dap", math.inf)
 TABLE_POINTS = 6
-"""Columns of the table of regret over time, at most."""
+"""Largest number of checkpoints in the table of regret over time."""
 PROTOCOLS: Mapping[Protocol, str] = {
     "cumulative": "training, from a cold start",
     "train-then-test": "test of what was learned",
@@ -38,7 +38,16 @@ DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
 
 @dataclass(frozen=True)
 class Findings:
-    """All that an experiment found; each part is explained where it is made."""
+    """All results of an experiment.
+
+    Attributes:
+        runs: rows of all runs, at all checkpoints.
+        rows: means over seeds.
+        regret: average regret at each checkpoint.
+        orderings: the paper's orderings of accuracy.
+        claims: the paper's claims about regret.
+        bounds: the paper's bounds on regret.
+    """
 
     runs: Sequence[Row]
     rows: Sequence[SummaryRow]
@@ -48,64 +57,69 @@ class Findings:
     bounds: Sequence[Bound]
 
 
-def tables_of(found: Findings) -> list[Table]:
-    """The tables that a terminal shows: those with rows, and of bounds those of the whole cube."""
+def tables_of(findings: Findings) -> list[Table]:
+    """Make the tables that a terminal shows, without empty ones.
+
+    The table of bounds has those on the whole cube and on all cells together.
+    """
+    bounds_of_whole_cube = [bound for bound in findings.bounds if bound.level in (None, 0)]
     tables = [
-        standings(found.rows, "cumulative"),
-        standings(found.rows, "train-then-test"),
-        standings(found.rows, "train-then-continue"),
-        regret_table(found.regret),
-        claim_table(found.claims),
-        ordering_table(found.orderings),
-        bound_table([bound for bound in found.bounds if not bound.level]),
+        policy_table(findings.rows, "cumulative"),
+        policy_table(findings.rows, "train-then-test"),
+        policy_table(findings.rows, "train-then-continue"),
+        regret_table(findings.regret),
+        claim_table(findings.claims),
+        ordering_table(findings.orderings),
+        bound_table(bounds_of_whole_cube),
     ]
     return [table for table in tables if table.rows]
 
 
-def page_of(found: Findings, world: World, manifest: Mapping[str, Any]) -> Page:
-    """All policies, curves, and the paper's orderings, claims and bounds."""
-    columns = columns_of(found.runs)
-    key = [Mark(title_of(column), *_stroke(number)) for number, column in enumerate(columns)]
-    tests: list[Protocol] = ["train-then-test", "train-then-continue"]
-    tested = [standings(found.rows, protocol) for protocol in tests]
+def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Page:
+    """Make the page: all policies, curves, and the paper's orderings, claims and bounds."""
+    columns = columns_of(findings.runs)
+    key = [Mark(title_of(column), *_line_style(number)) for number, column in enumerate(columns)]
+    test_protocols: list[Protocol] = ["train-then-test", "train-then-continue"]
+    test_tables = [policy_table(findings.rows, protocol) for protocol in test_protocols]
     sections = [
-        Section("All policies, at the last visit", [standings(found.rows, "cumulative")]),
-        Section("Visit after visit", figures=list(_training_figures(found, world)), key=key),
-        Section("Average regret over time", [regret_table(found.regret)]),
+        Section("All policies, at the last visit", [policy_table(findings.rows, "cumulative")]),
+        Section("Visit after visit", figures=list(_training_figures(findings, world)), key=key),
+        Section("Average regret over time", [regret_table(findings.regret)]),
     ]
-    if any(table.rows for table in tested):
-        figures = [_test_figure(found, protocol) for protocol in tests]
-        sections.append(Section("Tests after the training", tested, figures=figures, key=key))
+    if any(table.rows for table in test_tables):
+        figures = [_test_figure(findings, protocol) for protocol in test_protocols]
+        sections.append(Section("Tests after the training", test_tables, figures=figures, key=key))
     for title, table in (
-        ("What the paper says of regret", claim_table(found.claims)),
-        ("The paper’s orderings", ordering_table(found.orderings)),
-        ("The paper’s bounds", bound_table(found.bounds)),
+        ("What the paper says of regret", claim_table(findings.claims)),
+        ("The paper’s orderings", ordering_table(findings.orderings)),
+        ("The paper’s bounds", bound_table(findings.bounds)),
     ):
         if table.rows:
             sections.append(Section(title, [table]))
 
-    ended = [row for row in found.rows if row.protocol == "cumulative"]
+    training = [row for row in findings.rows if row.protocol == "cumulative"]
     facts = {
         "world": world,
-        "last": ended[0].arrivals,
-        "seeds": ended[0].seeds,
-        "best": sum(row.best for row in ended) / len(ended),
+        "last": training[0].arrivals,
+        "seeds": training[0].seeds,
+        "best": sum(row.best for row in training) / len(training),
     }
     return Page(
         "Vendors that learn together",
         sections,
         manifest,
-        verdict(found.orderings),
+        verdict(findings.orderings),
         design="P-DAP",
         package=__package__,
         facts=facts,
     )
 
 
-def verdict(compared: Sequence[PaperOrdering]) -> Verdict:
-    """How many of the paper's orderings hold, by the paper's protocol where it was run."""
-    tested = [ordering for ordering in compared if ordering.protocol == "train-then-test"]
-    judged = tested or [ordering for ordering in compared if ordering.protocol == "cumulative"]
+def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
+    """Count how many of the paper's orderings hold: in tests, or in the training without tests."""
+    judged = [ordering for ordering in orderings if ordering.protocol == "train-then-test"]
+    if not judged:
+        judged = [ordering for ordering in orderings if ordering.protocol == "cumulative"]
     count = Counter[str](ordering.verdict for ordering in judged)
     sentences = {
         "not distinguished": f"{count['not distinguished']} cannot be separated. ",
@@ -122,14 +136,14 @@ def verdict(compared: Sequence[PaperOrdering]) -> Verdict:
 
 
 def title_of(column: Column) -> str:
-    """`P-DAP, ε = 0.01` of a policy and its epsilon."""
+    """Write a policy and its epsilon, as `P-DAP, ε = 0.01`."""
     name, epsilon = column
     title = name.upper() if name in PUBLISHED else name.replace("-", " ")
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
-def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
-    """All policies by one protocol, means and intervals over seeds."""
+def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
+    """Make the table of all policies by one protocol, with means and intervals over seeds."""
     shown = [row for row in rows if row.protocol == protocol]
 
     def accuracy(row: SummaryRow) -> object:
@@ -139,16 +153,19 @@ def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
     def regret(row: SummaryRow) -> object:
         return interval_cell(row.average_regret, ".4f", ends=row.seeds > 1)
 
-    def paper(row: SummaryRow) -> object:
-        figures = accuracy_beside(row.policy, row.epsilon, row.test)
-        texts = [f"{table[6:]}: {100 * value:.2f} %" for table, value in figures.items()]
-        return ", ".join(texts) or None
+    def accuracy_of_paper(row: SummaryRow) -> object:
+        accuracies = accuracies_of_paper(row.policy, row.epsilon, row.test)
+        texts: list[str] = []
+        for table, value in accuracies.items():
+            number = table.removeprefix("Table ")
+            texts.append(f"{number}: {100 * value:.2f} %")
+        return ", ".join(texts) if texts else None
 
     columns: dict[str, Callable[[SummaryRow], object]] = {
         "policy": lambda row: title_of((row.policy, row.epsilon)),
         "N": lambda row: f"{row.test:,}",
         "accuracy": accuracy,
-        "the paper's, by table": paper,
+        "the paper's, by table": accuracy_of_paper,
         "average regret": regret,
         "explored": lambda row: f"{row.explored:.1%}",
         "trained": lambda row: f"{row.trained:.1%}",
@@ -166,21 +183,25 @@ def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
 
 
 def regret_table(points: Sequence[RegretPoint]) -> Table:
-    """Average regret of each policy at up to `TABLE_POINTS` numbers of visits."""
-    visits = sorted({point.arrivals for point in points})
-    step = math.ceil(len(visits) / TABLE_POINTS)
-    chosen = visits[::-1][::step][::-1]
-    rows = []
-    for column, some in group_by(points, lambda point: (point.policy, point.epsilon)).items():
-        at = {point.arrivals: point.average_regret for point in some}
-        figures = [f"{at[number]:.4f}" for number in chosen]
-        rows.append([title_of(column), *figures])
-    heads = ["average regret"] + [f"{number:,}" for number in chosen]
-    return Table("Average regret so far, by visits of each vendor", heads, rows)
+    """Make the table of each policy's average regret at up to `TABLE_POINTS` checkpoints.
+
+    Of more checkpoints it has every second, third and so on, counted back from the last.
+    """
+    checkpoints = sorted({point.arrivals for point in points})
+    step = math.ceil(len(checkpoints) / TABLE_POINTS)
+    shown = sorted(checkpoints[::-1][::step])
+    rows: list[list[str]] = []
+    points_of_policy = group_by(points, lambda point: (point.policy, point.epsilon))
+    for column, its_points in points_of_policy.items():
+        regret_at = {point.arrivals: point.average_regret for point in its_points}
+        numbers = [f"{regret_at[arrivals]:.4f}" for arrivals in shown]
+        rows.append([title_of(column), *numbers])
+    titles = ["average regret"] + [f"{arrivals:,}" for arrivals in shown]
+    return Table("Average regret so far, by visits of each vendor", titles, rows)
 
 
 def claim_table(claims: Sequence[Claim]) -> Table:
-    """The paper's claims about regret, and what was measured."""
+    """Make the table of the paper's claims about regret, and of what was measured."""
 
     def allowed_regret(claim: Claim) -> str:
         if math.isinf(claim.most):
@@ -202,28 +223,35 @@ def claim_table(claims: Sequence[Claim]) -> Table:
     return Table.from_rows("What the paper says of regret", columns, claims)
 
 
-def ordering_table(compared: Sequence[PaperOrdering]) -> Table:
-    """The paper's orderings of accuracy, and what was found of them here."""
+def ordering_table(orderings: Sequence[PaperOrdering]) -> Table:
+    """Make the table of the paper's orderings of accuracy, and of what was measured."""
 
-    def points(ordering: PaperOrdering) -> object:
+    def policies(ordering: PaperOrdering) -> str:
+        return f"{ordering.above.upper()} above {ordering.below.upper()}"
+
+    def epsilon(ordering: PaperOrdering) -> str | None:
+        return None if math.isinf(ordering.epsilon) else f"{ordering.epsilon:g}"
+
+    def percentage_points(ordering: PaperOrdering) -> object:
         mean, low, high = ordering.difference
-        several = math.isfinite(low)
-        return interval_cell(Interval(100 * mean, 100 * low, 100 * high), "+.2f", ends=several)
+        has_interval = math.isfinite(low)
+        in_percent = Interval(100 * mean, 100 * low, 100 * high)
+        return interval_cell(in_percent, "+.2f", ends=has_interval)
 
     tones = {"holds": "better", "the reverse": "worse"}
     columns: dict[str, Callable[[PaperOrdering], object]] = {
-        "in the paper": lambda one: f"{one.above.upper()} above {one.below.upper()}",
-        "ε": lambda one: None if math.isinf(one.epsilon) else f"{one.epsilon:g}",
-        "by": lambda one: PROTOCOLS[one.protocol],
-        "N": lambda one: f"{one.test:,}" if one.test else None,
-        "difference, percentage points": points,
-        "here": lambda one: Cell(one.verdict, tone=tones.get(one.verdict, "")),
+        "in the paper": policies,
+        "ε": epsilon,
+        "by": lambda ordering: PROTOCOLS[ordering.protocol],
+        "N": lambda ordering: f"{ordering.test:,}" if ordering.test else None,
+        "difference, percentage points": percentage_points,
+        "here": lambda ordering: Cell(ordering.verdict, tone=tones.get(ordering.verdict, "")),
     }
-    return Table.from_rows("The paper's orderings", columns, compared)
+    return Table.from_rows("The paper's orderings", columns, orderings)
 
 
 def bound_table(bounds: Sequence[Bound]) -> Table:
-    """The paper's bounds, printed and corrected, beside what was measured."""
+    """Make the table of the paper's bounds, printed and corrected, and of what was measured."""
 
     def policy(bound: Bound) -> str:
         level = "" if bound.level is None else f", level {bound.level}"
@@ -243,77 +271,91 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
 
 
 def _cell_of_spending(row: SummaryRow) -> object:
+    """Write the proved epsilon of a visit, or why it is infinite."""
     nats = row.epsilon_spent_per_visit
     if not math.isinf(nats):
         return f"{nats:.3g}"
     if math.isinf(row.epsilon):
         return Cell("∞", "no privacy")
-    refuted = f"refuted: claims {row.epsilon:g}"
-    return Cell("∞", refuted if row.policy in PUBLISHED else "no noise")
+    if row.policy in PUBLISHED:
+        return Cell("∞", f"refuted: claims {row.epsilon:g}")
+    return Cell("∞", "no noise")
 
 
-def _training_figures(found: Findings, world: World) -> Iterator[Figure]:
-    """Regret, average regret, DAP's regret over its bound, and accuracy."""
-    training = [row for row in found.runs if row.protocol == "cumulative"]
+def _training_figures(findings: Findings, world: World) -> Iterator[Figure]:
+    """Plot regret, average regret, DAP's regret over its bound, and accuracy, by visits."""
+    training = [row for row in findings.runs if row.protocol == "cumulative"]
     columns = columns_of(training)
-    axis = "visits of each vendor"
+    x_title = "visits of each vendor"
 
-    def curves_of(value: Callable[[Row], float], shown: Sequence[Column]) -> list[Line]:
+    def lines_of(value: Callable[[Row], float], shown: Sequence[Column]) -> list[Line]:
         return _lines(training, columns, shown, lambda row: row.arrivals, value)
 
-    regret = curves_of(lambda row: row.regret, columns)
-    yield _figure("Regret", regret, axis, "regret of one vendor so far", found)
-    average = curves_of(lambda row: row.average_regret, columns)
-    yield _figure("Average regret", average, axis, "regret per visit so far", found)
+    regret = lines_of(lambda row: row.regret, columns)
+    yield _figure("Regret", regret, x_title, "regret of one vendor so far", findings)
+    average = lines_of(lambda row: row.average_regret, columns)
+    yield _figure("Average regret", average, x_title, "regret per visit so far", findings)
     if DAP in columns:  # below 1 where the bound holds
         setting = world.setting
-        ratio = curves_of(lambda row: row.regret / regret_bound(setting, row.arrivals), [DAP])
+        ratio = lines_of(lambda row: row.regret / regret_bound(setting, row.arrivals), [DAP])
         title = "DAP's regret over its bound, Theorem 3 without noise"
-        yield _figure(title, ratio, axis, "regret over its bound", found)
-    accuracy = curves_of(lambda row: row.accuracy, columns)
-    yield _figure("Accuracy", accuracy, axis, "clicks per visit so far", found)
+        yield _figure(title, ratio, x_title, "regret over its bound", findings)
+    accuracy = lines_of(lambda row: row.accuracy, columns)
+    yield _figure("Accuracy", accuracy, x_title, "clicks per visit so far", findings)
 
 
-def _test_figure(found: Findings, protocol: Protocol) -> Figure:
-    """Accuracy by the size of the test."""
-    tested = [row for row in found.runs if row.protocol == protocol]
-    columns = columns_of(found.runs)
-    lines = _lines(tested, columns, columns, lambda row: row.test, lambda row: row.accuracy)
+def _test_figure(findings: Findings, protocol: Protocol) -> Figure:
+    """Plot accuracy by the size of the test."""
+    rows = [row for row in findings.runs if row.protocol == protocol]
+    columns = columns_of(findings.runs)
+    lines = _lines(rows, columns, columns, lambda row: row.test, lambda row: row.accuracy)
     title = f"Accuracy, {PROTOCOLS[protocol]}"
-    return _figure(title, lines, "visits of the test", "clicks per visit", found)
+    return _figure(title, lines, "visits of the test", "clicks per visit", findings)
 
 
 def _lines(
     rows: Sequence[Row],
     columns: Sequence[Column],
     shown: Sequence[Column],
-    place: Callable[[Row], int],
-    value: Callable[[Row], float],
+    x_value: Callable[[Row], int],
+    y_value: Callable[[Row], float],
 ) -> list[Line]:
-    """One line for each policy shown, in the colour that it has among all columns."""
-    lines = []
+    """Make a line for each policy, with means over seeds.
+
+    Args:
+        rows: from which the values are taken.
+        columns: all policies of the page, from whose order the colours follow.
+        shown: the policies that get a line.
+        x_value: of a row.
+        y_value: of a row.
+    """
+    lines: list[Line] = []
     for column in shown:
-        ours = [row for row in rows if (row.policy, row.epsilon) == column]
+        rows_of_policy = [row for row in rows if (row.policy, row.epsilon) == column]
         means: dict[float | None, Interval | None] = {}
-        for number, some in group_by(ours, place).items():
-            means[float(number)] = mean_interval([value(row) for row in some])
-        lines.append(Line(title_of(column), *_stroke(columns.index(column)), means))
+        for x, rows_at_x in group_by(rows_of_policy, x_value).items():
+            means[float(x)] = mean_interval([y_value(row) for row in rows_at_x])
+        lines.append(Line(title_of(column), *_line_style(columns.index(column)), means))
     return lines
 
 
 def _figure(
-    title: str, lines: Sequence[Line], x_title: str, y_title: str, found: Findings
+    title: str, lines: Sequence[Line], x_title: str, y_title: str, findings: Findings
 ) -> Figure:
+    """Plot lines, with intervals if there are more than two seeds."""
     from tacit.evaluation.plots import curves
 
-    seeds = len({row.seed for row in found.runs})
+    seeds = len({row.seed for row in findings.runs})
     # Intervals over two seeds would fill the plot.
     plot = curves(lines, x_title=x_title, y_title=y_title, bars=seeds > 2)
     alt = f"Line plot: {title} by {x_title}, a line for each policy; a table holds the figures."
     return Figure(title, alt, (("", plot),))
 
 
-def _stroke(number: int) -> tuple[str, tuple[int, ...]]:
-    """Colour and dashes of the policy with this number."""
-    turn, place = divmod(number, len(COLOURS))
-    return COLOURS[place], DASHES[turn % len(DASHES)]
+def _line_style(number: int) -> tuple[str, tuple[int, ...]]:
+    """Return the colour and dashes of the policy with this number.
+
+    When all colours are used up, they come again with the next dashes.
+    """
+    dashes, colour = divmod(number, len(COLOURS))
+    return COLOURS[colour], DASHES[dashes % len(DASHES)]

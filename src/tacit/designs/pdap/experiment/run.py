@@ -1,14 +1,14 @@
 """One run: all vendors side by side, visit by visit, in training and in two kinds of test.
 
-Training   each vendor gets `arrivals` visits, one after the same visit of the others.
-Tests      the paper's, of visits after the training. Its text does not decide whether learning goes
-           on, so both readings are run, on the same visitors with the same luck:
-           train-then-test      only what was learned is shown; nothing is explored or learned
-           train-then-continue  policies go on as they do, and explore and learn
-Regret     the mean chance of a click of the best video of ALL vendors, minus that of the video
-           that was shown.
-Seeds      fix the world, who comes and who would click. Noise takes no seed, so a
-           policy that adds some does not repeat to the last click.
+Training   each vendor gets `arrivals` visits; vendors take turns, visit by visit.
+Tests      the paper's tests are of visits after the training. Its text does not say whether
+           learning goes on, so both readings are run, with the same visitors and random numbers:
+           train-then-test      arms are chosen by what was learned, without exploring or learning
+           train-then-continue  policies go on exploring and learning
+Regret     the chance of a click of the best video of ALL vendors, minus that of the video that was
+           shown.
+Seeds      determine the world, the visitors, and whether they would click. Noise takes no seed, so
+           runs of a policy with noise differ.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from tacit import randomness
 from tacit.data.clicks import LOW, Clicks
-from tacit.designs.pdap.experiment.network import WITH_EPSILON, Network, make
+from tacit.designs.pdap.experiment.network import WITH_EPSILON, Network, make_network
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.cells import Cell
 from tacit.designs.pdap.vendor import Visit
@@ -31,14 +31,14 @@ from tacit.errors import ConfigError
 
 Protocol = Literal["cumulative", "train-then-test", "train-then-continue"]
 CHECKPOINTS = 12
-"""Points of a curve, in equal steps."""
+"""Points of a curve, at equal distances."""
 PAPERS_ARRIVALS = (5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000)
-"""Where the paper's tables have rows."""
+"""Arrivals of the rows of the paper's tables."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Visits of one run, added up.
+    """Shares and means over visits of one run.
 
     Attributes:
         policy: its name on the command line.
@@ -52,11 +52,11 @@ class Row:
         average_regret: of one visit.
         explored: share of visits that tried an arm, to learn from its reward.
         trained: share of visits that were forwarded to train the neighbour.
-        exploited: share of the other visits. The three sum to 1.
-        forwarded: share of visits whose video a neighbour showed.
-        first_forwarded: the first visit of a vendor that was forwarded, from 1 on; None if none.
+        exploited: share of all other visits.
+        forwarded: share of visits whose video came from a neighbour.
+        first_forwarded: number, from 1, of a vendor's first forwarded visit; None if there is none.
         best: the best possible accuracy, by the chances of a click.
-        epsilon_spent_per_visit: inf where nothing holds, whatever is claimed.
+        epsilon_spent_per_visit: as proved; inf if nothing is proved, whatever the paper claims.
     """
 
     policy: str
@@ -79,7 +79,17 @@ class Row:
 
 @dataclass
 class Tally:
-    """Sums over visits."""
+    """Sums over visits.
+
+    Attributes:
+        visits: number of visits.
+        clicks: number of clicks.
+        shown: chances of a click of the videos that were shown, summed.
+        best: chances of a click of the best videos of all vendors, summed.
+        explored: visits that tried an arm.
+        trained: visits that trained a neighbour.
+        forwarded: visits whose video came from a neighbour.
+    """
 
     visits: int = 0
     clicks: float = 0.0
@@ -93,7 +103,7 @@ class Tally:
         """Count a visit.
 
         Args:
-            visit: as it ended.
+            visit: after a video was shown.
             clicked: whether the video was clicked.
             shown: the chance of a click of the video that was shown.
             best: the chance of a click of the best video of all vendors.
@@ -109,14 +119,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class LevelRegret:
-    """Largest regret of any cell of a level, over all vendors, beside the paper's bounds.
+    """The largest regret of any cell of a level and any vendor, for the paper's bounds.
 
     Attributes:
-        level: 0 is the whole cube.
-        cells: cells of this level that one vendor's visitors came to, at most.
-        own_video: of exploring one own video.
-        neighbour: of training and exploring one neighbour.
-        exploitation: of all visits that exploited.
+        level: of the cells; 0 is the whole cube.
+        cells: cells of this level that were visited at one vendor; the largest number.
+        own_video: regret of exploring one own video.
+        neighbour: regret of training and exploring one neighbour.
+        exploitation: regret of all visits that exploited.
     """
 
     level: int
@@ -128,7 +138,12 @@ class LevelRegret:
 
 @dataclass
 class CellRegrets:
-    """Regret by vendor, cell, and arm; of visits that exploited the arm is None."""
+    """Sums of regret by vendor, cell and arm.
+
+    Attributes:
+        videos: own videos of a vendor: the arms below this number.
+        sums: regret by vendor, cell and arm; visits that exploited are under the arm None.
+    """
 
     videos: int
     sums: dict[tuple[int, Cell, int | None], float] = field(
@@ -143,11 +158,12 @@ class CellRegrets:
             self.sums[vendor, cell, arm] += regret
 
     def by_level(self) -> list[LevelRegret]:
-        """The largest sums of each level, from the whole cube on."""
+        """Return the largest sums of each level, from the whole cube on."""
         own: dict[int, float] = defaultdict(float)
         neighbour: dict[int, float] = defaultdict(float)
         exploitation: dict[int, float] = defaultdict(float)
         cells: dict[int, dict[int, set[Cell]]] = defaultdict(lambda: defaultdict(set))
+        """Cells that were visited, by level and vendor."""
         for (vendor, cell, arm), regret in self.sums.items():
             level = cell.level
             cells[level][vendor].add(cell)
@@ -157,65 +173,90 @@ class CellRegrets:
                 own[level] = max(own[level], regret)
             else:
                 neighbour[level] = max(neighbour[level], regret)
-        found = []
-        for level in sorted(cells):
-            most = max(len(visited) for visited in cells[level].values())
-            largest = (own[level], neighbour[level], exploitation[level])
-            found.append(LevelRegret(level, most, *largest))
-        return found
+        regrets: list[LevelRegret] = []
+        for level, cells_by_vendor in sorted(cells.items()):
+            most_cells = max(len(visited) for visited in cells_by_vendor.values())
+            regrets.append(
+                LevelRegret(level, most_cells, own[level], neighbour[level], exploitation[level])
+            )
+        return regrets
 
 
 class Run:
-    """All vendors of one world with one policy."""
+    """All vendors of one world with one policy, and all visitors of one seed.
+
+    Attributes:
+        network: the vendors.
+        world: the settings of the experiment.
+        arrivals: training visits of each vendor so far.
+        training: sums over all training visits so far.
+        cells: regret of the training visits by cell.
+        first_forwarded: number, from 1, of a vendor's first forwarded visit; None before there is
+            one.
+    """
 
     def __init__(self, network: Network, world: World, truth: Clicks, seed: int) -> None:
+        """Draw all visitors. A visitor clicks if their uniform number is below the chance.
+
+        Args:
+            network: the vendors.
+            world: the settings of the experiment.
+            truth: the chances of a click.
+            seed: of the visitors.
+        """
         self.network = network
         self.world = world
         self.arrivals = 0
         self.training = Tally()
         self.cells = CellRegrets(world.videos)
         self.first_forwarded: int | None = None
-        trained = world.vendors * world.arrivals
-        tested = max(world.test, default=0)
-        drawn = world.contexts(trained + tested, seed)
-        mixed = np.random.default_rng([seed, 1]).permutation(drawn[:trained])
-        size = (world.vendors, world.arrivals)
-        self._contexts = mixed.reshape(*size, world.dimensions)
-        self._luck = np.random.default_rng([seed, 2]).random(size)
-        self._best = truth.best(mixed)[1].reshape(size)
-        self._test_contexts = drawn[trained:]
-        self._test_luck = np.random.default_rng([seed, 3]).random(tested)
-        self._test_best = truth.best(self._test_contexts)[1]
+        n_training = world.vendors * world.arrivals
+        n_test = max(world.test, default=0)
+        contexts = world.contexts(n_training + n_test, seed)
+        shape = (world.vendors, world.arrivals)
+        training_contexts = np.random.default_rng([seed, 1]).permutation(contexts[:n_training])
+        _, best_of_training = truth.best(training_contexts)
+        self._contexts = training_contexts.reshape(*shape, world.dimensions)
+        self._uniforms = np.random.default_rng([seed, 2]).random(shape)
+        self._best = best_of_training.reshape(shape)
+        self._test_contexts = contexts[n_training:]
+        self._test_uniforms = np.random.default_rng([seed, 3]).random(n_test)
+        _, self._test_best = truth.best(self._test_contexts)
+        # Plain lists are faster than arrays for one context at a time.
         self._centres = truth.centres.tolist()
-        self._bumps = list(zip(truth.widths.tolist(), truth.heights.tolist(), strict=True))
+        self._widths = truth.widths.tolist()
+        self._heights = truth.heights.tolist()
 
     def train(self, arrivals: int) -> None:
-        """Go on until each vendor has had so many training visits."""
-        for step in range(self.arrivals, arrivals):
+        """Run training visits until each vendor has had `arrivals` of them."""
+        for number in range(self.arrivals, arrivals):
             for vendor in range(self.world.vendors):
-                place = (vendor, step)
-                context, luck = self._contexts[place], float(self._luck[place])
-                visit = self._visit(self.training, vendor, context, luck, float(self._best[place]))
+                context = self._contexts[vendor, number]
+                uniform = float(self._uniforms[vendor, number])
+                best = float(self._best[vendor, number])
+                visit = self._visit(self.training, vendor, context, uniform, best)
                 if visit.peer is not None and self.first_forwarded is None:
-                    self.first_forwarded = step + 1
+                    self.first_forwarded = number + 1
         self.arrivals = arrivals
 
     def test(self, *, learning: bool) -> Iterator[tuple[int, Tally]]:
         """Run the test visits after the training, vendors in turn.
 
         Args:
-            learning: whether policies go on exploring and learning, or only show what they learned.
+            learning: whether policies go on exploring and learning.
 
         Yields:
-            Each size of --test, and the sums over so many first test visits.
+            Each size of --test, and the sums over that many test visits. It is the same object
+            each time, to which later visits are added.
         """
         self.network.set_learning(learning)
         tally = Tally()
         sizes = set(self.world.test)
         for number, context in enumerate(self._test_contexts):
             vendor = number % self.world.vendors
-            luck, best = float(self._test_luck[number]), float(self._test_best[number])
-            self._visit(tally, vendor, context, luck, best)
+            uniform = float(self._test_uniforms[number])
+            best = float(self._test_best[number])
+            self._visit(tally, vendor, context, uniform, best)
             if number + 1 in sizes:
                 yield number + 1, tally
         self.network.set_learning(True)
@@ -223,7 +264,7 @@ class Run:
     def row(self, policy: str, epsilon: float, seed: int, tally: Tally, protocol: Protocol) -> Row:
         """Turn sums over visits into shares and means."""
         n = tally.visits
-        lost = tally.best - tally.shown
+        regret = tally.best - tally.shown
         return Row(
             policy=policy,
             epsilon=epsilon,
@@ -232,69 +273,92 @@ class Run:
             test=0 if protocol == "cumulative" else n,
             seed=seed,
             accuracy=tally.clicks / n,
-            regret=lost / self.world.vendors,
-            average_regret=lost / n,
+            regret=regret / self.world.vendors,
+            average_regret=regret / n,
             explored=tally.explored / n,
             trained=tally.trained / n,
             exploited=(n - tally.explored - tally.trained) / n,
             forwarded=tally.forwarded / n,
             first_forwarded=self.first_forwarded,
             best=tally.best / n,
-            epsilon_spent_per_visit=self.network.spent,
+            epsilon_spent_per_visit=self.network.visit_epsilon,
         )
 
     def _visit(
-        self, tally: Tally, vendor: int, context: np.ndarray, luck: float, best: float
+        self, tally: Tally, vendor: int, context: np.ndarray, uniform: float, best: float
     ) -> Visit:
-        """Serve one visit and count it. luck: in [0, 1); below the chance of a click is a click."""
-        place = context.tolist()
+        """Serve one visit and count it.
+
+        Args:
+            tally: the sums that it is added to.
+            vendor: number of the vendor.
+            context: (d,) of the visitor.
+            uniform: in [0, 1); the visitor clicks a video if its chance of a click is above it.
+            best: the chance of a click of the best video of all vendors.
+        """
+        features = context.tolist()
 
         def click(video: str) -> float:
-            return float(luck < self._mean(place, video))
+            return float(uniform < self._click_chance(features, video))
 
         visit = self.network.visit(self.world.names[vendor], context, click)
-        shown = self._mean(place, visit.video or "")
-        tally.add(visit, clicked=luck < shown, shown=shown, best=best)
+        assert visit.video is not None
+        shown = self._click_chance(features, visit.video)
+        tally.add(visit, clicked=uniform < shown, shown=shown, best=best)
         if tally is self.training:
             self.cells.add(vendor, visit, best - shown)
         return visit
 
-    def _mean(self, context: list[float], video: str) -> float:
-        """The chance of a click: `Clicks.mean`, of one context at a time."""
-        width, height = self._bumps[int(video)]
-        distance = math.dist(context, self._centres[int(video)]) / width
+    def _click_chance(self, context: list[float], video: str) -> float:
+        """Compute the chance of a click as `Clicks.mean` does, for one context and video."""
+        number = int(video)
+        distance = math.dist(context, self._centres[number]) / self._widths[number]
+        height = self._heights[number]
         return float(LOW + height * (1 + math.cos(math.pi * min(distance, 1.0))) / 2)
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """Rows of one run, and what its cells lost, level by level."""
+    """Rows of one run, and its regret by level of the cells."""
 
     rows: tuple[Row, ...]
     levels: tuple[LevelRegret, ...]
 
 
 def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
-    """Train one policy in one world, at `checkpoints`, and then test it by both readings."""
+    """Train one policy in one world, with a row at each checkpoint, and test it by both readings.
+
+    Args:
+        world: the settings of the experiment.
+        policy: its name on the command line.
+        epsilon: of one visit; ignored by a policy without one.
+        seed: of the world and its visitors.
+    """
     rows = []
     with randomness.simulation():
         sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
-        run = Run(make(policy, epsilon, world, sources), world, world.clicks(seed), seed)
-        configured = epsilon if policy in WITH_EPSILON else math.inf
+        network = make_network(policy, epsilon, world, sources)
+        run = Run(network, world, world.clicks(seed), seed)
+        epsilon_of_row = epsilon if policy in WITH_EPSILON else math.inf
         for arrivals in checkpoints(world.arrivals):
             run.train(arrivals)
-            rows.append(run.row(policy, configured, seed, run.training, "cumulative"))
+            rows.append(run.row(policy, epsilon_of_row, seed, run.training, "cumulative"))
         for _, tally in run.test(learning=False):
-            rows.append(run.row(policy, configured, seed, tally, "train-then-test"))
+            rows.append(run.row(policy, epsilon_of_row, seed, tally, "train-then-test"))
         for _, tally in run.test(learning=True):
-            rows.append(run.row(policy, configured, seed, tally, "train-then-continue"))
+            rows.append(run.row(policy, epsilon_of_row, seed, tally, "train-then-continue"))
     return RunResult(tuple(rows), tuple(run.cells.by_level()))
 
 
 def checkpoints(arrivals: int) -> list[int]:
-    """Training visits of each vendor after which a row is made; `arrivals` is the last."""
+    """List the training visits of each vendor after which a row is made; `arrivals` is the last.
+
+    Raises:
+        ConfigError: There is no arrival.
+    """
     if arrivals < 1:
         raise ConfigError(f"There is at least one arrival; got {arrivals}.")
     steps = min(CHECKPOINTS, arrivals)
-    equal = {round(arrivals * number / steps) for number in range(1, steps + 1)}
-    return sorted(equal | {number for number in PAPERS_ARRIVALS if number <= arrivals})
+    equidistant = {round(arrivals * step / steps) for step in range(1, steps + 1)}
+    of_paper = {number for number in PAPERS_ARRIVALS if number <= arrivals}
+    return sorted(equidistant | of_paper)

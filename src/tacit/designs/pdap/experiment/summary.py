@@ -14,16 +14,24 @@ Column = tuple[str, float]
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """One policy by one protocol, over all seeds.
+    """One policy by one protocol: means over all seeds of the fields of `run.Row`.
 
     Attributes:
-        policy, epsilon, protocol, arrivals, test: as in `run.Row`.
+        policy: as in `run.Row`.
+        epsilon: as in `run.Row`.
+        protocol: as in `run.Row`.
+        arrivals: as in `run.Row`.
+        test: as in `run.Row`.
         seeds: number of runs, one for each seed.
-        accuracy: mean over seeds of clicks over visits.
-        low, high: ends of its 95 % interval.
+        accuracy: clicks over visits.
+        low: lower end of the 95 % interval of the accuracy.
+        high: upper end of the 95 % interval of the accuracy.
         average_regret: of one visit, with its interval.
-        explored, trained, exploited, forwarded: shares of visits, mean over seeds.
-        first_forwarded: the first forwarded visit of any run; None if none.
+        explored: share of visits.
+        trained: share of visits.
+        exploited: share of visits.
+        forwarded: share of visits.
+        first_forwarded: the first forwarded visit of any run; None if there is none.
         best: the best possible accuracy.
         epsilon_spent_per_visit: inf for a policy without a guarantee.
     """
@@ -49,7 +57,7 @@ class SummaryRow:
 
 @dataclass(frozen=True)
 class RegretPoint:
-    """Average regret of one policy's training so far, and its 95 % interval over seeds."""
+    """Average regret of one policy's training visits so far, and its 95 % interval over seeds."""
 
     policy: str
     epsilon: float
@@ -60,40 +68,41 @@ class RegretPoint:
 
 
 def columns_of(rows: Iterable[Row]) -> list[Column]:
-    """Policies in the order in which they were run."""
+    """List the policies and their epsilons, in the order in which they were run."""
     return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
 
 
 def rows_at_end_of_training(rows: Sequence[Row]) -> list[Row]:
-    """The rows at the end of each training."""
+    """Select the rows at the end of each training."""
     last = max(row.arrivals for row in rows)
     return [row for row in rows if row.protocol == "cumulative" and row.arrivals == last]
 
 
-def tests(rows: Iterable[Row]) -> list[Row]:
-    """The rows of tests after the training."""
+def rows_of_tests(rows: Iterable[Row]) -> list[Row]:
+    """Select the rows of tests after the training."""
     return [row for row in rows if row.protocol != "cumulative"]
 
 
 def summaries(rows: Sequence[Row]) -> list[SummaryRow]:
-    """The end of the training, and each test, of each policy."""
-    ended = [*rows_at_end_of_training(rows), *tests(rows)]
-    groups = group_by(ended, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
+    """Average over seeds at the end of the training, and in each test, of each policy."""
+    last_rows = [*rows_at_end_of_training(rows), *rows_of_tests(rows)]
+    groups = group_by(last_rows, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
     return [_summary(runs) for runs in groups.values()]
 
 
 def regret_over_time(rows: Sequence[Row]) -> list[RegretPoint]:
-    """Average regret at each checkpoint of the training."""
+    """Average each policy's regret over seeds, at each checkpoint of the training."""
     training = [row for row in rows if row.protocol == "cumulative"]
     points = []
     groups = group_by(training, lambda row: (row.policy, row.epsilon, row.arrivals))
     for (policy, epsilon, arrivals), runs in groups.items():
-        regret = mean_interval([run.average_regret for run in runs])
-        points.append(RegretPoint(policy, epsilon, arrivals, *regret))
+        mean, low, high = mean_interval([run.average_regret for run in runs])
+        points.append(RegretPoint(policy, epsilon, arrivals, mean, low, high))
     return points
 
 
 def _summary(runs: Sequence[Row]) -> SummaryRow:
+    """Average rows that differ in their seed alone."""
     first = runs[0]
     accuracy = mean_interval([run.accuracy for run in runs], bounds=(0.0, 1.0))
     first_visits = [run.first_forwarded for run in runs if run.first_forwarded is not None]

@@ -1,4 +1,4 @@
-"""One screen about P-DAP: a vendor learns from clicks, and a neighbour of a visit."""
+"""One screen about P-DAP: what a vendor learns from clicks, and a neighbour about a visit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.model import PDap
 
 DRAWS = 1000
+"""How often one context is sent to a neighbour."""
 EPSILON = 1.0
-VISITS, VIDEOS, FEATURES = 30_000, 10, 2
+VISITS = 30_000
+VIDEOS = 10
+FEATURES = 2
 BLOCK = 500
 """Visits that are served before their clicks are learned."""
 SEED = 1
+CONTEXT = (0.9, 0.1)
+CELL = (1, 0)
+"""The cell of CONTEXT among two slices of each feature."""
 
 
 def tour() -> Tour:
@@ -37,8 +43,9 @@ def tour() -> Tour:
     }
     agreement = Agreement(features=FEATURES, slices=2, epsilon=EPSILON)
     forwarder = Forwarder(agreement, randomness=randomness.secure())
-    sent = [forwarder.forward(np.array([0.9, 0.1])) for _ in range(DRAWS)]
-    right = sum(message.places == (1, 0) for message in sent) / DRAWS
+    messages = [forwarder.forward(np.array(CONTEXT)) for _ in range(DRAWS)]
+    true_cells = [message for message in messages if message.places == CELL]
+    right = len(true_cells) / DRAWS
     return Tour(
         headline=f"{clicked['private']:.0%} of visitors click, {clicked['best single video']:.0%} "
         f"on the best single video. A neighbour guesses a visitor's cell in {right:.0%}.",
@@ -50,7 +57,7 @@ def tour() -> Tour:
         real_data=people_needed("pdap").real_data,
         asked=f"A generated vendor shows {VIDEOS} videos to {VISITS:,} visitors, learns from their "
         "clicks, and asks other vendors where a visitor may find something better.",
-        left=f"To the other vendors: {len(sent[0].encode())} bytes a visit, with the visitor's "
+        left=f"To the other vendors: {len(messages[0].encode())} bytes a visit, with the visitor's "
         "context as one of four cells, at times a wrong one, as epsilon says; and noisy sums.",
         learned="Another vendor that believes the cell it was sent is right in "
         f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25 %. From what others are "
@@ -67,13 +74,20 @@ def tour() -> Tour:
 def _share_clicked(
     contexts: NDArray[np.float64], would_click: NDArray[np.bool_], epsilon: float
 ) -> float:
-    """Serve all visits in blocks, and return the share that clicked."""
+    """Serve all visits in blocks, learn their clicks, and return the share that clicked.
+
+    Args:
+        contexts: (visits, features).
+        would_click: (visits, videos) whether the visitor would click the video.
+        epsilon: nats of one visit.
+    """
     bandit = PDap(range(VIDEOS), epsilon=epsilon, dimension=FEATURES, horizon=VISITS).fit()
-    clicked = 0.0
+    clicks = 0.0
     for start in range(0, VISITS, BLOCK):
-        served = bandit.choose(contexts[start : start + BLOCK])
-        arms = np.asarray(served.arms, dtype=np.int64)
-        rewards = would_click[np.arange(start, start + len(arms)), arms].astype(float)
-        bandit.learn(served, rewards)
-        clicked += float(rewards.sum())
-    return clicked / VISITS
+        visits = bandit.choose(contexts[start : start + BLOCK])
+        arms = np.asarray(visits.arms, dtype=np.int64)
+        rows = np.arange(start, start + len(arms))
+        rewards = would_click[rows, arms].astype(float)
+        bandit.learn(visits, rewards)
+        clicks += float(rewards.sum())
+    return clicks / VISITS

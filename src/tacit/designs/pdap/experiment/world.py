@@ -12,6 +12,7 @@ from tacit.data import clicks
 from tacit.design import option
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment.sparse_contexts import reduced_contexts
+from tacit.designs.pdap.policies.p_dap import SIGMA
 from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
@@ -22,8 +23,6 @@ NOISE_READINGS = {
     "theorem-5": "theorem 5",
 }
 """Values of --noise-reading, with the name that `theory.noise_scale` has for each."""
-SIGMA = 0.05
-"""Lemma 5: the chance that a neighbour's noise is above Gamma. The paper does not give it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +75,12 @@ class World:
         return tuple(f"vendor {number}" for number in range(self.vendors))
 
     def videos_of(self, vendor: int) -> tuple[str, ...]:
-        """Names of one vendor's videos: their numbers among the videos of all vendors."""
+        """Return the names of one vendor's videos: their numbers among all vendors' videos."""
         return tuple(str(vendor * self.videos + number) for number in range(self.videos))
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Arms and features of one vendor's policy."""
+        """The numbers of videos, neighbours and features of one vendor's policy."""
         neighbours = self.vendors - 1
         return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
 
@@ -107,13 +106,13 @@ class World:
         return NOISE_READINGS[self.noise_reading]
 
     def gamma_at(self, epsilon: float) -> float:
-        """Gamma, what a neighbour's noise costs in visits in the whole cube."""
+        """Return Gamma, the visits that a neighbour's noise costs in the whole cube."""
         if self.gamma is not None:
             return self.gamma
         return theory.gamma(self.setting.horizon, self.vendors, epsilon, SIGMA)
 
     def clicks(self, seed: int) -> clicks.Clicks:
-        """Videos and their chances of a click."""
+        """Generate the videos and their chances of a click."""
         return clicks.generate(
             vendors=self.vendors,
             videos=self.videos,
@@ -123,7 +122,7 @@ class World:
         )
 
     def contexts(self, count: int, seed: int) -> NDArray[np.float64]:
-        """(count, dimensions) contexts of visitors, in [0, 1]."""
+        """Generate contexts of visitors, (count, dimensions) in [0, 1]."""
         if self.features:
             return reduced_contexts(count, self.features, self.dimensions, seed=seed)
         return clicks.contexts(count, self.dimensions, seed=seed, groups=self.groups)

@@ -1,4 +1,4 @@
-"""The paper's policies, a file each, and what all policies of vendors have in common.
+"""The paper's policies, a file each, and the base class of all policies of vendors.
 
 base.py        what a policy is: choose an arm for a context, learn from the reward
 cells.py       the space of contexts in cells that split, and what a cell has learned

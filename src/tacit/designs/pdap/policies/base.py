@@ -1,8 +1,8 @@
-"""The role of a policy: it chooses an arm for a context, and learns from the reward.
+"""The base class of policies, which choose an arm for a context and learn from the reward.
 
-Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
-       to K + M - 2. An arm that joins later takes the next number. The number of an arm that left
-       is never used again.
+Arms   The vendor's own videos are numbered 0 to K - 1. Its neighbours (other vendors, each of them
+       one arm) are numbered K to K + M - 2. An arm that joins later gets the next number. The
+       number of an arm that has left is never used again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tacit.errors import ConfigError, DataError
 Phase = Literal["explore", "train", "exploit"]
 """Why an arm is chosen: to learn from its reward, to teach the neighbour, or because it is best."""
 LARGEST_REWARD = 1e18
+"""Bound of the size of a reward that any policy accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,13 @@ class Choice:
     """One decision.
 
     Attributes:
-        arm: its number.
+        arm: number of the chosen arm.
         phase: why it was chosen. The reward of a "train" choice is not learned from.
-        cell: where the reward is learned.
-        chance: of this arm, for estimators on logged data; 1 where nothing is drawn, None if
-            unknown.
-        visit: the visit's number, of learners that take one answer to each.
-        learner: drawn at random by such a learner, which learns no choice of another one.
+        cell: where the reward is learned: a cell of the policy, or the context itself.
+        chance: probability of this arm, for estimators on logged data; 1 if nothing was drawn,
+            None if it is not known.
+        visit: number of the visit, from a learner that takes one answer to each visit.
+        learner: random tag of such a learner, which refuses choices of other learners.
     """
 
     arm: int
@@ -53,10 +54,10 @@ class Policy:
     """Chooses with `select`, and learns with `update`, which may come late or not at all.
 
     Attributes:
-        epsilon: nats of one visit, as proved; inf where nothing is.
-        own: own videos that may be chosen, in ascending order.
-        neighbours: neighbours that may be chosen, in ascending order.
-        is_neighbour: of all numbers that were given out so far, whether it is a neighbour.
+        epsilon: nats of one visit, as proved; inf if nothing is proved.
+        own: numbers of own videos that may be chosen, in ascending order.
+        neighbours: numbers of neighbours that may be chosen, in ascending order.
+        is_neighbour: for each number ever used, whether this arm is a neighbour.
     """
 
     epsilon = math.inf
@@ -83,7 +84,7 @@ class Policy:
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose by what was learned, without exploring, for a visit that is not learned from.
 
-        By default as `select` does: a choice that is random for privacy stays so.
+        By default this is `select`: a choice that is random for privacy must stay random.
         """
         return self.select(context, arms)
 
@@ -91,27 +92,30 @@ class Policy:
         """Learn from a visit.
 
         Args:
-            choice: what `select` gave.
-            reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere.
+            choice: what `select` returned.
+            reward: in [0, 1] for an own video; a neighbour's may have noise and be any number.
         """
         raise NotImplementedError
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose an own video for each of (n, d) contexts of others' users.
+        """Choose an own video for each of (n, d) contexts of users that other vendors forward.
 
-        Nothing is learned of them. Returns (n,) numbers.
+        These visits are not learned.
+
+        Returns:
+            (n,) numbers of arms.
         """
         raise NotImplementedError
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose again for a visit whose choice came to nothing; both are one visit.
+        """Choose again for a visit whose first choice could not be shown; it stays one visit.
 
         Args:
-            context: as before.
+            context: of the visit.
             arms: those that may be chosen now.
-            instead: the first choice.
+            instead: the first choice, which is replaced.
         """
         return self.select(context, arms)
 
@@ -141,10 +145,13 @@ class Policy:
             self.own.remove(arm)
 
     def allowed_arms(self, arms: Sequence[int] | None = None) -> list[int]:
-        """Own videos and then neighbours that may be chosen, of `arms`; None is all.
+        """List the arms that may be chosen: own videos, then neighbours.
+
+        Args:
+            arms: those to choose from; None is all that have joined.
 
         Raises:
-            ConfigError: None of `arms`, or one that has not joined.
+            ConfigError: `arms` is empty, or has an arm that has not joined.
         """
         joined = [*self.own, *self.neighbours]
         if arms is None:
@@ -156,27 +163,28 @@ class Policy:
 
 
 def check_contexts(contexts: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """Read contexts as (n, dimension) float64 in [0, 1].
+    """Convert contexts to (n, dimension) float64 in [0, 1].
 
     Raises:
-        DataError: One is none. The message does not repeat it.
+        DataError: A context does not have this form. The message does not repeat it.
     """
     rows = np.asarray(contexts, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dimension:
         raise DataError(
             "the contexts have another shape", found=rows.shape, expected=f"(n, {dimension})"
         )
-    if rows.size and not (rows.min() >= 0 and rows.max() <= 1):  # NaN has no order
+    is_in_cube = rows.size == 0 or (rows.min() >= 0 and rows.max() <= 1)  # False for NaN
+    if not is_in_cube:
         for row in rows:
             check_context(row, dimension)
     return rows
 
 
 def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """Read a context as (dimension,) float64 in [0, 1].
+    """Convert a context to (dimension,) float64 in [0, 1].
 
     Raises:
-        DataError: It is none. The message does not repeat the context.
+        DataError: It does not have this form. The message does not repeat the context.
     """
     try:
         numbers = np.asarray(context, dtype=np.float64)
@@ -187,7 +195,9 @@ def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
             "the context has another shape", found=numbers.shape, expected=f"({dimension},)"
         )
     features = numbers.tolist()
-    if not (min(features) >= 0 and max(features) <= 1 and sum(features) >= 0):  # NaN has no order
+    # A sum with NaN is NaN, which no comparison holds for; min and max may miss it.
+    is_in_cube = min(features) >= 0 and max(features) <= 1 and sum(features) >= 0
+    if not is_in_cube:
         raise DataError(
             "the context holds a number outside the cube",
             expected="every feature in [0, 1]",
@@ -197,13 +207,13 @@ def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def check_reward(reward: float) -> float:
-    """Read a reward as a float of less than `LARGEST_REWARD` in size.
+    """Convert a reward to a float between -LARGEST_REWARD and LARGEST_REWARD.
 
     Raises:
-        DataError: It is none.
+        DataError: It is not such a number.
     """
     with suppress(TypeError, ValueError):
         number = float(reward)
-        if -LARGEST_REWARD < number < LARGEST_REWARD:  # false for NaN as well
+        if -LARGEST_REWARD < number < LARGEST_REWARD:  # False for NaN
             return number
     raise DataError("the reward is not a finite number", expected="a number, such as 0 or 1")

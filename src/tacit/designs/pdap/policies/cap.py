@@ -14,10 +14,10 @@ from tacit.designs.pdap.settings import Setting
 
 
 class Cap(Dap):
-    """DAP with own videos only, each tried by ln t where DAP's G1 has ln T.
+    """DAP without neighbours, whose control function has ln t where DAP's G1 has ln T.
 
-    The paper's is one learner with the videos and visitors of all vendors. A vendor that learns
-    alone has one for its own videos and visitors ("solo").
+    In the paper, one such learner has the videos and visitors of all vendors. The experiment's
+    policy "solo" gives each vendor a learner of its own.
     """
 
     def __init__(self, setting: Setting) -> None:

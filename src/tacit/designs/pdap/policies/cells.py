@@ -1,8 +1,8 @@
-"""The space of contexts in cells that split, and what each cell has learned: Algorithm 1, phase 3.
+"""A partition of the space of contexts into cells that split: Algorithm 1, phase 3.
 
-A cell of level l has sides of m^-l and splits into m^d children when A m^(p l) contexts have come.
-Cells are cut from ONE finest grid, so children lie within their parents to the last bit. They exist
-from the first context in them on: m^d of them could never be stored.
+A cell of level l has sides of m^-l and splits into m^d children after A m^(p l) contexts. All cells
+are unions of cells of ONE finest grid, so that children lie exactly within their parents. A cell is
+stored from its first context on, because all m^d children would be too many.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.counter import TreeRun
 
 MOST_SLICES = 1 << 52
-"""Slices per dimension at the deepest level, at most: a float tells no more apart."""
+"""Largest number of slices per dimension at the deepest level: a float cannot resolve more."""
 
 
 class Cell(NamedTuple):
@@ -26,7 +26,8 @@ class Cell(NamedTuple):
 
     Attributes:
         level: 0 is the whole space.
-        place: the slice in each dimension, from 0 on.
+        place: for each dimension, the number of the slice that the cell occupies, from 0; empty
+            for level 0.
     """
 
     level: int
@@ -37,12 +38,12 @@ class CellStatistics:
     """Counts and means that one cell has learned, by the numbers of the arms.
 
     Attributes:
-        arrivals: M_C, contexts that came.
-        counts: N, choices of each arm that were learned from.
-        sums: of the rewards of each arm.
-        means: of the rewards of each arm; 0 for one that was never tried.
-        trained: N1, choices of each neighbour that were not learned from.
-        trees: of rewards of forwarded users, one for each video.
+        arrivals: M_C, the number of contexts in the cell so far.
+        counts: N, how often each arm was chosen and learned from.
+        sums: sum of the rewards of each arm.
+        means: mean reward of each arm; 0 for one that was never tried.
+        trained: N1, how often each neighbour was chosen to train it, without learning.
+        trees: for each video, the noisy running total of forwarded users' rewards.
     """
 
     __slots__ = ("arrivals", "counts", "means", "sums", "trained", "trees")
@@ -62,7 +63,7 @@ class CellStatistics:
         self.means[arm] = self.sums[arm] / self.counts[arm]
 
     def best(self, arms: Sequence[int]) -> int:
-        """The arm of the largest mean; of equals the least explored, then the first."""
+        """Return the arm with the largest mean; among equals the least tried, then the first."""
         return min(arms, key=lambda arm: (-self.means[arm], self.counts[arm], arm))
 
 
@@ -72,7 +73,8 @@ class Partition:
     Attributes:
         dimension: d, features of a context.
         slices: m, slices of each side of a cell that splits.
-        thresholds: contexts that a cell of each level takes before its children take its place.
+        thresholds: for each level, contexts after which a cell splits; 0 for a level that is
+            skipped.
     """
 
     def __init__(self, dimension: int, slices: int, thresholds: Sequence[float]) -> None:
@@ -86,25 +88,25 @@ class Partition:
         self._widths = [slices ** (self._deepest - level) for level in range(len(thresholds))]
         """Slices of the finest grid in one slice of each level."""
         self._cells: dict[Cell, CellStatistics | None] = {}
-        """None: it was split."""
+        """All cells so far; None for one that was split."""
 
     def find(self, context: NDArray[np.float64]) -> tuple[Cell, CellStatistics]:
-        """The one cell now in use that holds `context`, created if nobody has been there."""
+        """Find the cell in use that holds a context (d,), and create it if it is new."""
         for cell in self._walk(context):
             if cell not in self._cells:
-                in_use = bool(self.thresholds[cell.level])
-                self._cells[cell] = CellStatistics() if in_use else None
+                is_skipped = self.thresholds[cell.level] == 0
+                self._cells[cell] = None if is_skipped else CellStatistics()
             statistics = self._cells[cell]
             if statistics is not None:
                 return cell, statistics
         raise AssertionError("a cell of the deepest level never splits")
 
     def statistics(self, cell: Cell) -> CellStatistics | None:
-        """Find what a cell has learned; None if it was split, or never was."""
+        """Return what a cell has learned; None if it was split, or was never visited."""
         return self._cells.get(cell)
 
     def count_arrival(self, cell: Cell) -> None:
-        """Count a context in this cell, and split it if that was the last it takes."""
+        """Count a context in this cell, and split the cell at its threshold."""
         statistics = self._cells.get(cell)
         if statistics is not None:
             statistics.arrivals += 1
@@ -112,14 +114,14 @@ class Partition:
                 self._cells[cell] = None
 
     def _walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
-        """The cells that hold `context`, from the whole cube to the deepest."""
+        """Yield the cells that hold a context, from the whole cube to the deepest level."""
         yield Cell(0, ())
         finest = self._finest
-        place = [min(int(feature * finest), finest - 1) for feature in context.tolist()]
+        finest_place = [min(int(feature * finest), finest - 1) for feature in context.tolist()]
         for level in range(1, self._deepest + 1):
             width = self._widths[level]
-            yield Cell(level, tuple([slice_number // width for slice_number in place]))
+            yield Cell(level, tuple([number // width for number in finest_place]))
 
     def __len__(self) -> int:
-        """Cells that were visited, split ones included."""
+        """Return the number of cells that were visited, split ones included."""
         return len(self._cells)

@@ -7,8 +7,8 @@ G3      served      m^(2 alpha l) ln t / K
 G2      neighbour   m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 
 Deviation  in rows K G3 and G3, each of the neighbour's videos is tried m^(2 alpha l) ln t times,
-           and training is K times as long: with ln t / K the chance of a wrong order is t^(-2/K),
-           whose sum over t is infinite.
+           so training is K times as long. With the printed ln t / K, the chance that two means are
+           in the wrong order is t^(-2/K), whose sum over t is infinite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.settings import Setting
 
 Control = Callable[[int, int], float]
-"""(level of the cell, round t >= 1) -> visits below which an arm is tried."""
+"""Maps (level of the cell, round t >= 1) to the visits below which an arm is tried again."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Controls:
     """The control functions of one policy.
 
     Attributes:
-        own: of each own video.
-        served: of each own video for users that neighbours forward, and of CAP.
-        trained: of each neighbour, without learning from the reward.
-        neighbour: of each neighbour, with learning from the reward.
+        own: for exploring each own video.
+        served: for exploring each own video with forwarded users; in CAP also with own users.
+        trained: for training each neighbour, whose reward is then not learned.
+        neighbour: for exploring each neighbour, whose reward is learned.
     """
 
     own: Control
@@ -42,21 +42,22 @@ class Controls:
 
 
 def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool = False) -> Controls:
-    """DAP's control functions.
+    """Make DAP's control functions, which depend on the level of the cell.
 
     Args:
         setting: of the vendor.
-        gamma: what a neighbour's noise costs in visits, at level 0.
-        geometric: whether that cost is divided by m^(alpha l), as for the noise of GP-DAP.
+        gamma: visits that a neighbour's noise costs in the whole cube.
+        geometric: whether gamma is divided by m^(alpha l) in cells of level l, as in GP-DAP.
     """
-    m, alpha = setting.slices, setting.smoothness
+    m = setting.slices
+    alpha = setting.smoothness
 
     def explore(level: int, t: int) -> float:
         return theory.exploration(m, alpha, level, math.log(t))
 
     def explore_neighbour(level: int, t: int) -> float:
-        here = gamma / m ** (alpha * level) if geometric else gamma
-        return theory.neighbour_exploration(m, alpha, level, math.log(t), here)
+        gamma_of_cell = gamma / m ** (alpha * level) if geometric else gamma
+        return theory.neighbour_exploration(m, alpha, level, math.log(t), gamma_of_cell)
 
     def explore_own(level: int, _: int) -> float:
         return explore(level, setting.horizon)
@@ -68,10 +69,10 @@ def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool =
 
 
 def controls_of_a_grid(setting: Setting) -> Controls:
-    """DUP's control functions, whose cells have no level.
+    """Make DUP's control functions, which do not depend on a level.
 
-    D1 = t^(2 alpha / (3 alpha + d)) ln t for each video and neighbour, and K D1 to train a
-    neighbour, so that each of its K videos can be tried D1 times.
+    Each video and neighbour is explored D1 = t^(2 alpha / (3 alpha + d)) ln t times. A neighbour is
+    trained K D1 times, so that each of its K videos can be tried D1 times.
     """
     power = 2 * setting.smoothness / (3 * setting.smoothness + setting.dimension)
 

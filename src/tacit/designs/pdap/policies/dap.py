@@ -2,10 +2,10 @@
 
 In the cell of the context, the first of these rules that applies is used:
 
-1. explore  an own video that was tried less often than G1: the least tried
-2. train    a neighbour that was trained less often than K G3; its reward is not learned
-3. explore  a neighbour that was tried less often than G2
-4. exploit  the largest mean of own videos and neighbours
+1. explore  the least tried own video, if it was tried less often than G1
+2. train    the least trained neighbour, if less often than K G3; its reward is not learned
+3. explore  the least tried neighbour, if it was tried less often than G2
+4. exploit  the arm with the largest mean, among own videos and neighbours
 
 G1, K G3 and G2 are the control functions in controls.py.
 
@@ -28,15 +28,15 @@ from tacit.errors import DataError
 
 
 class Dap(Policy):
-    """Own videos and neighbours, in cells that split; nothing is private.
+    """DAP, which chooses among own videos and neighbours without any privacy.
 
-    Policies that differ in cells or control functions are subclasses that pass their own.
+    The paper's other policies are subclasses with other cells, control functions, or rule 4.
 
     Attributes:
         setting: of the vendor.
         controls: how often an arm is tried.
         partition: the cells, with what they have learned.
-        arrivals: contexts answered so far.
+        arrivals: visits that were learned so far.
     """
 
     def __init__(
@@ -51,23 +51,26 @@ class Dap(Policy):
 
         Args:
             setting: of the vendor.
-            neighbours: arms to forward to; None: those of the setting.
-            controls: None: DAP's.
-            partition: None: cells that split by the setting's thresholds.
+            neighbours: number of arms to forward to; None means that of the setting.
+            controls: None means DAP's.
+            partition: None means cells that split by the setting's thresholds.
         """
-        super().__init__(setting.videos, setting.neighbours if neighbours is None else neighbours)
+        if neighbours is None:
+            neighbours = setting.neighbours
+        super().__init__(setting.videos, neighbours)
         self.setting = setting
         self.controls = controls_by_level(setting) if controls is None else controls
-        if partition is None:  # an empty one is false
+        if partition is None:  # not `if not partition`: a new partition has length 0
             partition = Partition(setting.dimension, setting.slices, setting.thresholds)
         self.partition = partition
         self.arrivals = 0
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Apply the first rule that applies."""
-        own, neighbours = self._arms_by_side(arms)
+        """Choose by the first of rules 1 to 4 that applies in the cell of the context."""
+        own, neighbours = self._own_and_neighbours(arms)
         cell, learned = self.partition.find(check_context(context, self.partition.dimension))
-        level, t = cell.level, self.arrivals + 1
+        level = cell.level
+        t = self.arrivals + 1
         if own:
             arm = min(own, key=learned.counts.__getitem__)
             if learned.counts[arm] < self.controls.own(level, t):
@@ -83,14 +86,14 @@ class Dap(Policy):
         return Choice(arm, "exploit", cell, chance)
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Apply rule 4 alone, by what the context's cell has learned since it exists."""
-        own, neighbours = self._arms_by_side(arms)
+        """Choose by rule 4 alone."""
+        own, neighbours = self._own_and_neighbours(arms)
         cell, learned = self.partition.find(check_context(context, self.partition.dimension))
         arm, chance = self.best_arm(cell.level, learned, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Learn the reward, in the cell of the choice if that is still in use."""
+        """Learn the reward in the cell of the choice, unless that was split in the meantime."""
         number = check_reward(reward)
         if choice.arm in self.own and not 0 <= number <= 1:
             raise DataError("the reward of an own video is out of range", expected="0 to 1")
@@ -107,18 +110,21 @@ class Dap(Policy):
     def best_arm(
         self, level: int, learned: CellStatistics, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
-        """Rule 4: an arm, and its chance given the cell.
+        """Choose an arm by rule 4.
 
         Args:
             level: of the cell.
-            learned: what it has learned.
+            learned: what the cell has learned.
             own: own videos that may be chosen.
             neighbours: neighbours that may be chosen.
+
+        Returns:
+            The arm, and its probability given the cell.
         """
         return learned.best(own + neighbours), 1.0
 
-    def _arms_by_side(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
-        """Own videos, and neighbours, of the arms that may be chosen."""
+    def _own_and_neighbours(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
+        """Split the arms that may be chosen into own videos and neighbours; None is all arms."""
         if arms is None:
             return self.own, self.neighbours
         allowed = self.allowed_arms(arms)

@@ -1,4 +1,4 @@
-"""DUP: vendors together, on a grid that is fixed from the start.
+"""DUP: own videos and neighbours, on a grid of cells that is fixed from the start.
 
 Source  Tekin, van der Schaar: Distributed online big data classification using context information
         (Allerton 2013), reference [31] of the P-DAP paper.
@@ -15,7 +15,7 @@ from tacit.designs.pdap.settings import Setting
 
 
 class Dup(Dap):
-    """DAP with equal cells, and control functions that do not know a level."""
+    """DAP with equal cells that never split, and control functions without a level."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(
@@ -24,7 +24,11 @@ class Dup(Dap):
 
 
 def uniform_partition(setting: Setting) -> Partition:
-    """Cut the whole cube from the start, into ceil(T^(1 / (3 alpha + d))) slices per dimension."""
+    """Make a fixed grid of ceil(T^(1 / (3 alpha + d))) slices per dimension.
+
+    It is a partition that skips level 0 and never splits the cells of level 1.
+    """
     exact = setting.horizon ** (1 / (3 * setting.smoothness + setting.dimension))
-    slices = math.ceil(float(exact) - 1e-9)  # 32^(1/5) is 2, whatever a float makes of it
+    # Without the subtraction, rounding could turn 32^(1/5) = 2 into 3 slices.
+    slices = math.ceil(float(exact) - 1e-9)
     return Partition(setting.dimension, slices, [0, math.inf])

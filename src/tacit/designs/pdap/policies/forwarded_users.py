@@ -1,10 +1,9 @@
-"""LaP-DAP: serve one's own videos to users that other vendors forward.
+"""LaP-DAP: serve own videos to users that other vendors forward.
 
-While a video is explored, its reward is sent as it is; later the noisy total of the video's
-rewards in this cell, from a tree counter, divided by their number. With an infinite epsilon every
-reward is sent as it is. Decisions use true
-rewards; only what is sent has noise. The claim of privacy is refuted on the cards of
-`published_guarantees`.
+While a video is explored, its reward is sent without noise. Later, the noisy total of the video's
+rewards in this cell, from a tree counter, is sent, divided by their number. With an infinite
+epsilon every reward is sent without noise. Decisions use the true rewards. The claim of privacy is
+refuted on the cards of `published_guarantees`.
 
 Source  Zhou, Zhou, Wu, Jin (2015), Algorithm 2.
 """
@@ -27,14 +26,14 @@ from tacit.mechanisms.checks import check_epsilon
 from tacit.mechanisms.counter import TreeCounter
 
 Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
-"""How the noise of a tree is read: `theory.noise_scale` has the scale of each."""
+"""Readings of the paper's noise of a tree; `theory.noise_scale` has the scale of each."""
 
 
 class ForwardedUsers(Dap):
-    """DAP's rules for own videos alone; `answer` updates, and returns what is sent.
+    """DAP's rules for own videos alone; `answer` learns a reward and returns what is sent.
 
     Attributes:
-        claimed_epsilon: of one reward; inf sends rewards as they are.
+        claimed_epsilon: nats of one reward as the paper claims; inf sends rewards without noise.
     """
 
     def __init__(
@@ -52,17 +51,22 @@ class ForwardedUsers(Dap):
             setting: of the vendor.
             epsilon: claimed for one reward.
             reading: of the noise's scale.
-            geometric: whether epsilon is that of level 0 and grows as m^(alpha l): GP-DAP.
+            geometric: whether epsilon is multiplied by m^(alpha l) in cells of level l, as in
+                GP-DAP.
             uniform: whether cells are those of DUP's grid.
+
+        Raises:
+            ConfigError: There is no such reading.
         """
         check_epsilon(epsilon)
         if reading not in get_args(Reading):
-            known = ", ".join(get_args(Reading))
-            raise ConfigError(f"The noise is read as one of {known}; got {reading!r}.")
+            readings = ", ".join(get_args(Reading))
+            raise ConfigError(f"The noise is read as one of {readings}; got {reading!r}.")
         controls = controls_of_a_grid(setting) if uniform else controls_by_level(setting)
         super().__init__(
             setting,
             neighbours=0,
+            # Own videos are explored here by the control function for forwarded users.
             controls=replace(controls, own=controls.served),
             partition=uniform_partition(setting) if uniform else None,
         )
@@ -75,22 +79,30 @@ class ForwardedUsers(Dap):
         self.answer(choice, reward)
 
     def answer(self, choice: Choice, reward: float) -> float:
-        """Learn the reward, 0 or 1, and return what is sent to the vendor that forwarded."""
+        """Learn the reward, 0 or 1, and return what is sent to the vendor that forwarded.
+
+        Raises:
+            DataError: The reward is neither 0 nor 1.
+        """
         if reward not in (0, 1):
             raise DataError("the reward of a forwarded user is neither 0 nor 1")
-        # If the cell was split meanwhile, this reward gets a new tree.
-        learned = self.partition.statistics(choice.cell) or CellStatistics()
+        learned = self.partition.statistics(choice.cell)
+        if learned is None:  # the cell was split in the meantime: this reward gets a new tree
+            learned = CellStatistics()
         super().update(choice, reward)
         if math.isinf(self.claimed_epsilon):
             return float(reward)
         tree = learned.trees.get(choice.arm)
         if tree is None or tree.step == tree.counter.horizon:
-            tree = learned.trees[choice.arm] = self.counter(choice.cell.level).start()
-        total = tree.add(int(reward))
-        return float(reward) if choice.phase == "explore" else total / tree.step
+            tree = self.counter(choice.cell.level).start()
+            learned.trees[choice.arm] = tree
+        noisy_total = tree.add(int(reward))
+        if choice.phase == "explore":
+            return float(reward)
+        return noisy_total / tree.step
 
     def counter(self, level: int) -> TreeCounter:
-        """The counter of rewards of one video in a cell of this level."""
+        """Make the counter of one video's rewards in a cell of this level."""
         s = self.setting
         epsilon = theory.epsilon_at(
             self.claimed_epsilon, s.slices, s.smoothness, level, self._geometric

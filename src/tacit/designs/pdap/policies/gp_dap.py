@@ -1,7 +1,7 @@
 """GP-DAP: P-DAP with less noise in smaller cells.
 
-Source  Zhou, Zhou, Wu, Jin (2015), section VI. Section VII says the reverse of it, that epsilon
-        grows as density falls; section VI is taken.
+Source  Zhou, Zhou, Wu, Jin (2015), section VI, where epsilon grows with the density of visitors.
+        Section VII says that it grows as density falls; section VI is followed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from tacit.designs.pdap.policies.p_dap import PDap
 
 
 class GPDap(PDap):
-    """P-DAP whose epsilon grows with the level, to epsilon_0 m^(alpha l); Gamma shrinks as much."""
+    """P-DAP with epsilon_0 m^(alpha l) and Gamma m^(-alpha l) in cells of level l."""
 
     geometric = True

@@ -29,10 +29,11 @@ SIGMA = 0.05
 class PDap(Dap):
     """DAP whose rule 4 draws an own video by the exponential mechanism, with Delta u as printed.
 
-    The drawn video is then compared with the best neighbour, and the larger mean is shown.
+    The drawn video is then compared with the best neighbour; the one with the larger mean is
+    shown.
 
     Attributes:
-        claimed_epsilon: of one draw, as in Algorithm 1; inf is DAP.
+        claimed_epsilon: nats of one draw, as claimed in Algorithm 1; inf is DAP.
         geometric: whether epsilon grows with the level of the cell, as in GP-DAP.
     """
 
@@ -45,9 +46,9 @@ class PDap(Dap):
 
         Args:
             setting: of the vendor.
-            epsilon: claimed for one draw; inf draws nothing.
+            epsilon: claimed for one draw; inf chooses the best video instead.
             randomness: of the draws.
-            gamma: visits that a neighbour's noise costs, in the whole cube; None: Lemma 5's.
+            gamma: visits that a neighbour's noise costs in the whole cube; None means Lemma 5's.
         """
         check_epsilon(epsilon)
         if gamma is None:
@@ -61,31 +62,40 @@ class PDap(Dap):
     def best_arm(
         self, level: int, learned: CellStatistics, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
-        """Draw an own video; show it, or the best neighbour where that one's mean is larger.
+        """Draw an own video, and return it or the best neighbour, if that has a larger mean.
+
+        Args:
+            level: of the cell.
+            learned: what the cell has learned.
+            own: own videos that may be chosen.
+            neighbours: neighbours that may be chosen.
 
         Returns:
-            The arm, and its chance given the cell.
+            The arm, and its probability given the cell.
         """
         if math.isinf(self.claimed_epsilon) or not own:
             return super().best_arm(level, learned, own, neighbours)
         means = [learned.means[arm] for arm in own]
         weights = self.selection(level, len(own)).weights(means)
-        total = int(weights.sum())
-        place = int(draw_rows(weights[None, :], self._source)[0])
-        drawn = own[place]
+        total_weight = int(weights.sum())
+        index = int(draw_rows(weights[None, :], self._source)[0])
+        drawn = own[index]
         best_neighbour = learned.best(neighbours) if neighbours else drawn
         if learned.best([drawn, best_neighbour]) == drawn:
-            return drawn, int(weights[place]) / total
-        worse = [learned.best([best_neighbour, arm]) == best_neighbour for arm in own]
-        return best_neighbour, int(weights[np.array(worse)].sum()) / total
+            return drawn, int(weights[index]) / total_weight
+        # The neighbour is shown whenever a video is drawn that is worse than it.
+        is_worse = [learned.best([best_neighbour, arm]) == best_neighbour for arm in own]
+        weight_of_worse = int(weights[np.array(is_worse)].sum())
+        return best_neighbour, weight_of_worse / total_weight
 
     def selection(self, level: int, candidates: int) -> Selection:
-        """The mechanism of one draw among so many own videos in a cell of this level."""
+        """Return the mechanism that draws one of `candidates` videos in a cell of this level."""
         if (level, candidates) not in self._selections:
             s = self.setting
             sensitivity = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
-            # A power of two, fine enough for the sensitivity to be many steps.
-            resolution = 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
+            # A power of two from 2^-18 to 2^-10; the sensitivity is 64 steps where possible.
+            bits = math.ceil(math.log2(64 / sensitivity))
+            resolution = 2.0 ** -min(18, max(10, bits))
             epsilon = theory.epsilon_at(
                 self.claimed_epsilon, s.slices, s.smoothness, level, self.geometric
             )

@@ -12,7 +12,7 @@ from tacit.randomness import Source, integers_below
 
 
 class Uniform(Policy):
-    """Chooses any arm with equal chance. It learns nothing, so it releases nothing."""
+    """Chooses each arm with the same probability. It learns nothing, so it releases nothing."""
 
     epsilon = 0.0
 
@@ -23,8 +23,8 @@ class Uniform(Policy):
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose any of the arms that may be chosen."""
         allowed = self.allowed_arms(arms)
-        place = int(integers_below(self._source, len(allowed), 1)[0])
-        return Choice(allowed[place], "explore", None, 1 / len(allowed))
+        index = int(integers_below(self._source, len(allowed), 1)[0])
+        return Choice(allowed[index], "explore", None, 1 / len(allowed))
 
     def update(self, choice: Choice, reward: float) -> None:
         """Check the reward and forget it."""
