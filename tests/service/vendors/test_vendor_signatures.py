@@ -15,12 +15,12 @@ from tacit.designs.pdap.serve import signatures
 from tacit.designs.pdap.serve.signatures import (
     SignatureError,
     audience_of,
-    base_of,
     new_vendor_key,
     public_text,
     read_private_key,
     read_public_key,
     sign,
+    signature_base,
 )
 from tacit.errors import ConfigError
 from tacit.service.keys import create_private_file
@@ -65,7 +65,7 @@ def test_the_standards_example():
         "content-length": "18",
     }
     names = " ".join(f'"{name}"' for name in values)
-    base = base_of(values, f'({names});created=1618884473;keyid="test-key-ed25519"')
+    base = signature_base(values, f'({names});created=1618884473;keyid="test-key-ed25519"')
     public = base64.urlsafe_b64decode("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs=")
     signature = (
         "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw=="
@@ -177,7 +177,7 @@ def test_a_key_is_made_once_and_is_its_owners(tmp_path):
     public = new_vendor_key(path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert public_text(read_private_key(path).public_key()) == public
-    with pytest.raises(ConfigError, match="made once"):
+    with pytest.raises(ConfigError, match="never replaced"):
         new_vendor_key(path)
 
 

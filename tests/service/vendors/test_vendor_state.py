@@ -324,7 +324,7 @@ def test_another_workers_state_is_gone_on_from(settings):
         ("features = 2", "features = 2\nlifetime = 2.0", "does not cover one visit at epsilon 2.1"),
         ("features = 2", "features = 2\ncolour = 1", "no setting 'colour'"),
         ("videos = [", "videos = [3, ", "list of 1"),
-        ("videos = [", 'videos = ["a\\u0000", ', "control signs"),
+        ("videos = [", 'videos = ["a\\u0000", ', "control characters"),
         ("http://127.0.0.1:2", "http://example.org", "https"),
         ("http://127.0.0.1:2", "file:///etc", "https"),
         ("http://127.0.0.1:2", "http://user@127.0.0.1:2", "https"),

@@ -22,9 +22,9 @@ def exact(audit):
 @pytest.mark.parametrize(("level", "nats"), [(3, 0.4), (5, 1.6), (7, 6.4)])
 def test_one_draw_of_two_videos(level, nats):
     """epsilon' 0.1, means that swap between two cells of a level, by the whole shipped policy."""
-    policy = published_policies.two_swapped_videos(level)
+    policy = published_policies.policy_with_swapped_means(level)
     found = [
-        distribution(published_policies.next_arm(policy, side))
+        distribution(published_policies.arm_sampler(policy, side))
         for side in (published_policies.LEFT, published_policies.RIGHT)
     ]
     assert abs(math.log(found[0][0] / found[1][0])) == pytest.approx(nats, rel=1e-9)

@@ -58,7 +58,7 @@ def test_a_life_leaves_the_device_as_its_law_says():
     """What the shipped device sends in three visits is an outcome of the law: two answers."""
     whole = devices.life_distribution(devices.worst_table(2), devices.LEFT, 1.0)
     for _ in range(50):
-        seen = devices.live(devices.worst_table(2), devices.LEFT, 1.0)
+        seen = devices.simulate_life(devices.worst_table(2), devices.LEFT, 1.0)
         assert seen in whole
         assert [answer is None for _, answer in seen] == [False, False, True]
 
@@ -113,7 +113,7 @@ def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit):
     """Every released sum, noiseless and with one noise at a time: the L1 distance over the scales
     is at most epsilon, and no number moves without noise."""
     found = laplace_loss(
-        moves(release_by(joint.joint(joint.setting())), rows, unlearn_visit(rows, visit))
+        moves(release_by(joint.learner_maker(joint.setting())), rows, unlearn_visit(rows, visit))
     )
     assert 0.9 * joint.EPSILON < found <= joint.EPSILON * (1 + 1e-9)
 
@@ -123,7 +123,7 @@ def test_all_choices_follow_from_releases(name, rows, visit):
     """With the same releases everybody else is shown the same, and the same is believed, by the
     shipped learner."""
     other = unlearn_visit(rows, visit)
-    assert find_differences(joint.joint(joint.setting()), rows, other) == ()
+    assert find_differences(joint.learner_maker(joint.setting()), rows, other) == ()
 
 
 def test_an_arm_that_joins_or_leaves_changes_no_price():
@@ -153,7 +153,7 @@ def test_an_arm_that_joins_or_leaves_changes_no_price():
 def test_a_visit_replaced_costs_twice():
     """Another visitor, elsewhere, with another reward: as the card says."""
     rows = joint.stream((0.0, 0, 1.0), (1.0, 1, 0.0))
-    learner = joint.joint(joint.setting())
+    learner = joint.learner_maker(joint.setting())
     found = laplace_loss(moves(release_by(learner), rows, replace_visit(rows, 0, 1.0, 0.0)))
     assert found == pytest.approx(2 * joint.EPSILON, rel=1e-5)
     assert found <= 2 * joint.EPSILON
@@ -161,7 +161,7 @@ def test_a_visit_replaced_costs_twice():
 
 def test_a_row_of_a_log_replaced_costs_twice_at_most():
     """Another arm, context and reward in its place: what is believed follows from releases."""
-    learner = joint.joint(joint.setting())
+    learner = joint.learner_maker(joint.setting())
     other = joint.LOG.copy()
     other[1] = [0.0, 0, 1, 0.0]
     run = release_by(learner, joint.follow_log)
@@ -173,8 +173,8 @@ def test_lines_of_the_joint_learner_hold():
     """One line from end to end, on the bench: no violation, and a bound that says something."""
     line = joint.replaced_visit()
     audit = audit_claim(line, samples=4_000)
-    assert audit.exact == pytest.approx(joint.LARGE, rel=1e-5)
-    assert 0.1 * joint.LARGE < audit.lower_bound <= joint.LARGE
+    assert audit.exact == pytest.approx(joint.LARGE_EPSILON, rel=1e-5)
+    assert 0.1 * joint.LARGE_EPSILON < audit.lower_bound <= joint.LARGE_EPSILON
     assert audit.pairs[0].differences == ()
     assert audit.verdict == "no violation found"
 

@@ -1,7 +1,7 @@
-"""Distributions of what leaves a person's device with the local learner.
+"""Audit of the local learner, by exact distributions of what leaves a person's device.
 
-A vendor may publish any table, so the worst is taken: one arm liked in one cell, and all others in
-the other.
+A vendor may publish any table of means, so the worst one is taken: one arm is liked in one cell,
+and all others in the other cell.
 """
 
 from __future__ import annotations
@@ -29,23 +29,35 @@ from tacit.randomness import Source, secure
 
 EPSILON = 1.0
 """Claimed for one visit."""
-LEFT, RIGHT = np.array([0.1]), np.array([0.9])
-"""Two contexts in two cells."""
+LEFT = np.array([0.1])
+"""A context in one cell."""
+RIGHT = np.array([0.9])
+"""A context in the other cell."""
 VISITS = 2
-"""Visits that a device's limit covers, of the `COMES` that its owner makes."""
+"""Visits that a device's budget covers."""
 COMES = 3
-_NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
+"""Visits that its owner makes."""
+_NOT_EXPLORED = (1 << 63) - 1
+"""A random word whose last 20 bits are ones, so that the draw is above any chance to explore."""
 Make = Callable[[Source], "TableDevice"]
+"""Makes a device whose randomness comes from a source."""
 
 
 class TableDevice(LocalLearner):
-    """A device with any table that a vendor may publish, (cells, arms).
+    """A device with a fixed table of means that a vendor may publish.
 
     Attributes:
-        answer: what it sent last; None if nothing.
+        answer: the randomised answer that it sent last; None if it sent none.
     """
 
     def __init__(self, setting: LocalSetting, table: NDArray[np.float64], source: Source) -> None:
+        """Make a device.
+
+        Args:
+            setting: of the learner.
+            table: (cells, arms) means.
+            source: of randomness.
+        """
         self._table = table
         self.answer: int | None = None
         super().__init__(setting, randomness=source)
@@ -55,95 +67,122 @@ class TableDevice(LocalLearner):
         return self._table
 
     def learn(self, report: Report) -> None:
-        """Keep the answer of a report, and learn nothing from it."""
+        """Store the answer of a report, and learn nothing from it."""
         self.answer = report.answer
 
 
 def worst_table(arms: int) -> Make:
-    """Make devices with the worst table: the first arm is liked on the left, all others right.
+    """Return a maker of devices with the worst table.
 
-    The last arm is a neighbour.
+    The first arm is liked on the left, all others on the right. The last arm is a neighbour.
     """
     setting = LocalSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
-    table[0, 0] = table[1, 1:] = 1.0
+    table[0, 0] = 1.0
+    table[1, 1:] = 1.0
     return partial(TableDevice, setting, table)
 
 
 def shown_distribution(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
-    """Distribution of the arm that a device asks for."""
+    """Compute the distribution of the arm that a device draws.
+
+    It is a mixture: uniform with the chance to explore, otherwise by the weights.
+    """
     policy = make(FixedWords(rest=_NOT_EXPLORED))
-    drawn = distribution(lambda: policy.select(context).arm)
-    explored, arms = policy.explore, len(policy.allowed_arms())
-    return {
-        arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / arms for arm in range(arms)
-    }
+    by_weights = distribution(lambda: policy.select(context).arm)
+    explore = policy.explore
+    arms = len(policy.allowed_arms())
+    mixture: dict[Hashable, Fraction] = {}
+    for arm in range(arms):
+        mixture[arm] = (1 - explore) * by_weights.get(arm, Fraction(0)) + explore / arms
+    return mixture
 
 
 def visit_distribution(
     make: Make, context: NDArray[np.float64], reward: float
 ) -> dict[Hashable, Fraction]:
-    """Distribution of all that leaves a device at one visit: the arm, and the randomised answer."""
-    still = make(secure())
-    cell, truth = still.grid.number(context), still.response.truth
+    """Compute the distribution of what leaves a device at one visit: (arm, randomised answer)."""
+    device = make(secure())
+    cell = device.grid.number(context)
 
     def report_answer(source: Source) -> Hashable:
         return make(source).report(Choice(0, "exploit", cell), reward).answer
 
-    # One word turns a reward into a click, before those of the answer.
-    answers = response_distribution(report_answer, still.response.categories, truth, before=1)
-    shown = shown_distribution(make, context)
-    return {
-        (arm, answer): p * q for (arm, p), (answer, q) in product(shown.items(), answers.items())
-    }
+    # Before the answer, one random word is drawn to turn the reward into a like.
+    answers = response_distribution(
+        report_answer, device.response.categories, device.response.truth, before=1
+    )
+    pairs = product(shown_distribution(make, context).items(), answers.items())
+    return {(arm, answer): p * q for (arm, p), (answer, q) in pairs}
 
 
 def life_distribution(
     make: Make, context: NDArray[np.float64], reward: float, *, metered: bool = True
 ) -> Distribution:
-    """Distribution of all that leaves a device in `COMES` visits, of which it pays for `VISITS`.
+    """Compute the distribution of what leaves a device in `COMES` visits.
 
-    The shipped device says which ones; metered=False forgets to ask it.
+    Its budget covers `VISITS` of them; at the others the arm is uniform and nothing is reported.
+
+    Args:
+        make: makes the device.
+        context: (1,) of all visits.
+        reward: of all visits.
+        metered: whether the device's budget is asked; False is a planted bug.
     """
-    one, policy = visit_distribution(make, context, reward), make(secure())
+    paid_visit = visit_distribution(make, context, reward)
+    policy = make(secure())
     arms = len(policy.allowed_arms())
-    free: Distribution = {(arm, None): Fraction(1, arms) for arm in range(arms)}
+    free_visit: Distribution = {(arm, None): Fraction(1, arms) for arm in range(arms)}
     device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
     lives: dict[Any, Fraction] = {(): Fraction(1)}
     for _ in range(COMES):
-        now = one if device.select(context).phase != "train" or not metered else free
-        lives = {(*seen, new): p * q for (seen, p), (new, q) in product(lives.items(), now.items())}
+        is_paid = device.select(context).phase != "train"
+        next_visit = paid_visit if is_paid or not metered else free_visit
+        pairs = product(lives.items(), next_visit.items())
+        lives = {(*earlier, output): p * q for (earlier, p), (output, q) in pairs}
     return lives
 
 
-def live(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
-    """Live one such life: the arm of each visit, and the answer where one is sent."""
+def simulate_life(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
+    """Run `COMES` visits of a metered device.
+
+    Returns:
+        (arm, randomised answer) of each visit; the answer is None where none is sent.
+    """
     policy = make(secure())
-    device, sent = Device(policy, lifetime_epsilon=VISITS * EPSILON), []
+    device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
+    outputs: list[tuple[int, int | None]] = []
     for _ in range(COMES):
         policy.answer = None
         choice = device.select(context)
         device.update(choice, reward)
-        sent.append((choice.arm, policy.answer))
-    return tuple(sent)
+        outputs.append((choice.arm, policy.answer))
+    return tuple(outputs)
 
 
 def run_visit(policy: LocalLearner, context: NDArray[np.float64], reward: float) -> Hashable:
-    """Run one visit, and return all that leaves the device."""
+    """Run one visit, and return what leaves the device: (arm, randomised answer)."""
     report = policy.report(policy.select(context), reward)
     return report.arm, report.answer
 
 
 def visits_claim() -> AuditedClaim:
-    """Claim of draw and report together: a context liked on the left, and one not on the right."""
+    """Make the claim about draw and report together.
+
+    The neighbouring visits are one on the left with a like, and one on the right with none.
+    """
 
     def check(arms: int) -> Check:
         make = worst_table(arms)
-        left, right = make(secure()), make(secure())
+        left_device = make(secure())
+        right_device = make(secure())
         return distribution_check(
             f"another cell, and no click, {arms} arms",
             lambda: (visit_distribution(make, LEFT, 1.0), visit_distribution(make, RIGHT, 0.0)),
-            (partial(run_visit, left, LEFT, 1.0), partial(run_visit, right, RIGHT, 0.0)),
+            (
+                partial(run_visit, left_device, LEFT, 1.0),
+                partial(run_visit, right_device, RIGHT, 0.0),
+            ),
             share=1 if arms == 2 else 4,
         )
 
@@ -152,12 +191,12 @@ def visits_claim() -> AuditedClaim:
 
 
 def lives_claim() -> AuditedClaim:
-    """Claim of three visits of a person whose device pays for two."""
+    """Make the claim about `COMES` visits of a person whose device pays for `VISITS`."""
     make = worst_table(2)
     check = distribution_check(
         f"{COMES} visits, paid for {VISITS}",
         lambda: (life_distribution(make, LEFT, 1.0), life_distribution(make, RIGHT, 0.0)),
-        (partial(live, make, LEFT, 1.0), partial(live, make, RIGHT, 0.0)),
+        (partial(simulate_life, make, LEFT, 1.0), partial(simulate_life, make, RIGHT, 0.0)),
         share=2,
     )
     claim = VISITS * EPSILON

@@ -1,4 +1,4 @@
-"""Messages that neighbours get about a context, by exact distributions of the shipped code."""
+"""Audit of forwarded contexts, by exact distributions of what the code sends to neighbours."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ from tacit.randomness import Source, secure
 EPSILON = 1.0
 """Claimed for one visit."""
 PEERS = 3
-"""Neighbours that put together what they get."""
+"""Neighbours that combine what they receive."""
 
 
 def forwards_claim() -> AuditedClaim:
-    """Claim of all bytes that any number of neighbours get about one context."""
+    """Make the claim about all bytes that any number of neighbours receive about one context."""
 
     def check(features: int, slices: int, share: int) -> Check:
         agreement = Agreement(features, slices, EPSILON)
-        a, b = np.full(features, 0.1), np.full(features, 0.9)
+        left = np.full(features, 0.1)
+        right = np.full(features, 0.9)
         return distribution_check(
             f"{slices} slices of {features} features, {PEERS} neighbours together",
-            lambda: (sent_distribution(agreement, a), sent_distribution(agreement, b)),
+            lambda: (sent_distribution(agreement, left), sent_distribution(agreement, right)),
             (
-                partial(send_context, agreement, a, secure()),
-                partial(send_context, agreement, b, secure()),
+                partial(send_context, agreement, left, secure()),
+                partial(send_context, agreement, right, secure()),
             ),
             share=share,
         )
@@ -50,7 +51,7 @@ def forwards_claim() -> AuditedClaim:
 
 
 class _BySide(Policy):
-    """A learner that shows its own video on the left, and its last neighbour's on the right."""
+    """A policy that chooses the own video on the left, and the last neighbour on the right."""
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         return Choice(0 if context[0] < 0.5 else PEERS, "exploit", None)
@@ -61,9 +62,16 @@ class _BySide(Policy):
 def send_context(
     agreement: Agreement, context: NDArray[np.float64], source: Source, *, asks_all: bool = True
 ) -> Hashable:
-    """Send one context: which of `PEERS` colluding neighbours are asked, and what they get.
+    """Send one context to `PEERS` colluding neighbours.
 
-    The number of the request is left out.
+    Args:
+        agreement: between vendors.
+        context: (d,) in [0, 1].
+        source: of randomness.
+        asks_all: as in `Vendor`.
+
+    Returns:
+        (neighbour, bytes) for each that is asked. The number of the request is set to zero.
     """
     home = Vendor(
         _BySide(1, PEERS),
@@ -83,10 +91,10 @@ def send_context(
 def sent_distribution(
     agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True
 ) -> Distribution:
-    """Distribution of what `send_context` gives."""
+    """Compute the exact distribution of what `send_context` returns."""
     if send_context(agreement, context, secure(), asks_all=asks_all) == ():
         return {(): Fraction(1)}
     response = Forwarder(agreement, randomness=secure()).response
     assert response is not None
-    drawn: Any = partial(send_context, agreement, context, asks_all=asks_all)
-    return response_distribution(drawn, agreement.answers, response.truth)
+    send: Any = partial(send_context, agreement, context, asks_all=asks_all)
+    return response_distribution(send, agreement.answers, response.truth)

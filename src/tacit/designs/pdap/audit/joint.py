@@ -1,28 +1,28 @@
 """Audit of joint privacy: whole streams of visits through JointLearner, end to end.
 
-Neighbours  differ in one visit that is learned, or is not; that it takes place is public.
-Log         rows of a log are learned without being shown here; the neighbour has another row in
-            the place of one.
-Moves       The shipped learner runs both streams without noise, and one of them with a 1 in each
-            noise: all that is released shows which noises cover the visit, and how far their
-            centres move. Arms are given from outside, so nothing depends on the noise.
-Replay      Then the learner chooses by itself. Both streams get the same random words, and the
-            second one's noises are the first one's plus the moves: so all releases agree to the
-            last bit, and so must all that is believed, and every choice that anybody else gets.
+Neighbours  two streams that differ in whether one visit is learned; that it takes place is public.
+Log         rows of a log are learned without choices of the learner; two neighbouring logs differ
+            in the content of one row.
+Moves       The learner runs both streams without noise, and one of them with a 1 in each noise.
+            The difference of the releases shows which noises cover the visit, and by how much their
+            centres move. Arms are prescribed here, so that nothing depends on the noise.
+Replay      Then the learner chooses itself. Both streams get the same random words, and the
+            noises of the second are those of the first plus the moves. So all releases are equal
+            bit for bit, and all beliefs, and all choices for other visitors, must be equal, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.claims import AuditedClaim, Check, PairResult
-from tacit.auditing.pairs import check_pair as on_the_bench
+from tacit.auditing.pairs import check_pair
 from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercept_samplers, moves
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.features import GRAINS, public_points
@@ -32,12 +32,26 @@ from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 
 Rows = NDArray[np.float64]
-"""One visit each: feature in [0, 1], arm where arms are given, how often it is answered, reward.
+"""A stream of visits. The columns of a row are the feature in [0, 1], the arm (used where arms are
+prescribed), how often the visit is answered, and the reward.
 
-A second answer is refused by all that is shipped, and costs nothing."""
+A second answer is refused by the learner, and costs nothing."""
 Make = Callable[[Source], JointLearner]
-Shown = tuple[int, str, bytes]
-"""Arm and phase of a choice, and all that is believed at that time."""
+"""Makes a learner whose randomness comes from a source."""
+
+
+class VisitRecord(NamedTuple):
+    """What one visitor was shown, and all beliefs at that time.
+
+    Attributes:
+        arm: of the choice.
+        phase: of the choice.
+        beliefs: bytes of all means and standard deviations.
+    """
+
+    arm: int
+    phase: str
+    beliefs: bytes
 
 
 class Follow(Protocol):
@@ -45,8 +59,8 @@ class Follow(Protocol):
 
     def __call__(
         self, make: Make, rows: Rows, source: Source, *, given: bool
-    ) -> tuple[list[NDArray[np.float64]], list[Shown]]:
-        """Return all numbers that were released, and what was shown and believed."""
+    ) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
+        """Return all numbers that were released, and a record of each visit."""
 
 
 _SEEDS = (0, 1)
@@ -54,102 +68,128 @@ _SEEDS = (0, 1)
 
 def follow_visits(
     make: Make, rows: Rows, source: Source, *, given: bool
-) -> tuple[list[NDArray[np.float64]], list[Shown]]:
-    """Serve a stream of visits.
+) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
+    """Run a learner over a stream of visits.
 
     Args:
         make: makes the learner.
         rows: of the stream.
         source: of its randomness.
-        given: whether arms are those of the rows, or the learner's.
+        given: whether the arms of the rows are prescribed; otherwise the learner chooses.
 
     Returns:
-        All numbers that were released, in grains, and what was shown and believed.
+        All numbers that were released, in grains, and a record of each visit.
     """
     policy = make(source)
     releases: list[Release | None] = []
-    shown: list[Shown] = []
+    records: list[VisitRecord] = []
     for feature, arm, answers, reward in rows:
         choice = policy.select(np.array([feature]), [int(arm)] if given else None)
         releases.append(policy.released)
-        shown.append((choice.arm, choice.phase, encode_beliefs(policy)))
-        for again in range(int(answers)):
-            with suppress(PrivacyError) if again else nullcontext():
+        records.append(VisitRecord(choice.arm, choice.phase, encode_beliefs(policy)))
+        for number in range(int(answers)):
+            if number == 0:
                 policy.update(choice, reward)
-    policy.select(np.array([_LEFT]))  # what is due is released first
+            else:
+                with suppress(PrivacyError):
+                    policy.update(choice, reward)
+    policy.select(np.array([_LEFT]))  # releases an epoch that is due
     releases.append(policy.released)
-    return numbers_of(releases), shown
+    return numbers_of(releases), records
 
 
 def follow_log(
     make: Make, rows: Rows, source: Source, *, given: bool
-) -> tuple[list[NDArray[np.float64]], list[Shown]]:
-    """Learn a log, two rows at a time, and show one visit after each; as `follow_visits`."""
+) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
+    """Learn a log, two rows at a time, and serve one visit after each two rows.
+
+    Args and result are those of `follow_visits`; all rows of the log are learned.
+    """
     policy = make(source)
     releases: list[Release | None] = []
-    shown: list[Shown] = []
+    records: list[VisitRecord] = []
     for start in range(0, len(rows), 2):
-        part = rows[start : start + 2]
-        arms = part[:, 1].astype(np.int64).tolist()
-        policy.learn_log(arms, part[:, :1], part[:, 3].tolist())
+        two_rows = rows[start : start + 2]
+        contexts = two_rows[:, :1]
+        arms = two_rows[:, 1].astype(np.int64).tolist()
+        policy.learn_log(arms, contexts, two_rows[:, 3].tolist())
         policy.epochs.end_now()
         choice = policy.select(np.array([_LEFT]), [0] if given else None)
         releases += [policy.released, policy.released_log]
-        shown.append((choice.arm, choice.phase, encode_beliefs(policy)))
-    return numbers_of(releases), shown
+        records.append(VisitRecord(choice.arm, choice.phase, encode_beliefs(policy)))
+    return numbers_of(releases), records
 
 
 def encode_beliefs(policy: JointLearner) -> bytes:
-    """All that is believed of the arms, to the last bit."""
-    means, spreads = policy.estimate(public_points(policy.features.dimension)[:4])
-    return bytes(means.tobytes() + spreads.tobytes())
+    """Encode the means and standard deviations of all arms at four public points, bit for bit."""
+    means, deviations = policy.estimate(public_points(policy.features.dimension)[:4])
+    return bytes(means.tobytes() + deviations.tobytes())
 
 
 def numbers_of(releases: Sequence[Release | None]) -> list[NDArray[np.float64]]:
-    """The numbers of all releases, each once, in grains."""
-    found: list[NDArray[np.float64]] = [np.empty(0)]
-    known: set[int] = set()
+    """Return the numbers of all releases in grains, without repetitions of the same release."""
+    numbers: list[NDArray[np.float64]] = [np.empty(0)]
+    included: set[int] = set()
     for release in releases:
-        if release is not None and id(release) not in known:
-            found += [GRAINS * release.likes.ravel(), GRAINS * release.visits.ravel()]
-            known.add(id(release))
-    return found
+        if release is not None and id(release) not in included:
+            numbers += [GRAINS * release.likes.ravel(), GRAINS * release.visits.ravel()]
+            included.add(id(release))
+    return numbers
 
 
 def release_by(make: Make, follow: Follow = follow_visits) -> Callable[[Rows], NDArray[np.float64]]:
-    """All numbers that a stream with given arms makes the learner release."""
-    return lambda rows: np.concatenate(follow(make, rows, secure(), given=True)[0])
+    """Return a function that maps a stream, with prescribed arms, to all released numbers."""
+
+    def release(rows: Rows) -> NDArray[np.float64]:
+        numbers, _ = follow(make, rows, secure(), given=True)
+        return np.concatenate(numbers)
+
+    return release
 
 
 def find_differences(
     make: Make, a: Rows, b: Rows, follow: Follow = follow_visits
 ) -> tuple[str, ...]:
-    """Find what all others are shown that the releases do not explain; nothing if all is well."""
-    found: dict[str, None] = {}
+    """Find differences between two runs that the releases do not explain.
+
+    Args:
+        make: makes the learner.
+        a: one of two neighbouring streams.
+        b: the other.
+        follow: runs the learner over a stream.
+
+    Returns:
+        A sentence for each difference; none if the learner is private.
+    """
+    differences: dict[str, None] = {}  # a set that keeps the order
     for seed in _SEEDS:
-        for difference in _compare_worlds(make, a, b, seed, follow):
-            found[difference] = None
-    return tuple(found)
+        for difference in _compare_runs(make, a, b, seed, follow):
+            differences[difference] = None
+    return tuple(differences)
 
 
-def _compare_worlds(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> Iterator[str]:
-    first, noises, record = _replay(make, a, seed, follow)
-    given = [a, b]
+def _compare_runs(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> Iterator[str]:
+    """Replay both streams with one seed, and yield a sentence for each unexplained difference."""
+    records_a, noises, draws_a = _replay(make, a, seed, follow)
+    streams = [a, b]
     if follow is follow_visits:
-        arms = [arm for arm, _, _ in first]
-        given = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
-    moved = moves(release_by(make, follow), *given)
-    if moved.bare:
+        # Prescribe the arms that the learner chose in the first stream.
+        arms = [record.arm for record in records_a]
+        streams = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
+    noise_moves = moves(release_by(make, follow), *streams)
+    if noise_moves.bare:
         yield "something that is released moves without noise"
         return
-    second, _, other = _replay(make, b, seed, follow, noises, moved)
-    if record != other:
+    records_b, _, draws_b = _replay(make, b, seed, follow, noises, noise_moves)
+    if draws_a != draws_b:
         yield "the draws differ"
-    same = (a == b).all(axis=1).tolist()
-    for visit, (before, after) in enumerate(zip(first, second, strict=True)):
-        if before[2] != after[2]:
+    is_same_visit = (a == b).all(axis=1).tolist()
+    for visit, (record_a, record_b) in enumerate(zip(records_a, records_b, strict=True)):
+        # Only the visitor who differs may be shown something else.
+        must_agree = follow is follow_log or is_same_visit[visit]
+        if record_a.beliefs != record_b.beliefs:
             yield f"something else is believed at visit {visit} although all releases agree"
-        elif before != after and (same[visit] or follow is follow_log):
+        elif record_a != record_b and must_agree:
             yield f"visit {visit} is shown something else although all releases agree"
 
 
@@ -158,9 +198,9 @@ def _replay(
     rows: Rows,
     seed: int,
     follow: Follow,
-    before: NDArray[np.int64] | None = None,
-    moved: Moves | None = None,
-) -> tuple[list[Shown], NDArray[np.int64], list[str]]:
+    earlier_noises: NDArray[np.int64] | None = None,
+    noise_moves: Moves | None = None,
+) -> tuple[list[VisitRecord], NDArray[np.int64], list[str]]:
     """Run a stream with replayed randomness.
 
     Args:
@@ -168,88 +208,102 @@ def _replay(
         rows: of the stream.
         seed: of the randomness.
         follow: runs the learner over a stream.
-        before: noises of an earlier run, to be used again; None draws them.
-        moved: what is added to those.
+        earlier_noises: noises of an earlier run, to use again; None draws new ones.
+        noise_moves: added to the earlier noises.
 
     Returns:
-        What was shown, the noises, and a record of all draws.
+        A record of each visit, all noises, and a record of all draws.
     """
     tape = Tape(seed)
-    drawn: list[NDArray[np.int64]] = []
+    noises: list[NDArray[np.int64]] = []
 
-    def answer(asked: SamplerCall) -> NDArray[np.int64]:
-        noisy = tape.answer(asked)
-        at = sum(part.size for part in drawn)
-        if before is not None and moved is not None:
-            upto = slice(at, at + noisy.size)
-            shift = before[upto] + moved.steps[upto]
-            noisy = asked.values + np.resize(shift, noisy.size).reshape(noisy.shape)
-        drawn.append((noisy - asked.values).ravel())
+    def answer(call: SamplerCall) -> NDArray[np.int64]:
+        noisy = tape.answer(call)
+        if earlier_noises is not None and noise_moves is not None:
+            start = sum(part.size for part in noises)
+            here = slice(start, start + noisy.size)
+            noise = earlier_noises[here] + noise_moves.steps[here]
+            # If there are too few, the learner made other calls, which the draws will show.
+            noisy = call.values + np.resize(noise, noisy.size).reshape(noisy.shape)
+        noises.append((noisy - call.values).ravel())
         return noisy
 
     with intercept_samplers(answer):
-        _, shown = follow(make, rows, tape, given=False)
-    return shown, np.concatenate([*drawn, np.empty(0, dtype=np.int64)]), tape.record
+        _, records = follow(make, rows, tape, given=False)
+    all_noises = np.concatenate([*noises, np.empty(0, dtype=np.int64)])
+    return records, all_noises, tape.record
 
 
 def unlearn_visit(rows: Rows, visit: int) -> Rows:
-    """The visit takes place, and is not learned."""
+    """Return the stream in which a visit takes place, but is not answered."""
     other = rows.copy()
     other[visit, 2] = 0.0
     return other
 
 
 def replace_visit(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
-    """Another visitor, elsewhere, with another reward."""
+    """Return the stream in which a visit has another context and another reward."""
     other = rows.copy()
-    other[visit, [0, 3]] = feature, reward
+    other[visit, 0] = feature
+    other[visit, 3] = reward
     return other
 
 
 EPSILON = 1.0
-LARGE = 8.0
+"""Claimed for one visit that is learned, or is not."""
+LARGE_EPSILON = 8.0
+"""Claimed for one visit that is replaced."""
 _LEFT = 0.0
+"""A feature at one end of the cube, where the norm of the features is at its bound."""
 _RIGHT = 1.0
-"""Ends of the cube, where features are as long as the bound."""
-_FEW = 1_000_000  # the share of pairs that get as few samples as there can be
+"""A feature at the other end."""
+_LEAST_SHARE = 1_000_000
+"""The `share` of pairs for which as few samples as possible are drawn."""
 _STREAM = 6
 """Visits of a stream; epochs end after 1, 3 and 6."""
 
 
 def setting(**changes: Any) -> JointSetting:
-    """Two own videos and a neighbour, whose rewards lie within (-1, 2), and three terms."""
+    """Return a setting with two own videos, a neighbour with rewards in [-1, 2], and 3 terms."""
     sizes = {"videos": 2, "neighbours": 1, "dimension": 1, "horizon": 100, "epsilon": EPSILON}
-    plain = {"neighbour_range": (-1.0, 2.0), "degree": 2}
-    return JointSetting(**{**sizes, **plain, **changes})
+    defaults = {"neighbour_range": (-1.0, 2.0), "degree": 2}
+    return JointSetting(**{**sizes, **defaults, **changes})
 
 
-def joint(chosen: JointSetting) -> Make:
-    """Make the shipped learner."""
-    return lambda source: JointLearner(chosen, randomness=source)
+def learner_maker(setting_of_learner: JointSetting) -> Make:
+    """Return a maker of learners with this setting."""
+    return lambda source: JointLearner(setting_of_learner, randomness=source)
 
 
 def stream(*visits: tuple[float, int, float]) -> Rows:
-    """(feature, arm, reward) each; then visits on both sides that are not learned."""
+    """Make a stream of `_STREAM` visits.
+
+    Args:
+        visits: (feature, arm, reward) of the first visits, which are learned. The further visits
+            alternate between both ends of the cube, and are not learned.
+    """
     learned = [(feature, arm, 1.0, reward) for feature, arm, reward in visits]
-    rest = [(float(place % 2), 0, 0.0, 0.0) for place in range(_STREAM - len(visits))]
-    return np.array([*learned, *rest])
+    n_unlearned = _STREAM - len(visits)
+    unlearned = [(float(number % 2), 0, 0.0, 0.0) for number in range(n_unlearned)]
+    return np.array([*learned, *unlearned])
 
 
 UNEXPLORED = stream((_RIGHT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0))
-"""The second visit is the only one of its arm."""
+"""A stream in which the second visit is the only one of its arm."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
-"""A neighbour's reward, at the end of its range."""
+"""A stream with a neighbour's reward at the end of its range."""
 TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
-AGAIN = FORWARDED.copy()
-AGAIN[0, 2] = 2
-"""The first visit is answered twice, and later ones never."""
+"""A stream in which two arms have the same rewards."""
+ANSWERED_TWICE = FORWARDED.copy()
+ANSWERED_TWICE[0, 2] = 2
+"""A stream in which the first visit is answered twice, the second once, and no other."""
 PAIRS: tuple[tuple[str, Rows, int], ...] = (
     ("an arm that was shown once", UNEXPLORED, 1),
     ("a tie of two arms", TIE, 1),
     ("a forwarded reward", FORWARDED, 0),
     ("a corner of the cube", stream(*[(_RIGHT, 0, 1.0)] * 4), 2),
 )
-"""Each with the visit that is learned, or is not."""
+"""For each pair, its name, the stream, and the visit that is learned in one of the two streams."""
 
 
 LOG = np.array([[_LEFT, 0, 1, 1.0], [_RIGHT, 1, 1, 1.0], [_LEFT, 1, 1, 0.0], [_RIGHT, 0, 1, 0.0]])
@@ -257,80 +311,103 @@ LOG = np.array([[_LEFT, 0, 1, 1.0], [_RIGHT, 1, 1, 1.0], [_LEFT, 1, 1, 0.0], [_R
 
 
 def in_epochs() -> AuditedClaim:
-    """A visit that is learned, or is not: with all features, and with the constant alone.
+    """Make the claim about a visit that is learned, or is not.
 
-    Samples show most where few numbers move, so most are drawn of the constant.
+    It is checked with all features, and with the constant alone. Samples can show most where few
+    numbers move, so most are drawn for the constant.
     """
-    rows, visit = PAIRS[0][1:]
+    _, rows, visit = PAIRS[0]
     few_numbers = setting(degree=0)
-    checks = [_sums("the constant alone", few_numbers, rows, unlearn_visit(rows, visit), share=5)]
+    other = unlearn_visit(rows, visit)
+    checks = [_check_stream("the constant alone", few_numbers, rows, other, share=5)]
     for pair, rows, visit in PAIRS:
-        checks.append(_sums(pair, setting(), rows, unlearn_visit(rows, visit), _FEW))
+        other = unlearn_visit(rows, visit)
+        checks.append(_check_stream(pair, setting(), rows, other, _LEAST_SHARE))
     return AuditedClaim(
         "sound-joint, epochs", EPSILON, tuple(checks), unit="visit", adjacency="learned or not"
     )
 
 
 def learned_from_log() -> AuditedClaim:
-    """A row of a log replaced by another, of another arm: it costs twice as much."""
+    """Make the claim about a row of a log that is replaced by one of another arm.
+
+    It costs twice as much as a row that is learned, or is not.
+    """
     other = LOG.copy()
     other[1] = [_LEFT, 0, 1, 0.0]
-    few_numbers = setting(epsilon=LARGE / 2, degree=0)
-    chosen = setting(epsilon=LARGE / 2)
+    few_numbers = setting(epsilon=LARGE_EPSILON / 2, degree=0)
+    all_features = setting(epsilon=LARGE_EPSILON / 2)
     checks = (
-        _sums("another row", few_numbers, LOG, other, share=5, visits=2, follow=follow_log),
-        _sums("all features", chosen, LOG, other, share=_FEW, visits=2, follow=follow_log),
+        _check_stream(
+            "another row", few_numbers, LOG, other, share=5, changes=2, follow=follow_log
+        ),
+        _check_stream(
+            "all features",
+            all_features,
+            LOG,
+            other,
+            share=_LEAST_SHARE,
+            changes=2,
+            follow=follow_log,
+        ),
     )
-    return AuditedClaim("sound-joint, log", LARGE, checks, unit="visit", adjacency="replaced")
+    return AuditedClaim(
+        "sound-joint, log", LARGE_EPSILON, checks, unit="visit", adjacency="replaced"
+    )
 
 
 def replaced_visit() -> AuditedClaim:
-    """A visit replaced by another costs twice as much."""
+    """Make the claim about a visit that is replaced by another one.
+
+    It costs twice as much as a visit that is learned, or is not.
+    """
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     other = replace_visit(rows, 0, _RIGHT, 0.0)
-    few_numbers = setting(epsilon=LARGE / 2, degree=0)
-    chosen = setting(epsilon=LARGE / 2)
+    few_numbers = setting(epsilon=LARGE_EPSILON / 2, degree=0)
+    all_features = setting(epsilon=LARGE_EPSILON / 2)
     checks = (
-        _sums("another visitor", few_numbers, rows, other, share=5, visits=2),
-        _sums("all features", chosen, rows, other, share=_FEW, visits=2),
+        _check_stream("another visitor", few_numbers, rows, other, share=5, changes=2),
+        _check_stream("all features", all_features, rows, other, share=_LEAST_SHARE, changes=2),
     )
-    return AuditedClaim("sound-joint, replaced", LARGE, checks, unit="visit", adjacency="replaced")
+    return AuditedClaim(
+        "sound-joint, replaced", LARGE_EPSILON, checks, unit="visit", adjacency="replaced"
+    )
 
 
-def _sums(
+def _check_stream(
     name: str,
-    chosen: JointSetting,
+    setting_of_learner: JointSetting,
     a: Rows,
     b: Rows,
     share: int,
-    visits: int = 1,
+    changes: int = 1,
     follow: Follow = follow_visits,
 ) -> Check:
-    """Check everything released, exactly and by samples, and replay every choice.
+    """Return a check of everything that is released, and of all choices in a replay.
 
     Args:
         name: of the pair.
-        chosen: setting of the learner.
-        a: (visits, 4) one of two neighbouring streams, with rows (feature, arm, answers, reward).
+        setting_of_learner: its public settings.
+        a: (visits, 4) one of two neighbouring streams.
         b: (visits, 4) the other.
-        share: of the samples of an audit, one in so many is drawn for this pair.
-        visits: in which they differ.
+        share: one in `share` of an audit's samples is drawn for this pair.
+        changes: visits by which the streams differ; a replaced visit counts twice.
         follow: runs the learner over a stream.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        learner = joint(chosen)
+        make = learner_maker(setting_of_learner)
         pair = laplace_pair(
             name,
-            release_by(learner, follow),
+            release_by(make, follow),
             a.tolist(),
             b.tolist(),
-            distance=visits * chosen.noise.bound,
+            distance=changes * setting_of_learner.noise.bound,
             share=share,
         )
-        checked = on_the_bench(pair, samples=samples, alpha=alpha)
-        differences = (*checked.differences, *find_differences(learner, a, b, follow))
-        return replace(checked, differences=differences)
+        result = check_pair(pair, samples=samples, alpha=alpha)
+        differences = (*result.differences, *find_differences(make, a, b, follow))
+        return replace(result, differences=differences)
 
     return check
 

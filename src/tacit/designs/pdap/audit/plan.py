@@ -1,4 +1,4 @@
-"""All audits of P-DAP together."""
+"""The plan of `tacit audit pdap`: all audits of P-DAP."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ SOUND: tuple[Callable[[], AuditedClaim], ...] = (
     forwards_claim,
     *joint.LINES,
 )
+"""Audits of this library's claims."""
 SAMPLES = 5_000
+"""Samples of each audit by default."""
 
 
 def audit() -> AuditPlan:
-    """Collect what `tacit audit pdap` runs."""
+    """Return all audits and planted bugs of `tacit audit pdap`."""
     return AuditPlan(
         {"published": published_policies.LINES, "sound": SOUND},
         BUGS,

@@ -1,4 +1,4 @@
-"""Bugs that the audits must catch: each replaces one step of the shipped code."""
+"""Bugs that the audits must catch: each replaces one step of the code by a faulty one."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ from tacit.designs.pdap.posterior import Observation
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.waiting_visits import WaitingVisits
 
+LIKES = 0
+"""Position of L in exact sums (K, 2, M)."""
+DISLIKES = 1
+"""Position of D in exact sums (K, 2, M)."""
+
+# The correct methods, which the bugs call.
 _shipped_add_to = SumNoise.add_to
 _shipped_add = EpochSums.add
 _shipped_release = EpochSums.release
@@ -47,31 +53,33 @@ _shipped_notice = ChangeAlarm.notice
 def no_noise_on_likes(noise: SumNoise, exact: Ints) -> Ints:
     """Add noise to dislikes, and none to likes."""
     noisy = _shipped_add_to(noise, exact)
-    noisy[:, 0] = exact[:, 0]  # of a pair (likes, dislikes)
+    noisy[:, LIKES] = exact[:, LIKES]
     return noisy
 
 
 def bound_from_data(sums: EpochSums, epoch: int) -> Release:
     """Scale the noise to what this epoch's visits really added, and not to the public bound."""
-    largest = int(np.abs(sums.export_state()[0]).sum(axis=(1, 2)).max(initial=1))
-    public = sums.noise
-    sums.noise = SumNoise(public.epsilon, max(1, largest))
+    exact, _ = sums.export_state()
+    largest = int(np.abs(exact).sum(axis=(1, 2)).max(initial=1))
+    noise_by_public_bound = sums.noise
+    sums.noise = SumNoise(noise_by_public_bound.epsilon, max(1, largest))
     release = _shipped_release(sums, epoch)
-    sums.noise = public
+    sums.noise = noise_by_public_bound
     return release
 
 
 def rounded_away_from_zero(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Round both halves of a visit away from zero, and look at no bound."""
+    """Round likes and dislikes of a visit away from zero, and do not check the bound."""
     exact, epochs = sums.export_state()
-    for arm, row, reward in zip(arms, GRAINS * phi, np.clip(rewards, 0, 1), strict=True):
-        for part, share in ((0, reward), (1, 1 - reward)):
-            exact[arm, part] += (np.sign(row) * np.ceil(np.abs(row * share))).astype(np.int64)
+    for arm, features, reward in zip(arms, GRAINS * phi, np.clip(rewards, 0, 1), strict=True):
+        sign = np.sign(features)
+        exact[arm, LIKES] += (sign * np.ceil(np.abs(features * reward))).astype(np.int64)
+        exact[arm, DISLIKES] += (sign * np.ceil(np.abs(features * (1 - reward)))).astype(np.int64)
     sums.resume(exact, epochs)
 
 
 def release_twice(sums: EpochSums, epoch: int) -> Release:
-    """Release the sums of an epoch, and keep them for the next release."""
+    """Release the sums of an epoch, and put them into the next release, too."""
     exact, _ = sums.export_state()
     release = _shipped_release(sums, epoch)
     sums.resume(exact, epoch + 1)
@@ -79,51 +87,58 @@ def release_twice(sums: EpochSums, epoch: int) -> Release:
 
 
 def added_to_two_arms(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Let a visit teach something of the arm before, too."""
+    """Add a visit to the sums of the previous arm, too."""
     _shipped_add(sums, arms, phi, rewards)
     _shipped_add(sums, arms - 1, phi, rewards)
 
 
 def reward_not_clipped(sums: EpochSums, arms: Ints, phi: Floats, rewards: Floats) -> None:
-    """Add what a neighbour reports as it is."""
+    """Add a neighbour's report without clipping it."""
     exact, epochs = sums.export_state()
-    for arm, row, reward in zip(arms, GRAINS * phi, rewards, strict=True):
-        exact[arm, 0] += np.trunc(row * reward).astype(np.int64)
-        exact[arm, 1] += np.trunc(row * (1 - reward)).astype(np.int64)
+    for arm, features, reward in zip(arms, GRAINS * phi, rewards, strict=True):
+        exact[arm, LIKES] += np.trunc(features * reward).astype(np.int64)
+        exact[arm, DISLIKES] += np.trunc(features * (1 - reward)).astype(np.int64)
     sums.resume(exact, epochs)
 
 
 def exploring_by_exact_counts(policy: JointLearner, context: Any, arms: Any = None) -> Any:
-    """Try an arm that was not tried in this epoch, whatever the noisy sums say."""
-    exact_counts = policy.export_state()[1]["exact"][:, :, 0].sum(axis=1)
-    if arms is None and (exact_counts == 0).any():
-        arms = [int((exact_counts == 0).argmax())]
+    """Choose an arm that was not learned in this epoch, if there is one."""
+    _, arrays = policy.export_state()
+    exact_counts = arrays["exact"][:, :, 0].sum(axis=1)
+    is_unexplored = exact_counts == 0
+    if arms is None and is_unexplored.any():
+        arms = [int(is_unexplored.argmax())]
     return _shipped_select(policy, context, arms)
 
 
 _exact_counts: list[Floats] = [np.zeros(1)]
+"""One array (K,): exact visits of each arm in the epoch that was released last."""
 _exact_rates: list[float] = []
+"""Exact mean reward of each epoch that was released."""
 
 
-def release_and_look(sums: EpochSums, epoch: int) -> Release:
-    """Release as shipped, and remember the exact sums for the faults below."""
-    exact = sums.export_state()[0][:, :, 0] / GRAINS
-    _exact_counts[0] = exact.sum(axis=1)
-    _exact_rates.append(float(exact[:, 0].sum() / max(exact.sum(), 1.0)))
+def release_and_remember(sums: EpochSums, epoch: int) -> Release:
+    """Release correctly, and remember the exact sums for the faults below."""
+    exact, _ = sums.export_state()
+    constant_terms = exact[:, :, 0] / GRAINS  # (K, 2): numbers of likes and dislikes
+    _exact_counts[0] = constant_terms.sum(axis=1)
+    likes = constant_terms[:, LIKES].sum()
+    _exact_rates.append(float(likes / max(constant_terms.sum(), 1.0)))
     return _shipped_release(sums, epoch)
 
 
 def policy_from_unreleased_sums(policy: JointLearner, release: Release) -> Observation:
-    """Take the policy of an epoch from how often each arm was really learned."""
-    shipped = _shipped_observe(policy, release)
-    shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
-    return replace(shipped, shares=np.repeat(shares[None], len(shipped.shares), axis=0))
+    """Compute the policy of an epoch from how often each arm was really learned."""
+    observation = _shipped_observe(policy, release)
+    exact_shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
+    points = len(observation.shares)
+    return replace(observation, shares=np.repeat(exact_shares[None], points, axis=0))
 
 
 def arrivals_from_learned_visits(policy: JointLearner, release: Release) -> Observation:
-    """Count as arrivals of an epoch those that were learned."""
-    shipped = _shipped_observe(policy, release)
-    return replace(shipped, arrivals=int(_exact_counts[0].sum()))
+    """Count the visits that were learned as the arrivals of an epoch."""
+    observation = _shipped_observe(policy, release)
+    return replace(observation, arrivals=int(_exact_counts[0].sum()))
 
 
 def alarm_on_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) -> bool:
@@ -133,37 +148,39 @@ def alarm_on_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) ->
 
 
 def log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards: Any) -> None:
-    """Learn a log by visits at which only the logged arm could be shown."""
+    """Learn a log as visits at which only the logged arm could be shown."""
     for arm, context, reward in zip(arms, contexts, rewards, strict=True):
-        policy.update(_shipped_select(policy, context, [arm]), reward)
+        choice = _shipped_select(policy, context, [arm])
+        policy.update(choice, reward)
     policy.epochs.end_now()
 
 
 BEYOND: Rows = np.array([[0.0, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
-"""A neighbour's reward of four times its range."""
+"""A stream with a neighbour's reward that is four times its range."""
 CORNER: Rows = joint.stream((0.13, 0, 0.37))
-"""A visit whose numbers are no whole grains, with a reward between."""
+"""A stream with a visit whose features are not whole grains, and whose reward is a fraction."""
 LONGEST: Rows = joint.stream((0.5, 0, 1.0), (1.0, 1, 1.0), (0.5, 0, 0.0))
-"""The second visit has longer features than the others."""
+"""A stream whose second visit has features of a larger norm than the others."""
 FALLING: Rows = joint.stream((1.0, 0, 1.0), (1.0, 0, 0.0), (1.0, 0, 1.0))
-"""The second visit lowers the mean of its epoch."""
+"""A stream whose second visit lowers the mean reward of its epoch."""
 OTHER_LOG: Rows = np.array([joint.LOG[0], [0.0, 0.0, 1.0, 1.0], joint.LOG[2], joint.LOG[3]])
-"""The second row shows another arm."""
+"""A log whose second row differs from `joint.LOG`: it shows another arm."""
 
 
 @dataclass(frozen=True)
 class StreamBug:
-    """A fault in the joint learner, and the visit that shows it.
+    """A fault in the joint learner, and two neighbouring streams that show it.
 
     Attributes:
         name: in words.
-        fault: attributes of classes that are replaced.
-        rows: of the stream.
-        visit: the row that is not learned in the neighbouring stream; None if `other` is that.
-        other: the neighbouring stream.
-        follow: runs the learner over a stream.
+        fault: for each class, the attributes that are replaced.
+        rows: one of the streams.
+        visit: the row that is not learned in the other stream; None if `other` is given.
         tool: how the fault is shown.
+        rule_of: unused here; other bugs name the rule that they break.
         epsilon: claimed for one visit.
+        other: the other stream; None if `visit` is given.
+        follow: runs the learner over a stream.
     """
 
     name: str
@@ -177,43 +194,58 @@ class StreamBug:
     follow: joint.Follow = joint.follow_visits
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Whether an audit is alarmed, and the loss it found. bug: whether the fault is planted."""
+        """Run the audit.
+
+        Args:
+            bug: whether the fault is planted.
+
+        Returns:
+            Whether the audit finds a violation, and the loss that it finds; None if it finds
+            differences instead of a loss.
+        """
         other = self.other
         if other is None:
             assert self.visit is not None
             other = unlearn_visit(self.rows, self.visit)
         with plant(self.fault if bug else {}):
-            learner = joint.joint(joint.setting())
+            make = joint.learner_maker(joint.setting())
             if self.tool == "grey-box":
-                return bool(find_differences(learner, self.rows, other, self.follow)), None
-            loss = laplace_loss(moves(release_by(learner, self.follow), self.rows, other))
+                differences = find_differences(make, self.rows, other, self.follow)
+                return len(differences) > 0, None
+            loss = laplace_loss(moves(release_by(make, self.follow), self.rows, other))
         return exceeds(self.epsilon, loss), loss
 
 
-_AGREED = Agreement(1, 2, EPSILON)
-_SIDES = (LEFT, RIGHT)
+_AGREEMENT = Agreement(1, 2, EPSILON)
+_CONTEXTS = (LEFT, RIGHT)
+"""The neighbouring contexts 0 and 1 of the functions below; with bug=False they have no fault."""
 
 
-def _randomise_for_each(side: int, bug: bool) -> Distribution:
-    """Give every neighbour a randomisation of its own."""
-    once = sent_distribution(_AGREED, _SIDES[side])
+def _randomise_for_each(context: int, bug: bool) -> Distribution:
+    """Randomise the context anew for each neighbour."""
+    of_one_message = sent_distribution(_AGREEMENT, _CONTEXTS[context])
     if not bug:
-        return once
-    answers: dict[Hashable, Fraction] = {}
-    for seen in product(once.items(), repeat=PEERS):
-        got = tuple(name for name, _ in seen)
-        answers[got] = math.prod((chance for _, chance in seen), start=Fraction(1))
-    return answers
+        return of_one_message
+    of_all_messages: dict[Hashable, Fraction] = {}
+    for messages in product(of_one_message.items(), repeat=PEERS):
+        contents = tuple(content for content, _ in messages)
+        chances = [chance for _, chance in messages]
+        of_all_messages[contents] = math.prod(chances, start=Fraction(1))
+    return of_all_messages
 
 
-def _ask_chosen_only(side: int, bug: bool) -> Distribution:
-    """Ask only the neighbour that was chosen, and nobody where an own video was."""
-    return sent_distribution(_AGREED, _SIDES[side], asks_all=not bug)
+def _ask_chosen_only(context: int, bug: bool) -> Distribution:
+    """Ask only the neighbour that was chosen, and nobody if an own video was."""
+    return sent_distribution(_AGREEMENT, _CONTEXTS[context], asks_all=not bug)
 
 
-def _live_unmetered(side: int, bug: bool) -> Distribution:
-    """Live three visits without asking the limit, which is for two."""
-    return life_distribution(worst_table(2), _SIDES[side], float(1 - side), metered=not bug)
+def _live_unmetered(context: int, bug: bool) -> Distribution:
+    """Draw and report at all visits of a device, although its budget does not cover all.
+
+    The reward is 1 in context 0, and 0 in context 1.
+    """
+    reward = float(1 - context)
+    return life_distribution(worst_table(2), _CONTEXTS[context], reward, metered=not bug)
 
 
 BUGS: tuple[Bug, ...] = (
@@ -255,7 +287,7 @@ BUGS: tuple[Bug, ...] = (
     StreamBug(
         "the policy from unreleased sums",
         {
-            EpochSums: {"release": release_and_look},
+            EpochSums: {"release": release_and_remember},
             JointLearner: {"observe": policy_from_unreleased_sums},
         },
         joint.UNEXPLORED,
@@ -265,7 +297,7 @@ BUGS: tuple[Bug, ...] = (
     StreamBug(
         "arrivals counted from learned visits",
         {
-            EpochSums: {"release": release_and_look},
+            EpochSums: {"release": release_and_remember},
             JointLearner: {"observe": arrivals_from_learned_visits},
         },
         joint.UNEXPLORED,
@@ -275,7 +307,7 @@ BUGS: tuple[Bug, ...] = (
     StreamBug(
         "an alarm on exact means",
         {
-            EpochSums: {"release": release_and_look},
+            EpochSums: {"release": release_and_remember},
             ChangeAlarm: {"notice": alarm_on_exact_means},
         },
         FALLING,
@@ -291,9 +323,12 @@ BUGS: tuple[Bug, ...] = (
         other=OTHER_LOG,
         follow=joint.follow_log,
     ),
-    # A visit is learned as often as it is answered, if others are not.
+    # The bug learns every answer. Only the first visit of this stream is answered twice.
     StreamBug(
-        "a visit learned twice", {WaitingVisits: {"accept_answer": lambda *_: True}}, joint.AGAIN, 0
+        "a visit learned twice",
+        {WaitingVisits: {"accept_answer": lambda *_: True}},
+        joint.ANSWERED_TWICE,
+        0,
     ),
     EnumeratedBug(
         "a fresh randomisation for each neighbour", _randomise_for_each, [(0, 1)], EPSILON

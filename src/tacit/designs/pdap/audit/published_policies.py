@@ -1,6 +1,7 @@
-"""P-DAP as published: each claim on the neighbours that refute it, by running the shipped policies.
+"""Audits of the paper's claims, each on neighbouring data that refute it.
 
-The claims, and why they fail: published_guarantees.py, whose figures these lines must reproduce.
+The policies of `policies/` are run. published_guarantees.py says why the claims fail; its figures
+must come out here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.claims import AuditedClaim, Check, PairResult
 from tacit.auditing.output_distributions import weighted_choice_check
-from tacit.auditing.pairs import check_pair as on_the_bench
+from tacit.auditing.pairs import check_pair
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.policies.base import Choice
@@ -24,24 +25,38 @@ from tacit.designs.pdap.published_guarantees import DEEP_CASES
 from tacit.designs.pdap.settings import Setting
 from tacit.randomness import secure
 
-PRIME = 0.1
-"""epsilon' of the lines about contexts."""
-REWARD = 1.0
-GEOMETRIC = 0.01
+DRAW_EPSILON = 0.1
+"""epsilon' claimed for a draw, in the claims about contexts."""
+REWARD_EPSILON = 1.0
+"""Epsilon claimed for a reward of a forwarded user."""
+GEOMETRIC_EPSILON = 0.01
 """epsilon_0 of GP-DAP."""
-LEFT, RIGHT = np.array([0.1]), np.array([0.9])
-Sides = tuple[Callable[[], Hashable], Callable[[], Hashable]]
-_DEEP: dict[str, Any] = {"split_after": 1, "growth": 1e-9}  # a cell splits at each visit
+LEFT = np.array([0.1])
+"""A context in one half of the cube."""
+RIGHT = np.array([0.9])
+"""A context in the other half."""
+Samplers = tuple[Callable[[], Hashable], Callable[[], Hashable]]
+"""Draw an output on each of two neighbouring data sets."""
+_SPLIT_AT_EACH_VISIT: dict[str, Any] = {"split_after": 1, "growth": 1e-9}
 
 
 def setting(**changes: Any) -> Setting:
-    """One feature; so short a horizon that ln T visits of the whole cube are one of each arm."""
-    plain = {"videos": 2, "neighbours": 0, "dimension": 1, "horizon": 2, "split_after": 1000}
-    return Setting(**{**plain, **changes})
+    """Return a setting with one feature, in which each arm is explored once in the whole cube.
+
+    The horizon is 2, so that exploration ends after ln 2 < 1 visits of each arm.
+    """
+    defaults = {"videos": 2, "neighbours": 0, "dimension": 1, "horizon": 2, "split_after": 1000}
+    return Setting(**{**defaults, **changes})
 
 
 def teach_arms(policy: PDap, context: NDArray[np.float64], rewards: Sequence[float]) -> None:
-    """Each arm tried with its reward, as often as its cell asks for, and no oftener."""
+    """Run visits until all arms are explored in the cell of the context.
+
+    Args:
+        policy: that learns.
+        context: of all visits.
+        rewards: of each arm.
+    """
     choice = policy.select(context)
     while choice.phase != "exploit":
         policy.update(choice, rewards[choice.arm])
@@ -49,19 +64,23 @@ def teach_arms(policy: PDap, context: NDArray[np.float64], rewards: Sequence[flo
 
 
 def deepen_cell(policy: PDap, context: NDArray[np.float64], level: int) -> None:
-    """Visits until the context's cell has this level."""
+    """Run visits until the cell of the context has this level."""
     while policy.partition.find(context)[0].level < level:
         policy.update(policy.select(context), 0.0)
 
 
-def next_arm(policy: PDap | ForwardedUsers, context: NDArray[np.float64]) -> Callable[[], Hashable]:
-    """Ask which arm the next visitor is shown; asking changes nothing."""
+def arm_sampler(
+    policy: PDap | ForwardedUsers, context: NDArray[np.float64]
+) -> Callable[[], Hashable]:
+    """Return a function that draws the arm of the next visitor, without learning."""
     return lambda: policy.select(context).arm
 
 
-def two_swapped_videos(level: int) -> PDap:
-    """Two cells of this level, two videos: the one liked on the left is not on the right."""
-    policy = PDap(setting(**_DEEP, deepest=level), epsilon=PRIME, randomness=secure())
+def policy_with_swapped_means(level: int) -> PDap:
+    """Make a policy with two cells of this level, in which different videos are liked."""
+    policy = PDap(
+        setting(**_SPLIT_AT_EACH_VISIT, deepest=level), epsilon=DRAW_EPSILON, randomness=secure()
+    )
     for context, rewards in ((LEFT, (1.0, 0.0)), (RIGHT, (0.0, 1.0))):
         deepen_cell(policy, context, level)
         teach_arms(policy, context, rewards)
@@ -69,148 +88,186 @@ def two_swapped_videos(level: int) -> PDap:
 
 
 def own_draws() -> AuditedClaim:
-    """Theorem 4's draw: epsilon' whatever the context."""
-    checks = tuple(
-        _contexts(f"swapped winners, level {level}", partial(two_swapped_videos, level), share)
-        for level, share in ((3, 5), (5, 1), (7, 5))
-    )
-    return _line("exp-dap, draw", PRIME, "context", checks)
+    """Make Theorem 4's claim about a draw: epsilon' for any two contexts."""
+    checks: list[Check] = []
+    for level, share in ((3, 5), (5, 1), (7, 5)):
+        make_policy = partial(policy_with_swapped_means, level)
+        checks.append(_check_contexts(f"swapped winners, level {level}", make_policy, share))
+    return _published_claim("exp-dap, draw", DRAW_EPSILON, "context", tuple(checks))
 
 
 def own_choices() -> AuditedClaim:
-    """Theorem 4: all of Algorithm 1, for two contexts."""
+    """Make Theorem 4's claim about all of Algorithm 1, for two contexts."""
     checks = (
-        _contexts("a cell with an unexplored arm", _policy_with_unexplored_video),
-        _contexts("own videos above, or below, the neighbour's", _better_than_the_neighbour),
+        _check_contexts("a cell with an unexplored arm", _policy_with_unexplored_video),
+        _check_contexts(
+            "own videos above, or below, the neighbour's", _policy_better_than_neighbour
+        ),
     )
-    return _line("exp-dap", PRIME, "context", checks)
+    return _published_claim("exp-dap", DRAW_EPSILON, "context", checks)
 
 
 def own_visit() -> AuditedClaim:
-    """Theorem 4 read as one about past visitors: one visit more splits a cell."""
+    """Make Theorem 4's claim about past visitors: one more visit splits a cell."""
 
     def arm_after(visits: int) -> Callable[[], Hashable]:
-        policy = PDap(setting(split_after=4), epsilon=PRIME, randomness=secure())
+        policy = PDap(setting(split_after=4), epsilon=DRAW_EPSILON, randomness=secure())
         for _ in range(visits):
             policy.update(policy.select(LEFT), 1.0)
-        return next_arm(policy, LEFT)
+        return arm_sampler(policy, LEFT)
 
-    check = _pair("the visit that splits a cell", lambda: (arm_after(4), arm_after(3)))
-    return _line("exp-dap, past visit", PRIME, "visit", (check,), "comes or goes")
+    check = _check_samplers("the visit that splits a cell", lambda: (arm_after(4), arm_after(3)))
+    return _published_claim("exp-dap, past visit", DRAW_EPSILON, "visit", (check,), "comes or goes")
 
 
 def forwarded_users() -> AuditedClaim:
-    """Theorem 5: all of Algorithm 2, for one reward, on two pairs.
+    """Make Theorem 5's claim about all of Algorithm 2, for one reward, on two pairs.
 
-    In the first the reward is of a video that is explored. In the second it decides which of two
-    videos, whose means are equal without it, is shown from then on.
+    In the first pair, the video of the reward is being explored. In the second, the reward decides
+    which of two videos is shown next, because their means are equal without it.
     """
 
-    def raw_answers() -> Sides:
-        policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)
+    def sent_rewards() -> Samplers:
+        policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD_EPSILON)
         choice = policy.select(LEFT)
         return partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0)
 
     def arm_after(reward: float) -> Callable[[], Hashable]:
-        policy = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD)
-        for liked in (0.0, reward, 0.0, 0.0):  # one video, the other, and so again
-            policy.update(policy.select(LEFT), liked)
-        return next_arm(policy, LEFT)
+        policy = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD_EPSILON)
+        # The two videos are explored in turns; the second one gets the reward.
+        for reward_of_visit in (0.0, reward, 0.0, 0.0):
+            policy.update(policy.select(LEFT), reward_of_visit)
+        return arm_sampler(policy, LEFT)
 
     checks = (
-        _pair("a reward while its video is explored", raw_answers, share=10),
-        _pair("which mean is the larger", lambda: (arm_after(1.0), arm_after(0.0))),
+        _check_samplers("a reward while its video is explored", sent_rewards, share=10),
+        _check_samplers("which mean is the larger", lambda: (arm_after(1.0), arm_after(0.0))),
     )
-    return _line("lap-dap", REWARD, "reward", checks, "0 or 1")
+    return _published_claim("lap-dap", REWARD_EPSILON, "reward", checks, "0 or 1")
 
 
 def tree_with_too_few_levels() -> AuditedClaim:
-    """Lemma 5's noise at M = 2: log2 T levels."""
-    return _line("lap-dap, log2 T levels", REWARD, "reward", _trees("lemma 5"), "0 or 1")
+    """Make the claim about a tree with Lemma 5's noise at M = 2, which is for log2 T levels."""
+    checks = _check_trees("lemma 5")
+    return _published_claim("lap-dap, log2 T levels", REWARD_EPSILON, "reward", checks, "0 or 1")
 
 
 def tree_with_all_levels() -> AuditedClaim:
-    """The noise of the binary mechanism, which holds for what is sent through the tree."""
-    whole = "lap-dap, tree of floor(log2 T) + 1"
-    return AuditedClaim(whole, REWARD, _trees("tree"), unit="reward", adjacency="0 or 1")
+    """Make the claim about a tree with the noise of the binary mechanism, which holds."""
+    return AuditedClaim(
+        "lap-dap, tree of floor(log2 T) + 1",
+        REWARD_EPSILON,
+        _check_trees("tree"),
+        unit="reward",
+        adjacency="0 or 1",
+    )
 
 
 def geometric() -> AuditedClaim:
-    """Section VI at epsilon_0: the levels that T, A and p of the cards reach."""
-    trees = tuple(_geometric_tree(theory.deepest_level(*case, 2)) for case in DEEP_CASES)
-    return _line("gp-dap", GEOMETRIC, "reward", trees, "0 or 1")
+    """Make Section VI's claim of epsilon_0, in cells of the levels of `DEEP_CASES`."""
+    checks: list[Check] = []
+    for rounds, first_split, growth in DEEP_CASES:
+        checks.append(_check_geometric_tree(theory.deepest_level(rounds, first_split, growth, 2)))
+    return _published_claim("gp-dap", GEOMETRIC_EPSILON, "reward", tuple(checks), "0 or 1")
 
 
-def _line(
+def _published_claim(
     name: str, epsilon: float, unit: str, checks: tuple[Check, ...], adjacency: str = "any other"
 ) -> AuditedClaim:
-    name = f"{name}, published"
-    return AuditedClaim(name, epsilon, checks, published=True, unit=unit, adjacency=adjacency)
+    """Make a claim of the paper, which the audit should refute."""
+    return AuditedClaim(
+        f"{name}, published", epsilon, checks, published=True, unit=unit, adjacency=adjacency
+    )
 
 
-def _pair(name: str, sides: Callable[[], Sides], share: int = 1) -> Check:
-    """sides: made anew for each check."""
-    return lambda samples, alpha: weighted_choice_check(name, *sides(), share=share)(samples, alpha)
+def _check_samplers(name: str, make_samplers: Callable[[], Samplers], share: int = 1) -> Check:
+    """Return a check of two samplers.
+
+    Args:
+        name: of the pair.
+        make_samplers: makes the samplers anew for each run of the check.
+        share: one in `share` of an audit's samples is drawn for this pair.
+    """
+
+    def check(samples: int, alpha: float) -> PairResult:
+        return weighted_choice_check(name, *make_samplers(), share=share)(samples, alpha)
+
+    return check
 
 
-def _contexts(name: str, make: Callable[[], PDap], share: int = 1) -> Check:
-    """One policy, two visitors."""
+def _check_contexts(name: str, make_policy: Callable[[], PDap], share: int = 1) -> Check:
+    """Return a check of one policy with two contexts; args as in `_check_samplers`."""
 
-    def sides() -> Sides:
-        policy = make()
-        return next_arm(policy, LEFT), next_arm(policy, RIGHT)
+    def make_samplers() -> Samplers:
+        policy = make_policy()
+        return arm_sampler(policy, LEFT), arm_sampler(policy, RIGHT)
 
-    return _pair(name, sides, share)
+    return _check_samplers(name, make_samplers, share)
 
 
 def _policy_with_unexplored_video() -> PDap:
-    """Everything was tried on the left, and on the right one video was not."""
-    policy = PDap(setting(**_DEEP, deepest=1), epsilon=PRIME, randomness=secure())
+    """Make a policy that explored all videos on the left, and all but one on the right."""
+    policy = PDap(
+        setting(**_SPLIT_AT_EACH_VISIT, deepest=1), epsilon=DRAW_EPSILON, randomness=secure()
+    )
     for context in (LEFT, RIGHT):
         deepen_cell(policy, context, 1)
     teach_arms(policy, LEFT, (1.0, 0.0))
-    while (choice := policy.select(RIGHT)).arm != 1:
+    choice = policy.select(RIGHT)
+    while choice.arm != 1:
         policy.update(choice, 1.0)
+        choice = policy.select(RIGHT)
     return policy
 
 
-def _better_than_the_neighbour() -> PDap:
-    """Make a policy whose own videos beat the neighbour on the left, and not on the right."""
-    small = setting(**_DEEP, videos=1, neighbours=1, deepest=1)
-    policy = PDap(small, epsilon=PRIME, randomness=secure(), gamma=0.0)
+def _policy_better_than_neighbour() -> PDap:
+    """Make a policy whose own video beats the neighbour on the left, and not on the right."""
+    one_video = setting(**_SPLIT_AT_EACH_VISIT, videos=1, neighbours=1, deepest=1)
+    policy = PDap(one_video, epsilon=DRAW_EPSILON, randomness=secure(), gamma=0.0)
     deepen_cell(policy, LEFT, 1)
-    sides = ((LEFT, (0.9, 0.5)), (RIGHT, (0.4, 0.5)))
-    while any(policy.select(context).phase != "exploit" for context, _ in sides):
-        for context, rewards in sides:  # what is asked for grows with ln t
-            teach_arms(policy, context, rewards)
+    left_rewards = (0.9, 0.5)
+    right_rewards = (0.4, 0.5)
+
+    def is_explored(context: NDArray[np.float64]) -> bool:
+        return policy.select(context).phase == "exploit"
+
+    # Exploration grows with ln t, so visits on one side may require more on the other.
+    while not (is_explored(LEFT) and is_explored(RIGHT)):
+        teach_arms(policy, LEFT, left_rewards)
+        teach_arms(policy, RIGHT, right_rewards)
     return policy
 
 
-def _trees(reading: Reading) -> tuple[Check, ...]:
-    """The first reward of as many as the tree was made for: it is in a node of each level."""
+def _check_trees(reading: Reading) -> tuple[Check, ...]:
+    """Return checks of the first reward in full trees: it is in one node of each level.
 
-    def tree(horizon: int) -> Check:
+    Args:
+        reading: of the noise's scale.
+    """
+
+    def check_tree(horizon: int) -> Check:
         def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
-            world = setting(videos=1, neighbours=1, horizon=horizon)
-            policy = ForwardedUsers(world, epsilon=REWARD, reading=reading)
-            # ln t visits are fewer than those before t: nothing is ever explored here.
+            one_video = setting(videos=1, neighbours=1, horizon=horizon)
+            policy = ForwardedUsers(one_video, epsilon=REWARD_EPSILON, reading=reading)
+            # At round t there were t - 1 >= ln t visits, so the video is never explored.
             return [policy.answer(policy.select(LEFT), reward) for reward in rewards]
 
-        return _check_first_reward(
-            f"the first of {horizon}", send_rewards, horizon, 2 if horizon == 2 else 20
-        )
+        share = 2 if horizon == 2 else 20
+        return _check_first_reward(f"the first of {horizon}", send_rewards, horizon, share)
 
-    return tuple(map(tree, (2, 4, 8)))
+    return tuple(check_tree(horizon) for horizon in (2, 4, 8))
 
 
-def _geometric_tree(level: int) -> Check:
-    """Two guests in a cell of this level."""
+def _check_geometric_tree(level: int) -> Check:
+    """Return a check of two forwarded users in a cell of this level."""
 
     def send_rewards(rewards: NDArray[np.float64]) -> list[float]:
-        world = setting(**_DEEP, videos=1, neighbours=1, deepest=level)
-        policy = ForwardedUsers(world, epsilon=GEOMETRIC, geometric=True)
-        while (cell := policy.partition.find(LEFT)[0]).level < level:
+        one_video = setting(**_SPLIT_AT_EACH_VISIT, videos=1, neighbours=1, deepest=level)
+        policy = ForwardedUsers(one_video, epsilon=GEOMETRIC_EPSILON, geometric=True)
+        cell, _ = policy.partition.find(LEFT)
+        while cell.level < level:
             policy.partition.count_arrival(cell)
+            cell, _ = policy.partition.find(LEFT)
         policy.select(LEFT)
         choice = Choice(0, "exploit", cell)
         return [policy.answer(choice, reward) for reward in rewards]
@@ -221,10 +278,22 @@ def _geometric_tree(level: int) -> Check:
 def _check_first_reward(
     name: str, send_rewards: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
 ) -> Check:
+    """Return a check of reward streams that differ in the first reward, 1 or 0; all others are 0.
+
+    Args:
+        name: of the pair.
+        send_rewards: maps rewards to what is sent.
+        horizon: number of rewards.
+        share: one in `share` of an audit's samples is drawn for this pair.
+    """
+
     def check(samples: int, alpha: float) -> PairResult:
-        a, b = [1.0, *[0.0] * (horizon - 1)], [0.0] * horizon
-        pair = laplace_pair(name, send_rewards, a, b, distance=theory.levels(horizon), share=share)
-        return on_the_bench(pair, samples=samples, alpha=alpha)
+        first_is_1 = [1.0] + [0.0] * (horizon - 1)
+        all_0 = [0.0] * horizon
+        pair = laplace_pair(
+            name, send_rewards, first_is_1, all_0, distance=theory.levels(horizon), share=share
+        )
+        return check_pair(pair, samples=samples, alpha=alpha)
 
     return check
 

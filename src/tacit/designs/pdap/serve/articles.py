@@ -1,9 +1,10 @@
-"""HTTP resources of a vendor's articles: they come and go without a restart.
+"""HTTP resources of a vendor's articles, which are added and removed without a restart.
 
-Join     at the end of an epoch, as everything that a learner has not seen. Leave: at once.
-Age      `article_days` of tacit.toml: an article leaves so many days after it joined.
-Public   which articles there are, and when they join and leave, must follow from editors and the
-         clock, never from what visitors did: the card assumes it.
+Adding    an article can be shown from the next epoch on, like every arm that joins.
+Removal   an article is not shown any more, at once.
+Age       an article is removed `article_days` (a setting) after it was added.
+Public    which articles there are, and when they join and leave, must depend on editors and the
+          clock only, never on what visitors did: the card assumes it.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ ARTICLES = "/api/vendors/articles"
 
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Title = Annotated[str, Field(min_length=1, max_length=MOST_VIDEO_BYTES // 4, pattern=PRINTABLE)]
-"""Its UTF-8 fits a message."""
+"""Name of an article; a character has at most 4 bytes, so its UTF-8 fits into a message."""
 ArticlePath = Annotated[
     str, Path(min_length=1, max_length=MOST_VIDEO_BYTES // 4, pattern=PRINTABLE)
 ]
 
 
 class NewArticles(Body):
-    """Articles that are to be shown from now on."""
+    """Articles to add."""
 
     articles: Annotated[list[Title], Field(min_length=1, max_length=MOST_VIDEOS)]
 
@@ -51,7 +52,7 @@ class Article(Body):
 
 
 class Articles(Body):
-    """Everything that a vendor shows of its own."""
+    """All own articles of a vendor."""
 
     articles: list[Article]
 
@@ -60,19 +61,19 @@ class JoinReceipt(Body):
     """Answer to new articles."""
 
     joined: list[str]
-    """Those that were not here already: shown from the end of the present epoch on."""
+    """Names that are new; they can be shown from the next epoch on."""
 
 
 class RemovalReceipt(Body):
     """Answer to a removal."""
 
     removed: Literal[True]
-    """The article is shown no more."""
+    """The article is not shown any more."""
 
 
 @router.get("/{name}/articles", response_model=Articles, **allow(Role.EDITOR, Role.OPERATOR))
 def articles(name: Name, service: CurrentService, caller: CurrentCaller) -> dict[str, Any]:
-    """The articles that a vendor shows, and when each joined."""
+    """List the articles that a vendor shows, and when each joined."""
     vendor = find_vendor(service, caller, name)
     stored = read_salted_state(service, f"vendors/{name}")
     shown = list_articles(vendor, stored, time.time())
@@ -87,7 +88,7 @@ async def add_articles(
     caller: CurrentCaller,
     key: IdempotencyKey,
 ) -> Response:
-    """Let articles join: they are shown from the end of the present epoch on."""
+    """Add articles, which can be shown from the next epoch on."""
     vendor = find_vendor(service, caller, name)
 
     def take(state: VendorState) -> Reply:
@@ -112,7 +113,7 @@ async def remove_article(
     caller: CurrentCaller,
     key: IdempotencyKey,
 ) -> Response:
-    """Let an article leave, at once. One that `tacit.toml` names is removed there."""
+    """Remove an article at once. One that `tacit.toml` names has to be removed there."""
     vendor = find_vendor(service, caller, name)
 
     def take(state: VendorState) -> Reply:
@@ -126,12 +127,12 @@ async def remove_article(
 
 
 def list_articles(vendor: ServedVendor, stored: bytes | None, now: float) -> dict[str, int | None]:
-    """List what a vendor shows of its own.
+    """List the articles that a vendor shows.
 
     Args:
-        vendor: That shows them.
-        stored: Its state; None before its first visit.
-        now: In seconds since 1970.
+        vendor: that shows them.
+        stored: its stored state; None before the first visit.
+        now: in seconds since 1970.
 
     Returns:
         The second since 1970 at which each article joined; None for those of the settings.

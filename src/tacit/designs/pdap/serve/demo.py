@@ -1,4 +1,4 @@
-"""Sections of vendors on generated names, for trying out."""
+"""Sections of vendors with generated names, for trying out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS_FILE = "keys.json"
 
 
 def make_demo(_: Path) -> str:
-    """Write the section of one vendor alone: whom it could ask would be another service."""
+    """Write the section of one vendor without neighbours, which would need another service."""
     return _section(NAMES[0], VIDEOS)
 
 
@@ -33,48 +33,50 @@ def make_two(
     videos: int = VIDEOS,
     **settings: float,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Write two deployments, each a vendor that may forward to the other.
+    """Write two deployments, each with a vendor that may forward to the other.
 
     Args:
-        folders: new ones.
+        folders: of the deployments; they are created.
         addresses: of the services, such as `http://127.0.0.1:8001`, with ports.
         names: of the vendors.
-        tenant: whose services they are.
-        videos: of each vendor.
-        settings: more lines of [vendors.NAME], the same for both.
+        tenant: of both services.
+        videos: number of videos of each vendor.
+        settings: more settings of [vendors.NAME], the same for both.
 
     Returns:
-        The operator's keys of each.
+        For each deployment, a new API key by role: that of its operator.
     """
     for folder in folders:
         folder.mkdir(parents=True)
-    public = [new_vendor_key(folder / "vendor.pem") for folder in folders]
-    keys = []
+    public_keys = [new_vendor_key(folder / "vendor.pem") for folder in folders]
+    operator_keys: list[dict[str, str]] = []
     for own, other in ((0, 1), (1, 0)):
-        name, peer = names[own], names[other]
+        name = names[own]
+        peer = names[other]
         folder = folders[own]
-        given = add_key(folders[other] / KEYS_FILE, name, Role.VENDOR, tenant)
-        create_private_file(folder / "neighbour.key", given.encode())
+        api_key_of_peer = add_key(folders[other] / KEYS_FILE, name, Role.VENDOR, tenant)
+        create_private_file(folder / "neighbour.key", api_key_of_peer.encode())
         neighbour = {
             "url": f"{addresses[other]}/api/vendors/{peer}",
-            "public_key": public[other],
+            "public_key": public_keys[other],
             "api_key": "neighbour.key",
         }
         text = f'tenant = "{tenant}"\n' + _section(name, videos, key="vendor.pem", **settings)
         text += _table(f"vendors.{name}.peers.{peer}", neighbour)
         text += _table("service", {"port": urlsplit(addresses[own]).port})
         write_whole(folder / TOML, text.encode())
-        keys.append({"operator": add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, tenant)})
-    return keys[0], keys[1]
+        operator_key = add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, tenant)
+        operator_keys.append({"operator": operator_key})
+    return operator_keys[0], operator_keys[1]
 
 
-def _section(name: str, videos: int, **more: object) -> str:
-    """The lines of [vendors.NAME]."""
-    names = [f"{name}-{number + 1}" for number in range(videos)]
-    return _table(f"vendors.{name}", {"videos": names, "features": FEATURES, **more})
+def _section(name: str, videos: int, **settings: object) -> str:
+    """Write the section [vendors.NAME] with generated names of videos and further settings."""
+    video_names = [f"{name}-{number + 1}" for number in range(videos)]
+    return _table(f"vendors.{name}", {"videos": video_names, "features": FEATURES, **settings})
 
 
 def _table(name: str, values: Mapping[str, object]) -> str:
-    """A table of TOML, whose numbers, texts and lists are those of JSON."""
+    """Write a TOML table; its numbers, texts and lists are written as in JSON."""
     lines = [f"{key} = {json.dumps(value)}\n" for key, value in values.items()]
     return f"[{name}]\n{''.join(lines)}\n"

@@ -1,13 +1,14 @@
-"""Neighbours as the operator lists them: the only addresses that a vendor ever sends to.
+"""Calls to neighbours that the operator lists, the only addresses that a vendor sends to.
 
 Calls    One attempt, within `WITHIN` seconds from looking up the name to the last byte. No redirect
-         is followed, no proxy of the environment is used, nothing is unpacked. Whatever is not a
-         signed answer of the right type and size is none.
-Breaker  If it opened after calls that failed, whose visits were forwarded would decide for
-         everybody: that is what the learner hides. So it asks whether the neighbour is ready, at
-         most once in `EVERY` seconds, whenever anybody comes; what came of a call changes nothing.
-         A neighbour is up, or down for `REST` seconds and then for twice as many, up to
-         `MOST_REST`, until it says that it is ready again.
+         is followed, no proxy of the environment is used, no content is decompressed. Everything
+         but a signed answer of the right type and size counts as no answer.
+Checks   A neighbour that does not work is not asked for a while. If failed calls decided this,
+         what happens at some people's visits would change those of others, which the learner's
+         guarantee does not cover. So the service itself checks whether a neighbour is ready, at
+         most once in `EVERY` seconds, when any visitor comes; results of calls change nothing.
+         A neighbour that is not ready is not asked for `REST` seconds, then for twice as many, up
+         to `MOST_REST`, until a check finds it ready.
 """
 
 from __future__ import annotations
@@ -42,15 +43,16 @@ _HERE = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True, kw_only=True)
 class PeerLines:
-    """The lines of [vendors.NAME.peers.NAME]: a neighbour, by the name it has for itself."""
+    """The settings [vendors.NAME.peers.NAME] of one neighbour, under the neighbour's own name."""
 
     url: str = setting(
-        "the address of the vendor there, `https://HOST/api/vendors/NAME`",
-        refused="http, but on this machine; a query, a user",
+        "the address of the neighbour, `https://HOST/api/vendors/NAME`",
+        refused="http, except on this machine; a query, a user",
     )
     public_key: str = setting("what `tacit keys vendor` printed there, base64 of 32 bytes")
     api_key: str = setting(
-        "a file with the key that it made for this vendor", refused="a file that others can read"
+        "a file with the API key that the neighbour made for this vendor",
+        refused="a file that others can read",
     )
 
 
@@ -59,10 +61,10 @@ class Neighbour:
     """One neighbour.
 
     Attributes:
-        name: that it has for itself.
-        url: of the vendor there.
-        public_key: that its answers are signed with.
-        api_key: that it made for this vendor.
+        name: the neighbour's own name.
+        url: of the neighbour's vendor.
+        public_key: with which the neighbour's messages are verified.
+        api_key: that the neighbour made for this vendor.
     """
 
     name: str
@@ -72,14 +74,16 @@ class Neighbour:
 
     @classmethod
     def from_section(cls, name: str, section: Section) -> Self:
-        """Read a section; ConfigError for an address that is not https, or is not a vendor's."""
+        """Read a section.
+
+        Raises:
+            ConfigError: The address is not https, or is not that of a vendor; or the name or a key
+                does not have the right form.
+        """
         if not NAME.fullmatch(name):
             raise ConfigError(f"{TOML}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
-        given = section.read_settings(PeerLines)
-        parts = urlsplit(url := given.url)
-        safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
-        plain = not (parts.query or parts.fragment or parts.username or parts.password)
-        if not (safe and plain and parts.hostname and _PATH.fullmatch(parts.path)):
+        settings = section.read_settings(PeerLines)
+        if not _is_vendor_address(settings.url):
             raise ConfigError(
                 f"{TOML}: {section.name}.url is  https://HOST/api/vendors/NAME  (http on this "
                 "machine alone)."
@@ -87,36 +91,48 @@ class Neighbour:
         file = section.file_path("api_key")
         api_key = read_private_file(file, f"the key that {name} gave to this vendor").strip()
         if not _API_KEY.fullmatch(api_key):
-            raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
-        public = signatures.read_public_key(given.public_key)
-        return cls(name, url, public, api_key.decode("ascii"))
+            raise ConfigError(
+                f"{file}: holds no API key, which is one line of printable characters."
+            )
+        public_key = signatures.read_public_key(settings.public_key)
+        return cls(name, settings.url, public_key, api_key.decode("ascii"))
 
     @property
     def audience(self) -> str:
-        """The audience that a message for it is signed for."""
+        """The audience for which messages to this neighbour are signed."""
         return audience_of(self.name, self.public_key)
 
     @property
     def health(self) -> str:
-        """Address where its service says whether it can answer."""
+        """The address at which the neighbour's service says whether it is ready."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}/readyz"
 
 
+def _is_vendor_address(url: str) -> bool:
+    """Return whether a URL is that of a vendor, with https unless it is on this machine."""
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
+    has_more_parts = parts.query or parts.fragment or parts.username or parts.password
+    has_path = _PATH.fullmatch(parts.path) is not None
+    return bool(is_safe and not has_more_parts and parts.hostname and has_path)
+
+
 WITHIN = 1.0
 """Seconds of a call, at most."""
-_LOOK_WITHIN = 0.8
+_CHECK_WITHIN = 0.8
+"""Seconds of a check whether a neighbour is ready, at most."""
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Sends messages as one vendor.
+    """Sends messages from one vendor to its neighbours.
 
     Attributes:
-        sender: its name.
-        key: that it signs with.
-        transports: of neighbours by name, instead of the network, in tests.
+        sender: name of the vendor.
+        key: with which the vendor signs.
+        transports: by name of the neighbour, instead of the network, in tests.
     """
 
     sender: str
@@ -130,29 +146,45 @@ class Calls:
         return audience_of(self.sender, self.key.public_key())
 
     def sign(self, peer: Neighbour, **message: Any) -> dict[str, str]:
-        """Headers of a message to this neighbour. message: as of `signatures.sign`."""
+        """Make the signature headers of a message to a neighbour.
+
+        Args:
+            peer: the neighbour.
+            message: body, nonce, and path or status, as in `signatures.sign`.
+        """
         message |= {"sender": self.sender, "audience": peer.audience}
         return signatures.sign(self.key, now=time.time(), **message)
 
     def sender_of(
         self, headers: Sequence[tuple[str, str]], peers: Iterable[Neighbour], **message: Any
     ) -> str:
-        """Name the neighbour that signed, as `signatures.check`; SignatureError if none."""
+        """Find which neighbour signed a message to this vendor.
+
+        Args:
+            headers: of the message, names in lower case.
+            peers: neighbours that may have signed it.
+            message: body, and path or status and nonce, as in `signatures.check`.
+
+        Raises:
+            SignatureError: None of them signed it.
+        """
         senders = {peer.name: peer.public_key for peer in peers}
         message |= {"senders": senders, "audience": self.audience}
-        return signatures.check(headers, now=time.time(), **message)[0]
+        sender, _ = signatures.check(headers, now=time.time(), **message)
+        return sender
 
     def ask(
         self, peer: Neighbour, forward: bytes, *, within: float = WITHIN
     ) -> asyncio.Task[bytes | None]:
         """Start to send a Forward to a neighbour.
 
-        The call runs to its end, waited for or not: the neighbour must not see which.
+        The call runs to its end even if no one waits for it, because the neighbour must not see
+        whether its offer will be shown.
 
         Args:
             peer: the neighbour.
             forward: an encoded Forward.
-            within: seconds until it is given up; `WITHIN` at most.
+            within: seconds until the call is given up; `WITHIN` at most.
 
         Returns:
             A task that ends with the content of the signed answer; None if no answer that can be
@@ -162,17 +194,17 @@ class Calls:
             MessageError: `forward` is no Forward.
         """
         nonce = Forward.decode(forward).request.hex()
-        asked = self._post(peer, forward, nonce, min(within, WITHIN))
-        task = asyncio.get_running_loop().create_task(asked)
-        self._running.add(task)
+        call = self._post(peer, forward, nonce, min(within, WITHIN))
+        task = asyncio.get_running_loop().create_task(call)
+        self._running.add(task)  # so that the task is not garbage collected
         task.add_done_callback(self._running.discard)
         return task
 
     async def reaches(self, peer: Neighbour) -> bool:
-        """Whether its service says that it can answer."""
+        """Check whether a neighbour's service says that it is ready."""
         try:
             async with (
-                asyncio.timeout(_LOOK_WITHIN),
+                asyncio.timeout(_CHECK_WITHIN),
                 self._client(peer) as client,
                 client.stream("GET", peer.health) as answer,
             ):
@@ -181,6 +213,7 @@ class Calls:
             return False
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
+        """Send a signed Forward, and return the answer's content; None without a valid answer."""
         address = f"{peer.url}/forwards"
         headers = self.sign(peer, path=urlsplit(address).path, body=body, nonce=nonce)
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
@@ -192,11 +225,13 @@ class Calls:
             ):
                 return await self._read(answer, peer, nonce)
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
-            return None  # httpx2 raises ValueError of many kinds for what is no HTTP
+            return None  # httpx2 raises several kinds of ValueError for invalid HTTP
 
     async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
-        octets = answer.headers.get("content-type") == signatures.OCTETS
-        if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
+        """Read the content of an answer; None unless it is short, uncompressed and signed."""
+        is_octets = answer.headers.get("content-type") == signatures.OCTETS
+        is_compressed = "content-encoding" in answer.headers
+        if answer.status_code != 200 or is_compressed or not is_octets:
             return None
         body = b""
         async for part in answer.aiter_raw():
@@ -210,6 +245,7 @@ class Calls:
         return None
 
     def _client(self, peer: Neighbour) -> httpx2.AsyncClient:
+        """Make an HTTP client for one call to a neighbour."""
         return httpx2.AsyncClient(
             transport=self.transports.get(peer.name),
             trust_env=False,
@@ -221,48 +257,64 @@ class Calls:
 
 @lru_cache(maxsize=1)
 def _authorities() -> ssl.SSLContext:
-    """The system's authorities, read once."""
+    """Return the TLS context with the system's certificate authorities, which are read once."""
     return ssl.create_default_context()
 
 
 EVERY = 2.0
+"""Seconds between two checks of a neighbour that is ready."""
 REST = 1.0
+"""Seconds before doubling: a neighbour is first checked again after twice as many."""
 MOST_REST = 30.0
+"""Seconds between two checks of a neighbour that is not ready, at most."""
 
 
 @dataclass
 class _PeerState:
-    up: bool = True
-    next: float = 0.0
+    """What the checks of one neighbour found.
+
+    Attributes:
+        is_ready: according to the last check.
+        next_check: time of `time.monotonic` from which on it is checked again.
+        rest: seconds between two checks while it is not ready.
+    """
+
+    is_ready: bool = True
+    next_check: float = 0.0
     rest: float = REST
 
 
 @dataclass
 class Reach:
-    """Neighbours of one vendor that can be asked; for one process, on its event loop alone.
+    """Knows which neighbours of one vendor can be asked; for the event loop of one process.
 
     Attributes:
-        calls: how the vendor sends.
+        calls: of the vendor.
         peers: its neighbours.
     """
 
     calls: Calls
     peers: Sequence[Neighbour]
-    _seen: dict[str, _PeerState] = field(default_factory=dict)
-    _looking: set[asyncio.Task[None]] = field(default_factory=set)
+    _states: dict[str, _PeerState] = field(default_factory=dict)
+    _checks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def peers_up(self) -> tuple[str, ...]:
-        """Names of those that can be asked. A visit may trigger a look at the network."""
+        """Return the names of neighbours that can be asked, and start checks that are due."""
         for peer in self.peers:
-            seen = self._seen.setdefault(peer.name, _PeerState())
-            if time.monotonic() >= seen.next:
-                seen.next = time.monotonic() + EVERY
-                task = asyncio.get_running_loop().create_task(self._look(peer, seen))
-                self._looking.add(task)
-                task.add_done_callback(self._looking.discard)
-        return tuple(peer.name for peer in self.peers if self._seen[peer.name].up)
+            state = self._states.setdefault(peer.name, _PeerState())
+            if time.monotonic() >= state.next_check:
+                state.next_check = time.monotonic() + EVERY
+                task = asyncio.get_running_loop().create_task(self._check(peer, state))
+                self._checks.add(task)  # so that the task is not garbage collected
+                task.add_done_callback(self._checks.discard)
+        return tuple(peer.name for peer in self.peers if self._states[peer.name].is_ready)
 
-    async def _look(self, peer: Neighbour, seen: _PeerState) -> None:
-        seen.up = await self.calls.reaches(peer)
-        seen.rest = REST if seen.up else min(2 * seen.rest, MOST_REST)
-        seen.next = time.monotonic() + (EVERY if seen.up else seen.rest)
+    async def _check(self, peer: Neighbour, state: _PeerState) -> None:
+        """Check whether a neighbour is ready, and set the time of the next check."""
+        state.is_ready = await self.calls.reaches(peer)
+        if state.is_ready:
+            state.rest = REST
+            state.next_check = time.monotonic() + EVERY
+        else:
+            state.rest = min(2 * state.rest, MOST_REST)
+            state.next_check = time.monotonic() + state.rest

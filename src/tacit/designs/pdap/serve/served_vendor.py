@@ -29,15 +29,15 @@ from tacit.service.setting_tables import TOML
 
 @dataclass(frozen=True)
 class ServedVendor(ServedThing):
-    """One section [vendors.NAME].
+    """One vendor that is served: a section [vendors.NAME].
 
     Attributes:
-        tenant: whose it is.
+        tenant: whom the vendor belongs to.
         name: of the vendor.
-        settings: its lines.
+        settings: of the section.
         neighbours: by name.
-        reach: which neighbours can be asked; None without any.
-        cache: of its state.
+        reach: which neighbours can be asked now; None if there are no neighbours.
+        cache: of the stored state.
     """
 
     SETTINGS: ClassVar = VendorSettings
@@ -51,19 +51,20 @@ class ServedVendor(ServedThing):
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Read a section; ConfigError for what cannot be served."""
-        tables = peers_of(section)
+        """Read a section; ConfigError if it cannot be served."""
+        peer_sections = peers_of(section)
         settings = VendorSettings.read(section)
-        neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
+        neighbours: dict[str, Neighbour] = {}
+        for name, peer_section in peer_sections.items():
+            neighbours[name] = Neighbour.from_section(name, peer_section)
         if section.name in neighbours:
-            raise ConfigError(f"{TOML}: {section.name} is no neighbour of its own.")
+            raise ConfigError(f"{TOML}: {section.name} cannot be a neighbour of itself.")
         reach = None
         if neighbours:
             calls = Calls(section.name, read_private_key(section.file_path("key")))
             reach = Reach(calls, tuple(neighbours.values()))
-        settings.joint.noise.add_to(
-            np.zeros(1, dtype=np.int64)
-        )  # loads what draws noise: not while others wait
+        # The first draw loads the sampler, which takes time: do so before any request waits.
+        settings.joint.noise.add_to(np.zeros(1, dtype=np.int64))
         cache = StateCache(settings)
         return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 
@@ -73,7 +74,7 @@ class ServedVendor(ServedThing):
         return thing_state_name("vendors", self.tenant, self.name)
 
     def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
-        """No budget of a data set: every person has their own."""
+        """Return no budgets of a data set: every person has a budget of their own."""
         return ()
 
     def check_balances(self, balances: Iterable[Balance]) -> None:
@@ -85,73 +86,84 @@ class ServedVendor(ServedThing):
         prefix = f"vendors/{self.name}/"
         for balance in balances:
             holder = balance.holder
-            ours = holder.tenant == self.tenant and holder.name.startswith(prefix)
-            if ours and balance.cap.amount > self.settings.cap.amount:
+            is_of_vendor = holder.tenant == self.tenant and holder.name.startswith(prefix)
+            if is_of_vendor and balance.cap.amount > self.settings.cap.amount:
                 raise ConfigError(
                     f"{TOML}: {self.name}.lifetime was larger when people's budgets were opened, "
                     "and a budget is for life. Put it back, or take another name for the vendor."
                 )
 
-    def check_stored_states(self, kept: Callable[[str], bytes | None]) -> None:
-        """Refuse a stored state of other settings, or one that cannot be gone on from.
+    def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
+        """Refuse a stored state that was made under other settings, or cannot be read.
 
         Args:
-            kept: gives the stored bytes of a name; None for none.
+            read_state: returns the stored bytes of a name; None if there are none.
 
         Raises:
             ConfigError: There is such a state.
         """
-        state = idempotency.remove_salt(kept(self.state))
+        state = idempotency.remove_salt(read_state(self.state))
         if state is None:
             return
-        wrong = "damaged"
-        others: tuple[str, ...] = ()
         try:
             numbers, _ = unpack(state)
-            if (version := int(numbers.get("version", 0))) != VERSION:
-                of = f"version {version}" if version else f"a version before {VERSION}"
-                wrong = f"of {of}, and this tacit goes on with version {VERSION}"
-                raise ValueError  # whatever it holds
-            others = self.settings.differing_settings(numbers["settings"])
-            if not others:
+            version = int(numbers.get("version", 0))
+        except (TypeError, ValueError, LookupError, struct.error):
+            raise self._unreadable_state("damaged") from None
+        if version != VERSION:
+            stored_version = f"version {version}" if version else f"a version before {VERSION}"
+            raise self._unreadable_state(
+                f"of {stored_version}, and this tacit goes on with version {VERSION}"
+            )
+        try:
+            differing = self.settings.differing_settings(numbers["settings"])
+            if not differing:
                 VendorState.decode(state, self.settings.vendor(), self.settings.lasting_settings)
         except (TypeError, ValueError, LookupError, struct.error):
+            raise self._unreadable_state("damaged") from None
+        if differing:
             raise ConfigError(
-                f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
-                f"{wrong}. Take another name for the vendor."
-            ) from None
-        if others:
-            raise ConfigError(
-                f"{TOML}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
-                "and what was promised to its visitors is for all that it learned. Put them back, "
-                "or take another name for the vendor, where everybody has a budget of its own."
+                f"{TOML}: vendors.{self.name} learned with other settings "
+                f"({', '.join(differing)}), and what was promised to its visitors is for all that "
+                "it learned. Put them back, or take another name for the vendor, where everybody "
+                "has a budget of its own."
             )
 
+    def _unreadable_state(self, problem: str) -> ConfigError:
+        """Make the error for a stored state that cannot be continued."""
+        return ConfigError(
+            f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
+            f"{problem}. Take another name for the vendor."
+        )
+
     def personal_holders(self, user: str) -> tuple[Holder]:
-        """Whose budget a visit of this user is charged to."""
+        """Return the holder of the budget that a visit of this user is charged to."""
         return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
 
     def describe_releases(self) -> str:
         """Describe what was released and cannot be taken back."""
         s = self.settings
-        sent = f"; contexts that neighbours got at random, each at epsilon {s.forward_epsilon:g}"
-        extra = sent if self.neighbours else ""
+        contexts = ""
+        if self.neighbours:
+            contexts = (
+                "; randomised contexts that neighbours received, each at epsilon "
+                f"{s.forward_epsilon:g}"
+            )
         return (
-            f"noisy sums that hold visits of all, each at epsilon {s.epsilon:g}{extra}; all "
-            f"of one person's within {s.lifetime:g}. Stored answers hold which video was "
+            f"noisy sums over all visits, each visit at epsilon {s.epsilon:g}{contexts}; all "
+            f"visits of one person within {s.lifetime:g}. Stored answers contain which video was "
             "shown at each visit, and the random bytes of one that was forwarded"
         )
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
-        """Charge a visit; a first one opens a budget.
+        """List the charges of a visit. The first charge of a person opens their budget.
 
         Args:
             user: who visits.
             asks: whether neighbours can be asked.
         """
-        cost = self.settings.costs[asks]
         (holder,) = self.personal_holders(user)
-        return [Charge(holder, cost, opens=self.settings.cap)]
+        return [Charge(holder, self.settings.cost(asks=asks), opens=self.settings.cap)]
 
     async def step(
         self,
@@ -163,45 +175,53 @@ class ServedVendor(ServedThing):
         take: Callable[[VendorState], Reply],
         **more: Any,
     ) -> Response:
-        """Run one transaction over its state, once for each key.
+        """Run one transaction on the vendor's state, once for each Idempotency-Key.
 
         Args:
             service: that runs.
-            caller: who asks.
-            operation: the resource.
+            caller: who sent the request.
+            operation: method and path of the resource.
             key: the Idempotency-Key.
-            payload: what the key stands for.
-            take: what is done with the state.
-            more: as of `idempotency.answer_once`.
+            payload: content of the request, which must be the same when the key comes again.
+            take: changes the state and returns the answer.
+            more: further arguments of `idempotency.answer_once`.
         """
-        named = self.name.encode() + b"\x00" + payload
-        step = idempotency.salt_states(self.cache.step(take))
+        payload_of_vendor = self.name.encode() + b"\x00" + payload
+        transition = idempotency.salt_states(self.cache.step(take))
         return await idempotency.answer_once(
-            service, caller, operation, key, named, state=self.state, transition=step, **more
+            service,
+            caller,
+            operation,
+            key,
+            payload_of_vendor,
+            state=self.state,
+            transition=transition,
+            **more,
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The card of a whole visit, then those of its parts.
+        """Return the card of a whole visit, then those of its parts.
 
-        A visit's parts are the learner, forwarded contexts and trust in neighbours.
+        The parts are the learner, forwarded contexts and trust in neighbours. Without neighbours
+        there is only the learner.
         """
         s = self.settings
-        own = guarantees.joint_card(s.joint, visits_per_person=s.most_visits(asks=False))
+        learner = guarantees.joint_card(s.joint, visits_per_person=s.most_visits(asks=False))
         if not self.neighbours:
-            return (own,)
-        asked = s.most_visits(asks=True) or None
+            return (learner,)
+        visits = s.most_visits(asks=True)
         parts = (
-            own,
-            guarantees.forwarded_context_card(s.agreement, visits=asked, asks_all=True),
-            guarantees.neighbour_trust_card(s.trust_settings, visits_per_person=asked),
+            learner,
+            guarantees.forwarded_context_card(s.agreement, visits=visits, asks_all=True),
+            guarantees.neighbour_trust_card(s.trust_settings, visits_per_person=visits),
         )
-        together = guarantees.forwarded_visit_card(
-            parts, epsilon=s.visit_epsilon, visits_per_person=asked
+        whole_visit = guarantees.forwarded_visit_card(
+            parts, epsilon=s.visit_epsilon, visits_per_person=visits
         )
-        return (together, *parts)
+        return (whole_visit, *parts)
 
     def describe(self) -> dict[str, Any]:
-        """Describe what anyone may know: nothing of its videos, which are shown one at a time."""
+        """Return public facts about the vendor, without its videos."""
         return {
             "name": self.name,
             "features": self.settings.features,

@@ -1,4 +1,4 @@
-"""The lines of [vendors.NAME] of tacit.toml, and the vendor that is made from them."""
+"""The settings [vendors.NAME] of tacit.toml, and the vendor that is made from them."""
 
 from __future__ import annotations
 
@@ -31,34 +31,38 @@ SECONDS_OF_DAY = 86_400
 
 @dataclass(frozen=True, kw_only=True)
 class VendorSettings:
-    """The lines of [vendors.NAME]: public numbers. A kept state goes on under the same ones."""
+    """The settings [vendors.NAME], which are public.
+
+    A stored state can only be continued under the same `lasting_settings`.
+    """
 
     videos: list[str] = setting(
-        "the names of what it shows",
+        "names of the videos or articles that the vendor shows",
         refused=f"none, above {MOST_VIDEOS:,}, or a name above {MOST_VIDEO_BYTES} bytes",
     )
     features: int = setting(
-        "how many numbers in [0, 1] a visit comes with",
+        "how many numbers in [0, 1] the context of a visit has",
         unit="numbers",
         refused=f"below 1, above {MOST_FEATURES}",
     )
     horizon: int = setting(
-        "visits that are expected: what is learned of contexts, and how often, follows from it",
+        "visits that are expected; it determines how finely contexts are learned, and how often",
         100_000,
         unit="visits",
         refused="below 2",
     )
     epsilon: float = setting(
-        "the epsilon of one visit, in what is learned from it", 1.0, unit="nats", refused="infinite"
+        "the epsilon of one visit for the learner", 1.0, unit="nats", refused="infinite"
     )
     lifetime: float = setting(
-        "the epsilon of one person in all; then their visits are neither learned nor forwarded",
+        "the epsilon of all visits of one person; once it is spent, their visits are neither "
+        "learned nor forwarded",
         5.0,
         unit="nats",
         refused="less than one visit costs",
     )
     key: str | None = setting(
-        "signs what goes to neighbours; `tacit keys vendor` makes the file",
+        "file with the key that signs messages to neighbours; `tacit keys vendor` makes it",
         None,
         default_text="none; needed with `peers`",
         refused="a file that others can read",
@@ -73,7 +77,7 @@ class VendorSettings:
         "cells per feature, in a forwarded context; all neighbours have the same", 2, unit="cells"
     )
     share: float = setting(
-        "share of the visits at which a neighbour that has not proved itself is asked, at most",
+        "largest share of the visits at which a neighbour that has not proved itself is asked",
         1.0,
         refused="0 or less, above 1",
     )
@@ -84,7 +88,7 @@ class VendorSettings:
     article_days: float | None = setting(
         "days after which an article that joined through the service leaves",
         None,
-        default_text="none: it stays until it is removed",
+        default_text="none: articles stay until they are removed",
         unit="days",
         above=0,
         refused="0 or less",
@@ -98,7 +102,7 @@ class VendorSettings:
 
     @classmethod
     def read(cls, section: Section) -> Self:
-        """ConfigError in a sentence for whatever cannot be served."""
+        """Read a section; ConfigError if it cannot be served."""
         settings = section.read_settings(cls)
         _check_videos(section.name, settings.videos)
         return settings
@@ -106,28 +110,27 @@ class VendorSettings:
     def __post_init__(self) -> None:
         if not 1 <= self.features <= MOST_FEATURES:
             raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
-        private = (self.epsilon, self.forward_epsilon, self.caution_epsilon)
-        if not all(math.isfinite(one) for one in private):
+        epsilons = (self.epsilon, self.forward_epsilon, self.caution_epsilon)
+        if not all(math.isfinite(epsilon) for epsilon in epsilons):
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
         if self.slices < 1:
             raise ConfigError("A forwarded context has at least one cell per feature.")
-        visit = self.costs[bool(self.peers)]
-        if self.cap.amount < visit.amount:
+        if self.cap.amount < self.visit_cost.amount:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
-                f"{visit.amount / MICRO:g}."
+                f"{self.visit_epsilon:g}."
             )
 
     @cached_property
     def trust_settings(self) -> TrustSettings:
-        """No neighbour reports rewards, so none has to be believed."""
+        """The rules of trust. Neighbours report no rewards here, so rule 3 is switched off."""
         return TrustSettings(
             uses_reports=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
         )
 
     @cached_property
     def joint(self) -> JointSetting:
-        """Setting of the learner when it began."""
+        """The setting of a new learner."""
         return JointSetting(
             videos=len(self.videos),
             neighbours=len(self.peers or ()),
@@ -138,17 +141,36 @@ class VendorSettings:
 
     @cached_property
     def agreement(self) -> Agreement:
-        """How contexts are sent between this vendor and its neighbours."""
+        """The form in which contexts are sent between this vendor and its neighbours."""
         return Agreement(self.features, self.slices, self.forward_epsilon)
 
     @cached_property
-    def costs(self) -> tuple[Cost, Cost]:
-        """Cost of one visit that is learned; and of one that is also sent to neighbours."""
-        learned, asked = (PureAccountant().add(self.joint.noise.event) for _ in range(2))
-        asked.add(neighbour_release(self.trust_settings, self.trust_settings.epsilon).event)
-        if (event := Forwarder(self.agreement, randomness=randomness.secure()).event) is not None:
-            asked.add(event)
-        return Cost.pure(learned.epsilon()), Cost.pure(asked.epsilon())
+    def _cost_of_learning(self) -> Cost:
+        """The cost of one visit that is learned and not sent to neighbours."""
+        return Cost.pure(PureAccountant().add(self.joint.noise.event).epsilon())
+
+    @cached_property
+    def _cost_of_asking(self) -> Cost:
+        """The cost of one visit that is learned and sent to neighbours."""
+        accountant = PureAccountant().add(self.joint.noise.event)
+        accountant.add(neighbour_release(self.trust_settings, self.trust_settings.epsilon).event)
+        event = Forwarder(self.agreement, randomness=randomness.secure()).event
+        if event is not None:
+            accountant.add(event)
+        return Cost.pure(accountant.epsilon())
+
+    def cost(self, *, asks: bool) -> Cost:
+        """Return the cost of one visit.
+
+        Args:
+            asks: whether neighbours can be asked at this visit.
+        """
+        return self._cost_of_asking if asks else self._cost_of_learning
+
+    @property
+    def visit_cost(self) -> Cost:
+        """The cost of one visit at which all neighbours can be asked, if there are any."""
+        return self.cost(asks=bool(self.peers))
 
     @cached_property
     def cap(self) -> Cap:
@@ -157,23 +179,27 @@ class VendorSettings:
 
     @property
     def article_seconds(self) -> float:
-        """The age at which an article leaves."""
+        """The age in seconds at which an article is removed; inf if it stays."""
         return math.inf if self.article_days is None else self.article_days * SECONDS_OF_DAY
 
     @property
     def visit_epsilon(self) -> float:
-        """Epsilon of one visit in all: what the budget is charged where neighbours are asked."""
-        return self.costs[bool(self.peers)].amount / MICRO
+        """Nats of `visit_cost`."""
+        return self.visit_cost.amount / MICRO
 
     def most_visits(self, *, asks: bool) -> int:
-        """Visits of one person that the lifetime covers: learned, or also forwarded."""
-        return self.cap.amount // self.costs[asks].amount
+        """Compute how many visits of one person the lifetime covers.
+
+        Args:
+            asks: whether neighbours can be asked at these visits.
+        """
+        return self.cap.amount // self.cost(asks=asks).amount
 
     def vendor(self) -> Vendor:
         """Make a new vendor, which has learned nothing.
 
-        It asks all neighbours at every visit, whatever is chosen: whether one is asked must not
-        follow from contexts. It does not see the clicks of users that neighbours forward.
+        It asks all neighbours at every visit, whatever is chosen, because contexts must not decide
+        who is asked. It does not see the clicks of users that neighbours forward.
         """
         source = randomness.secure()
         home = JointLearner(self.joint, randomness=source)
@@ -191,7 +217,7 @@ class VendorSettings:
 
     @property
     def lasting_settings(self) -> str:
-        """The settings that a stored state goes on under, as text. Names of videos may change."""
+        """The settings that may not change for a stored state to be continued, as JSON."""
         return json.dumps(
             {
                 "features": self.features,
@@ -204,30 +230,48 @@ class VendorSettings:
         )
 
     def differing_settings(self, lasting: str) -> tuple[str, ...]:
-        """Settings that are others than those of a kept state, by name."""
-        then = json.loads(lasting)
-        now = json.loads(self.lasting_settings)
-        return tuple(name for name, value in now.items() if value != then[name])
+        """List the names of settings that differ from the `lasting_settings` of a stored state."""
+        stored = json.loads(lasting)
+        current = json.loads(self.lasting_settings)
+        return tuple(name for name, value in current.items() if value != stored[name])
 
 
 def _check_videos(name: str, videos: list[str]) -> None:
-    """Names that a message and a page can hold."""
-    if not 1 <= len(videos) <= MOST_VIDEOS or not all(isinstance(video, str) for video in videos):
+    """Refuse names of videos that a message or a page cannot hold.
+
+    Args:
+        name: of the vendor, for errors.
+        videos: names from the settings.
+
+    Raises:
+        ConfigError: A name is refused, or there are too few or too many.
+    """
+    are_texts = all(isinstance(video, str) for video in videos)
+    if not are_texts or not 1 <= len(videos) <= MOST_VIDEOS:
         raise ConfigError(f"{TOML}: {name}.videos is a list of 1 to {MOST_VIDEOS} names.")
     for video in videos:
         try:
             check_text(video)
         except RefusedContent:
-            raise ConfigError(f"{TOML}: {name}.videos holds a name with control signs.") from None
+            raise ConfigError(
+                f"{TOML}: {name}.videos holds a name with control characters."
+            ) from None
         if not 1 <= len(video.encode()) <= MOST_VIDEO_BYTES:
             raise ConfigError(f"{TOML}: a video's name has 1 to {MOST_VIDEO_BYTES} bytes.")
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:
-    """The sections [vendors.NAME.peers.NAME] of a vendor's section, by neighbour."""
+    """Return the sections [vendors.NAME.peers.NAME] of a vendor's section, by neighbour.
+
+    Raises:
+        ConfigError: `peers` is not a table of tables.
+    """
     tables = section.values.get("peers", {})
-    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
-        raise ConfigError(f"{TOML}: neighbours stand in [vendors.{section.name}.peers.NAME].")
+    are_tables = isinstance(tables, dict) and all(isinstance(t, dict) for t in tables.values())
+    if not are_tables:
+        raise ConfigError(
+            f"{TOML}: each neighbour is a section [vendors.{section.name}.peers.NAME]."
+        )
     return {
         name: Section(section.tenant, f"{section.name}.peers.{name}", section.folder, values)
         for name, values in tables.items()

@@ -1,13 +1,13 @@
-"""Signed messages between vendors: HTTP Message Signatures with Ed25519, one form of them only.
+"""Signed messages between vendors: HTTP Message Signatures with Ed25519, in one fixed form.
 
 Source    RFC 9421, with the digest of RFC 9530; the key id is the sender's name.
-Covered   of a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
+Signed    of a request: method, path, digest and type of the content, Idempotency-Key (the nonce),
           and Tacit-Audience (the receiver's name and public key, so that a message for one
-          deployment is none for another of the same name). Of an answer: status, digest and type,
-          Tacit-Audience (the service that asked), and the nonce of the request that it answers.
-Refused   whatever is not spelled as it is written here: one signature, all of this and nothing
-          else, made by a known key, for this receiver, not older than `LASTS` seconds and not from
-          the future, give or take `SKEW`. A second use of a nonce is the ledger's to notice.
+          deployment is not valid for another of the same name). Of an answer: status, digest and
+          type, Tacit-Audience (the service that asked), and the nonce of the request.
+Refused   everything but one signature in exactly the form that `sign` writes, by a known key, for
+          this receiver, not older than `LASTS` seconds and not from the future; clocks may differ
+          by `SKEW`. The ledger notices a second use of a nonce.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from tacit.errors import ConfigError
 from tacit.service.keys import create_private_file, read_private_file
 
 LASTS = 60
+"""Seconds for which a signature is valid."""
 SKEW = 30
+"""Seconds by which the clocks of two vendors may differ."""
 OCTETS = "application/octet-stream"
 AUDIENCE = "tacit-audience"
 _PARAMETERS = re.compile(
@@ -38,7 +40,7 @@ _SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
 
 
 class SignatureError(ValueError):
-    """A message that is not signed as it has to be. Why is nobody's business."""
+    """A message is not validly signed. The error does not tell a sender why."""
 
 
 def sign(
@@ -56,23 +58,24 @@ def sign(
 
     Args:
         key: private key of the sender.
-        sender: its name, which is the key id.
-        audience: receiver of the message, as of `audience_of`.
+        sender: name of the sender, which is the key id.
+        audience: receiver of the message, from `audience_of`.
         body: the content.
-        nonce: of the request; an answer has that of the request that it answers.
+        nonce: of the request, or of the request that an answer is for.
         now: seconds since 1970.
         path: of the POST; "" for an answer.
         status: of the answer; unused for a POST.
 
     Returns:
-        Values of headers by name, in small letters.
+        Values of headers by name, in lower case.
     """
-    values = _signed_components(audience, body, nonce, path, status)
-    parameters = _parameters(values, str(int(now)), nonce, sender, path)
-    signature = base64.b64encode(key.sign(base_of(values, parameters))).decode()
-    own = {name: value for name, value in values.items() if not name.startswith("@")}
-    signed = {"signature-input": f"tacit={parameters}", "signature": f"tacit=:{signature}:"}
-    return own | signed
+    components = _signed_components(audience, body, nonce, path, status)
+    parameters = _parameters(components, str(int(now)), nonce, sender, path)
+    signature = base64.b64encode(key.sign(signature_base(components, parameters))).decode()
+    return _headers_among(components) | {
+        "signature-input": f"tacit={parameters}",
+        "signature": f"tacit=:{signature}:",
+    }
 
 
 def check(
@@ -89,39 +92,41 @@ def check(
     """Check the signature of a POST, or of the answer to one.
 
     Args:
-        headers: all headers, names in small letters.
-        senders: public keys of those that may have sent it, by name.
-        audience: receiver that it has to be signed for, as of `audience_of`.
+        headers: all headers, names in lower case.
+        senders: public keys of the possible senders, by name.
+        audience: receiver that the message must be signed for, from `audience_of`.
         body: the content as received.
         now: seconds since 1970.
         path: of the POST; "" for an answer.
         status: of the answer; unused for a POST.
-        nonce: of the request that an answer has to answer; "" for a POST, which has its own.
+        nonce: of the request that an answer must be for; "" for a POST, which has its own.
 
     Returns:
         Name of the sender, and the nonce.
 
     Raises:
-        SignatureError: It is not signed as it has to be.
+        SignatureError: The message is not validly signed.
     """
     label, _, parameters = _single_header(headers, "signature-input").partition("=")
     match = _PARAMETERS.fullmatch(parameters)
     signature = _SIGNATURE.fullmatch(_single_header(headers, "signature"))
     if label != "tacit" or match is None or signature is None:
         raise SignatureError
-    values = _signed_components(audience, body, nonce or match["nonce"], path, status)
-    if any(
-        _single_header(headers, name) != value for name, value in values.items() if name[0] != "@"
-    ):
+    components = _signed_components(audience, body, nonce or match["nonce"], path, status)
+    for name, value in _headers_among(components).items():
+        if _single_header(headers, name) != value:
+            raise SignatureError
+    expected = _parameters(components, match["created"], match["nonce"], match["keyid"], path)
+    if parameters != expected:
         raise SignatureError
-    written = _parameters(values, match["created"], match["nonce"], match["keyid"], path)
-    key, age = senders.get(match["keyid"]), now - int(match["created"])
-    if parameters != written or key is None or not -SKEW <= age <= LASTS + SKEW:
+    key = senders.get(match["keyid"])
+    age = now - int(match["created"])
+    if key is None or not -SKEW <= age <= LASTS + SKEW:
         raise SignatureError
     if nonce and match["nonce"] != nonce:
         raise SignatureError
     try:
-        key.verify(base64.b64decode(signature[1]), base_of(values, parameters))
+        key.verify(base64.b64decode(signature[1]), signature_base(components, parameters))
     except InvalidSignature:
         raise SignatureError from None
     return match["keyid"], match["nonce"]
@@ -130,7 +135,7 @@ def check(
 def _signed_components(
     audience: str, body: bytes, nonce: str, path: str, status: int
 ) -> dict[str, str]:
-    """All that is signed, in its order."""
+    """Return all components that are signed, by name, in their order; args as in `sign`."""
     digest = f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
     content = {"content-digest": digest, "content-type": OCTETS}
     if not path:
@@ -139,26 +144,46 @@ def _signed_components(
     return request | {AUDIENCE: audience}
 
 
-def _parameters(covered: Iterable[str], created: str, nonce: str, sender: str, path: str) -> str:
-    names = " ".join(f'"{name}"' for name in covered)
+def _headers_among(components: Mapping[str, str]) -> dict[str, str]:
+    """Select the components that are headers; the others' names begin with @."""
+    return {name: value for name, value in components.items() if not name.startswith("@")}
+
+
+def _parameters(components: Iterable[str], created: str, nonce: str, sender: str, path: str) -> str:
+    """Write the signature parameters (RFC 9421, 2.3).
+
+    Args:
+        components: names of the signed components, in their order.
+        created: seconds since 1970.
+        nonce: of the request.
+        sender: name of the sender.
+        path: of a POST; "" for an answer.
+    """
+    names = " ".join(f'"{name}"' for name in components)
     tag = "tacit-vendors" if path else "tacit-vendors-answer"
-    signed = f'({names});created={created};nonce="{nonce}";keyid="{sender}"'
-    return f'{signed};alg="ed25519";tag="{tag}"'
+    return f'({names});created={created};nonce="{nonce}";keyid="{sender}";alg="ed25519";tag="{tag}"'
 
 
-def base_of(values: Mapping[str, str], parameters: str) -> bytes:
-    """The signature base: the bytes that are signed (RFC 9421, 2.5)."""
-    lines = [f'"{name}": {value}' for name, value in values.items()]
+def signature_base(components: Mapping[str, str], parameters: str) -> bytes:
+    """Write the signature base: the bytes that are signed (RFC 9421, 2.5)."""
+    lines = [f'"{name}": {value}' for name, value in components.items()]
     return "\n".join([*lines, f'"@signature-params": {parameters}']).encode("ascii")
 
 
 def audience_of(name: str, key: Ed25519PublicKey) -> str:
-    """A vendor that is meant: of this name, and with this key."""
+    """Write the audience of messages to the vendor of this name and public key."""
     return f"{name} {public_text(key)}"
 
 
 def new_vendor_key(path: Path) -> str:
-    """Make a private key that its owner alone can read; gives the public one, for tacit.toml."""
+    """Write a new private key to a file that only its owner can read.
+
+    Returns:
+        The public key, as it is written in a neighbour's tacit.toml.
+
+    Raises:
+        ConfigError: There is a file already.
+    """
     key = Ed25519PrivateKey.generate()
     content = key.private_bytes(
         serialization.Encoding.PEM,
@@ -168,12 +193,16 @@ def new_vendor_key(path: Path) -> str:
     try:
         create_private_file(path, content)
     except FileExistsError:
-        raise ConfigError(f"{path}: is there already. A key is made once.") from None
+        raise ConfigError(f"{path} exists already, and a key is never replaced.") from None
     return public_text(key.public_key())
 
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
-    """ConfigError if the file holds no such key, or others than its owner may open it."""
+    """Read a vendor's private key from its file.
+
+    Raises:
+        ConfigError: The file does not hold such a key, or others than its owner may open it.
+    """
     content = read_private_file(path, "this vendor's signature")
     try:
         key = serialization.load_pem_private_key(content, password=None)
@@ -185,12 +214,12 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_text(key: Ed25519PublicKey) -> str:
-    """Write a public key as it stands in a neighbour's tacit.toml."""
+    """Write a public key as it is written in a neighbour's tacit.toml."""
     return base64.b64encode(key.public_bytes_raw()).decode()
 
 
 def read_public_key(text: str) -> Ed25519PublicKey:
-    """ConfigError unless it is 32 bytes in base64."""
+    """Read a public key; ConfigError unless the text is 32 bytes in base64."""
     try:
         return Ed25519PublicKey.from_public_bytes(base64.b64decode(text, validate=True))
     except ValueError:
@@ -198,8 +227,12 @@ def read_public_key(text: str) -> Ed25519PublicKey:
 
 
 def _single_header(headers: Sequence[tuple[str, str]], name: str) -> str:
-    """A header that is there once, of printable signs."""
-    values = [value for known, value in headers if known == name]
+    """Return the value of a header that occurs once and is printable ASCII.
+
+    Raises:
+        SignatureError: There is no such header.
+    """
+    values = [value for header, value in headers if header == name]
     if len(values) != 1 or not values[0].isascii() or not values[0].isprintable():
         raise SignatureError
     return values[0]

@@ -1,13 +1,13 @@
-"""A vendor at work: its learner, and the visits that wait for a neighbour's offer.
+"""The stored state of a vendor: its learner, and the visits that wait for a neighbour's offer.
 
-One transaction of the ledger begins and ends with this state. The visitor carries what the reward
-of a visit needs (`Ticket`). Visits that are to show a neighbour's offer are stored as well, in a
-ring by the number of all visits, where the oldest is replaced: so the state has one size, and when
-a visit is forgotten says nothing about anybody.
+Each transaction of the ledger begins and ends with such a state. What the reward of a visit needs
+is given to the visitor, who sends it back (`Ticket`). Visits that are to show a neighbour's offer
+are stored as well, in a ring buffer at their number among all visits. So the state has a fixed
+size, and when a visit is forgotten depends on no one's behaviour.
 
 Assumes  every state is stored, only the newest is continued, and nothing is reported that was drawn
          on the way to a state that was not stored: two continuations of one state would release
-         more than was charged. The ledger's stored states meet this.
+         more than was charged. The ledger ensures this for its stored states.
 Stored   contexts, in 16-bit steps, of the visits that wait for a neighbour's offer or their click;
          the exact sums of the epoch; and what was released. Anyone who reads the state sees those.
 Bytes    JSON and plain arrays only.
@@ -35,9 +35,9 @@ from tacit.errors import ConfigError, PrivacyError
 
 VERSION = 4
 MOST_VIDEOS = 1000
-"""Own videos of a vendor at once, those of the settings and articles together."""
+"""Largest number of own videos of a vendor at one time, articles included."""
 OPEN_VISITS = 2048
-"""Number of last visits that a neighbour's offer can still arrive for."""
+"""Size of the ring buffer: a neighbour's offer can arrive for the last OPEN_VISITS visits."""
 _PLAIN_FIELDS = (
     ("number", "<i8"),
     ("turn", "<i8"),
@@ -49,24 +49,27 @@ _PLAIN_FIELDS = (
     ("shown", "|u1"),
     ("request", "|u1", REQUEST_BYTES),
 )
-"""turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
+"""Fields of a stored visit: `turn` is the visit's number at the learner, and `peer` the position of
+the neighbour's name in `VendorState.names`, -1 for an own video. `click` is 0 if it is not known
+yet, 1 for no click, 2 for a click. `came` tells whether an answer to the request has come or has
+been given up, and `shown` whether a video was shown."""
 
 
 def visit_row(features: int) -> np.dtype[Any]:
-    """The type of a stored visit: the fields above, and the context in 16-bit steps."""
+    """Return the type of a stored visit: the fields above, and the context in 16-bit steps."""
     return np.dtype([*_PLAIN_FIELDS, ("context", "<u2", (features,))])
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """A visit as its visitor brings it back.
+    """What a visitor stores of a visit, and sends back with the reward.
 
-    It tells them nothing new: the context is their own, and they were shown this arm.
+    They learn nothing new from it: the context is their own, and the arm was shown to them.
 
     Attributes:
-        number: of all visits; 0 for one that is not learned.
-        turn: its number at the learner.
-        arm: that was shown.
+        number: of the visit at this vendor, from 1; 0 for one that is not learned.
+        turn: number of the visit at the learner, from 0.
+        arm: number of the arm that was shown.
         steps: (d,) the context in 16-bit steps.
     """
 
@@ -77,26 +80,27 @@ class Ticket:
 
     @classmethod
     def from_visit(cls, visit: Visit) -> Self:
-        """The ticket of a visit."""
+        """Make the ticket of a visit."""
         choice = visit.choice
         number = 0 if choice.cell is None else visit.number
-        return cls(number, choice.visit or 0, choice.arm, tuple(to_steps(visit.context).tolist()))
+        turn = 0 if choice.visit is None else choice.visit
+        return cls(number, turn, choice.arm, tuple(to_steps(visit.context).tolist()))
 
 
 @dataclass
 class VendorState:
-    """A vendor and the visits that wait.
+    """A vendor, and its visits that wait for a neighbour's offer or their click.
 
     Attributes:
         vendor: with its learner.
-        visits: (OPEN_VISITS,) those that are to show a neighbour's offer, by their numbers
-            modulo OPEN_VISITS.
-            A row is emptied when as many visits came since, and its context once it is answered.
-        names: every neighbour there ever was; rows name them by their place.
-        since: when the settings that name these videos and neighbours were read, in nanoseconds
-            since 1970.
+        visits: (OPEN_VISITS,) visits that are to show a neighbour's offer, each at the place of
+            its number modulo OPEN_VISITS. A row is emptied when the next visit takes this place,
+            and its context when the visit is answered.
+        names: names of all neighbours so far; rows of `visits` hold positions in this list.
+        since: when the settings were read from which these videos and neighbours are, in
+            nanoseconds since 1970.
         articles: videos that joined through the service, each with the second since 1970 at
-            which it did. Editors decide which these are, and time: no visit does.
+            which it joined. They depend on editors and the clock, never on visits.
     """
 
     vendor: Vendor
@@ -117,10 +121,11 @@ class VendorState:
         self.visits = np.zeros(OPEN_VISITS, visit_row(self._home.features.dimension))
 
     def encode(self, settings: str) -> bytes:
-        """Encode everything but the requests that are in flight.
+        """Encode the state, without requests to neighbours that are in progress.
 
         Args:
-            settings: settings that must be unchanged for this state to be continued.
+            settings: the vendor's `lasting_settings`; the state can only be continued under the
+                same ones.
         """
         numbers, arrays = self._home.export_state()
         videos, peers = self.vendor.arms
@@ -144,8 +149,8 @@ class VendorState:
 
         Args:
             data: what `encode` returned.
-            vendor: made from the same settings; it is changed.
-            settings: settings of the vendor.
+            vendor: a new one, made from the same settings; it is changed.
+            settings: the vendor's `lasting_settings`.
         """
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:
@@ -158,34 +163,42 @@ class VendorState:
             vendor.trust_in(name).resume(peer_state)
         return state
 
-    def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
-        """Let join and leave what joined and left the settings since.
+    def update_names(self, videos: Sequence[str], peers: Sequence[str]) -> None:
+        """Add and remove videos and neighbours, so that they are those of new settings.
 
-        The last video leaves when others have come. Articles stay.
+        Articles stay. New names are added before old ones are removed, because a learner needs at
+        least one arm.
+
+        Args:
+            videos: own videos that the settings name.
+            peers: neighbours that the settings name.
         """
-        shop = self.vendor
+        vendor = self.vendor
         for video in videos:
-            self.articles.pop(video, None)  # the settings name it now
-        videos = (*videos, *self.articles)
-        for names, known, join, leave in (
-            (videos, shop.videos, shop.add_video, shop.remove_video),
-            (peers, shop.peers, shop.add_peer, shop.remove_peer),
-        ):
-            for name in names:
-                if name not in known:
-                    join(name)
-            for name in set(known).difference(names):
-                leave(name)
+            self.articles.pop(video, None)  # it is a video of the settings now
+        new_videos = (*videos, *self.articles)
+        old_videos = vendor.videos
+        for name in new_videos:
+            if name not in old_videos:
+                vendor.add_video(name)
+        for name in set(old_videos).difference(new_videos):
+            vendor.remove_video(name)
+        old_peers = vendor.peers
+        for name in peers:
+            if name not in old_peers:
+                vendor.add_peer(name)
+        for name in set(old_peers).difference(peers):
+            vendor.remove_peer(name)
 
     def add_articles(self, names: Sequence[str], now: float) -> tuple[str, ...]:
-        """Let articles join: they can be shown from the end of this epoch on.
+        """Add articles, which can be shown from the next epoch on.
 
         Args:
             names: of articles.
             now: in seconds since 1970.
 
         Returns:
-            Those that were not here already.
+            The names that are new.
 
         Raises:
             ConfigError: There would be more videos than a vendor may have.
@@ -199,7 +212,7 @@ class VendorState:
         return tuple(new)
 
     def remove_article(self, name: str) -> bool:
-        """Let an article leave at once; say whether it was here."""
+        """Remove an article at once, and return whether there was one of this name."""
         if name not in self.articles:
             return False
         self.vendor.remove_video(name)
@@ -207,16 +220,27 @@ class VendorState:
         return True
 
     def retire_articles(self, now: float, age: float) -> None:
-        """Let articles leave that joined `age` seconds ago or earlier. now: as for joins."""
-        for name in [name for name, joined in self.articles.items() if joined + age <= now]:
+        """Remove articles that joined `age` seconds before `now`, or earlier.
+
+        Args:
+            now: in seconds since 1970.
+            age: in seconds.
+        """
+        old = [name for name, joined in self.articles.items() if joined + age <= now]
+        for name in old:
             self.remove_article(name)
 
     def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Visit:
-        """One visit more. reached: neighbours that can be asked now."""
+        """Begin a visit, and store it if a neighbour's offer is to be shown.
+
+        Args:
+            context: (d,) in [0, 1].
+            reached: names of the neighbours that can be asked now.
+        """
         visit = self.vendor.choose(context, peers=reached)
         self.visits[visit.number % len(self.visits)] = np.zeros((), self.visits.dtype)
         if visit.peer is not None:
-            self._note(visit)
+            self._store(visit)
         return visit
 
     def choose_without_learning(self, context: NDArray[np.float64]) -> Visit:
@@ -225,32 +249,32 @@ class VendorState:
         return Visit(context, Choice(0, "exploit", None, None), video)
 
     def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
-        """End a visit whose neighbour was to be shown.
+        """Finish a visit that waits for a neighbour's offer, and choose what is shown.
+
+        If the visit's row was given to a later visit in the meantime, an own video is shown, and
+        the visit is not learned.
 
         Args:
             number: of the visit.
             context: of the visit, sent again.
-            answer: the neighbour's; None if there is none.
-
-        A visit whose row was given to another meanwhile gets an own video, and is not learned.
+            answer: an encoded Offer or Refusal; None if nothing came in time.
         """
-        visit = self._visit(number, context)
+        visit = self._load(number, context)
         if visit is None or visit.peer is None:
             return self.choose_without_learning(context)
         self.vendor.receive_offer(visit, answer)
-        self._note(visit)
+        self._store(visit)
         return visit
 
     def observe_click(self, ticket: Ticket, reward: float) -> None:
-        """Take the reward of a visit; the first time counts.
-
-        The learner decides whether it teaches anything: each visit once, and not too late.
-        """
-        visit = self._visit(ticket.number)
+        """Learn the reward of a visit, unless it was learned before or comes too late."""
+        visit = self._load(ticket.number)
+        videos, peers = self.vendor.arms
+        has_arm = ticket.arm in videos or ticket.arm in peers
         if visit is not None and visit.video is not None:
             self.vendor.observe_click(visit, reward)
-            self._note(visit)
-        elif ticket.number > 0 and any(ticket.arm in names for names in self.vendor.arms):
+            self._store(visit)
+        elif ticket.number > 0 and has_arm:
             context = self._context_of(np.array(ticket.steps, dtype=np.uint16))
             cell = tuple(context.tolist())
             tag = self._home.tag
@@ -260,14 +284,17 @@ class VendorState:
 
     @property
     def _home(self) -> JointLearner:
+        """The vendor's learner."""
         assert isinstance(self.vendor.home, JointLearner)
         return self.vendor.home
 
-    def _note(self, visit: Visit) -> None:
+    def _store(self, visit: Visit) -> None:
+        """Store a visit in its row, without its context once it is learned."""
         if visit.peer is not None and visit.peer not in self.names:
             self.names.append(visit.peer)
         ticket = Ticket.from_visit(visit)
-        steps = (0,) * len(ticket.steps) if visit.learned else ticket.steps
+        request = visit.request or bytes(REQUEST_BYTES)  # zeros where nobody is asked
+        no_context = (0,) * len(ticket.steps)
         self.visits[visit.number % len(self.visits)] = (
             ticket.number,
             ticket.turn,
@@ -277,27 +304,34 @@ class VendorState:
             visit.learned,
             visit.offer_known,
             visit.video is not None,
-            np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8),
-            steps,
+            np.frombuffer(request, np.uint8),
+            no_context if visit.learned else ticket.steps,
         )
 
     def _context_of(self, steps: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Convert a stored context (d,) to numbers in [0, 1]."""
         return from_steps(steps, self._home.features.dimension)
 
-    def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
-        """A visit as it was noted. context: sent again; None takes the stored one."""
+    def _load(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
+        """Load a stored visit; None if it is not stored, or too old.
+
+        Args:
+            number: of the visit.
+            context: of the visit, sent again; None takes the stored one.
+        """
         row: Any = self.visits[number % len(self.visits)]
-        too_old = number <= self.vendor.visits - len(self.visits)  # needed or not
-        if number < 1 or too_old or row["number"] != number:
+        # Age alone decides, not whether a later visit needed the row.
+        is_too_old = number <= self.vendor.visits - len(self.visits)
+        if number < 1 or is_too_old or row["number"] != number:
             return None
         peer = int(row["peer"])
-        stored = self._context_of(row["context"])
-        arm, turn, cell = int(row["arm"]), int(row["turn"]), tuple(stored.tolist())
-        choice = Choice(arm, "explore", cell, None, turn, self._home.tag)
+        stored_context = self._context_of(row["context"])
+        cell = tuple(stored_context.tolist())
+        choice = Choice(int(row["arm"]), "explore", cell, None, int(row["turn"]), self._home.tag)
         return Visit(
-            stored if context is None else context,
+            stored_context if context is None else context,
             choice,
-            "shown" if row["shown"] else None,
+            "shown" if row["shown"] else None,  # its name is not stored
             peer=None if peer < 0 else self.names[peer],
             request=row["request"].tobytes(),
             click=None if row["click"] == 0 else float(row["click"] - 1),
@@ -314,33 +348,44 @@ def read_articles(data: bytes) -> dict[str, int]:
 
 
 _LENGTH = struct.Struct(">I")
-_KINDS = ("<f8", "<i8", "<i4", "|u1")
+_DTYPES = ("<f8", "<i8", "<i4", "|u1")
 
 
 def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Arrays of float64, int64, int32 and bytes, in the order in which they are given."""
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    table = [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()]
-    if any(kind not in _KINDS for _, kind, _ in table):
+    """Encode numbers and arrays as bytes.
+
+    Layout: the length of a JSON text, the text `[numbers, table]`, and the arrays' bytes. The table
+    has the name, dtype and shape of each array, in their order.
+
+    Args:
+        numbers: values that JSON can hold.
+        arrays: of float64, int64, int32 or bytes.
+
+    Raises:
+        TypeError: An array has another dtype.
+    """
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    table = [[name, array.dtype.str, list(array.shape)] for name, array in contiguous.items()]
+    if any(dtype not in _DTYPES for _, dtype, _ in table):
         raise TypeError("an array of this type is not kept")
     text = json.dumps([numbers, table], separators=(",", ":"), allow_nan=False).encode("ascii")
     parts = [_LENGTH.pack(len(text)), text]
-    parts += [array.tobytes() for array in plain.values()]
+    parts += [array.tobytes() for array in contiguous.values()]
     return b"".join(parts)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `pack` wrote, with read-only arrays; ValueError for anything else."""
     (length,) = _LENGTH.unpack_from(data)
-    at = _LENGTH.size + length
-    numbers, table = json.loads(data[_LENGTH.size : at])
+    offset = _LENGTH.size + length
+    numbers, table = json.loads(data[_LENGTH.size : offset])
     arrays: dict[str, NDArray[Any]] = {}
-    for name, kind, shape in table:
-        if kind not in _KINDS:
+    for name, dtype, shape in table:
+        if dtype not in _DTYPES:
             raise ValueError("an array of this type is not kept")
         count = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = np.frombuffer(data, kind, count, at).reshape(shape)
-        at += arrays[name].nbytes
-    if at != len(data):
+        arrays[name] = np.frombuffer(data, dtype, count, offset).reshape(shape)
+        offset += arrays[name].nbytes
+    if offset != len(data):
         raise ValueError("bytes follow the last array")
     return numbers, arrays

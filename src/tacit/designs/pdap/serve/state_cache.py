@@ -12,30 +12,38 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source
 from tacit.service.idempotency import Reply, Transition, refusal
 
-OTHER_SETTINGS = "This vendor's settings are others than those it learned with: tell the operator."
+OTHER_SETTINGS = "This vendor's settings differ from those that it learned with: tell the operator."
 
 
 class StateCache:
     """Opens the stored state for one transaction, and closes it again.
 
-    The state made last is used again if its bytes are those that are stored: then no other worker
-    changed it, and no transaction was undone. Names of videos and neighbours are those of the
-    settings that were read last, by any worker: two workers that put their own names back in turns
-    would make each other's videos start anew. Articles that are old enough leave first, by the
-    clock alone.
+    The object of the last transaction is used again if its bytes are the stored ones: then no other
+    worker changed the state, and no transaction was undone.
+
+    Videos and neighbours are those of the newest settings that any worker has read. If two workers
+    with different settings each restored their own names in turns, videos would start anew each
+    time. Articles that are too old are removed before each transaction, by the clock alone.
     """
 
     def __init__(self, settings: VendorSettings) -> None:
+        """Make the vendors that will be needed, before any request waits for them."""
         self._settings = settings
         self._since = time.time_ns()
         self._lock = threading.Lock()
         self._last: tuple[bytes, VendorState] | None = None
-        self._fresh: Vendor | None = settings.vendor()
-        self._made = settings.vendor()
-        """Becomes the stored one; made before anybody waits."""
+        """The bytes and the object of the last transaction."""
+        self._new_vendor: Vendor | None = settings.vendor()
+        """For the first state, where nothing is stored."""
+        self._vendor_to_restore = settings.vendor()
+        """Into which a stored state is loaded."""
 
     def step(self, take: Callable[[VendorState], Reply]) -> Transition:
-        """Wrap `take` as a transition of the stored state, for `idempotency.answer_once`."""
+        """Make a transition of the stored state, for `idempotency.answer_once`.
+
+        Args:
+            take: changes the state and returns the answer.
+        """
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
@@ -44,9 +52,9 @@ class StateCache:
                     return refusal(409, OTHER_SETTINGS), None
                 state.retire_articles(time.time(), self._settings.article_seconds)
                 answer = take(state)
-                new = state.encode(self._settings.lasting_settings)
-                self._last = new, state
-                return answer, None if new == stored else new
+                encoded = state.encode(self._settings.lasting_settings)
+                self._last = (encoded, state)
+                return answer, None if encoded == stored else encoded
 
         return run
 
@@ -54,18 +62,28 @@ class StateCache:
         """Open a stored state; None if it was stored under other settings.
 
         Args:
-            stored: its bytes; None opens the first state.
+            stored: its bytes; None if there is none yet, which makes the first state.
         """
         last = self._last
-        self._last = None  # whatever fails from here on, it is not used again
+        self._last = None  # so that it is not used again after a failure
         if stored is None:
-            fresh = self._fresh or self._settings.vendor()
-            self._fresh = None
-            return VendorState(fresh, since=self._since)
-        if last is not None and last[0] == stored:
-            return last[1]
-        state = VendorState.decode(stored, self._made, self._settings.lasting_settings)
-        if state is not None and not self._since < state.since <= time.time_ns():
-            state.rename(self._settings.videos, tuple(self._settings.peers or ()))
+            vendor = self._new_vendor
+            if vendor is None:
+                vendor = self._settings.vendor()
+            self._new_vendor = None
+            return VendorState(vendor, since=self._since)
+        if last is not None:
+            last_bytes, last_state = last
+            if last_bytes == stored:
+                return last_state
+        lasting = self._settings.lasting_settings
+        state = VendorState.decode(stored, self._vendor_to_restore, lasting)
+        if state is None:
+            return None
+        # A time in the future comes from a wrong clock, and is not trusted.
+        has_newer_names = self._since < state.since <= time.time_ns()
+        if not has_newer_names:
+            peers = self._settings.peers
+            state.update_names(self._settings.videos, () if peers is None else tuple(peers))
             state.since = self._since
         return state

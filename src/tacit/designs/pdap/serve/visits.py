@@ -1,20 +1,22 @@
 """HTTP resources of vendors: visits, rewards, and requests of other vendors.
 
-Visit    1. in one transaction, charged for what is learned and forwarded: own video or a
-         neighbour's offer, and the bytes that leave;
-         2. the calls, outside of any transaction: the same bytes to all neighbours that can be
-         asked, whatever was chosen, at the same moment and each to its end;
-         3. where an offer is to be shown, in another transaction: the offer, or an own video.
-         All have the visitor's Idempotency-Key. A retry repeats what is stored: the same
-         neighbours, the same bytes, and once step 3 is stored its answer.
-Asking   Which neighbours are asked follows from public time, from questions of the service's own
-         and from noisy sums that are paid for; never from the context.
-Budget   A person without budget is served from what was learned from others, is not learned from
-         and is not forwarded. When that is depends on how many visits of theirs there were.
-Name     Of a visit: its ticket, encrypted for the visitor, because it holds their context. It is
-         stored with the answer for as long as the ledger is.
-Once     A nonce is the Idempotency-Key of its release: one that comes again gets the stored bytes,
-         for as long as there is a ledger, and nothing is done a second time.
+Visit    1. A transaction, which charges for learning and forwarding, chooses an own video or a
+         neighbour's offer, and writes the message to neighbours.
+         2. Outside of any transaction, the same bytes are sent to all neighbours that can be asked,
+         whatever was chosen, at the same time; each call runs to its end.
+         3. If an offer is to be shown, another transaction takes the offer, or chooses an own
+         video.
+         All steps have the visitor's Idempotency-Key. A retry repeats what is stored: the same
+         neighbours, the same bytes, and, once step 3 is stored, its answer.
+Asking   Which neighbours are asked depends on public time, on the service's own checks of whether
+         they are ready, and on noisy sums that are charged for; never on the context.
+Budget   When a person's budget is spent, videos are chosen from what was learned from others, and
+         the visits are neither learned nor forwarded. When this happens depends on the number of
+         their visits alone.
+Name     The name of a visit is its ticket, encrypted for the visitor, because it holds their
+         context. It is stored with the answer for as long as the ledger exists.
+Once     A request of another vendor has its nonce as Idempotency-Key. If it comes again, it gets
+         the stored bytes, for as long as the ledger exists, and nothing is done a second time.
 """
 
 from __future__ import annotations
@@ -61,10 +63,11 @@ from tacit.service.strict_json import RefusedContent, check_text
 
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
-"""Status of an answer that is stored between the steps and never leaves."""
+"""Status of the answer that is stored between the steps, and never sent to the visitor."""
 _TICKET = struct.Struct(">3Q")
-_SHOWN_WITHIN = 0.9
-"""Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
+"""Number, turn and arm of a ticket; the context follows."""
+_SECONDS_OF_STEP_3 = 0.9
+"""Seconds that are reserved for step 3: a busy ledger shortens the calls to neighbours instead."""
 
 router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
@@ -73,7 +76,7 @@ Feature = Annotated[float, Field(ge=0, le=1)]
 
 
 class Body(BaseModel):
-    """Nothing but what is named."""
+    """A JSON object with the named fields and no others."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -85,7 +88,7 @@ class Context(Body):
 
 
 class Click(Body):
-    """Whether a visit's video was clicked."""
+    """Whether the video of a visit was clicked."""
 
     clicked: bool
 
@@ -94,10 +97,10 @@ class Shown(Body):
     """A video to show.
 
     Attributes:
-        visit: its name, for the reward.
-        video: its name at its vendor.
-        source: whether it is an own one or a neighbour's.
-        vendor: whose video it is.
+        visit: name of the visit, with which the reward is sent.
+        video: name of the video at its vendor.
+        source: whether it is an own video or a neighbour's.
+        vendor: name of the video's vendor.
     """
 
     visit: str
@@ -107,15 +110,15 @@ class Shown(Body):
 
 
 class Described(Body):
-    """A vendor as everybody may know it.
+    """Public facts about a vendor.
 
     Attributes:
         name: of the vendor.
-        features: numbers of a visit's context.
-        epsilon: of one visit in all, learned and forwarded: what a budget is charged.
-        lifetime: the epsilon of one person's visits together.
-        neighbours: by name.
-        forward_epsilon: the part of it that is for the forwarded context; null without neighbours.
+        features: how many numbers the context of a visit has.
+        epsilon: of one visit that is learned and forwarded, which a budget is charged.
+        lifetime: the epsilon of all visits of one person.
+        neighbours: their names.
+        forward_epsilon: the part of `epsilon` for the forwarded context; null without neighbours.
     """
 
     name: str
@@ -127,20 +130,20 @@ class Described(Body):
 
 
 class Vendors(Body):
-    """All of them."""
+    """All vendors that are served here."""
 
     vendors: list[Described]
 
 
 class Received(Body):
-    """Receipt of a reward: the same whatever was made of it."""
+    """Receipt of a reward, which does not tell whether it was learned."""
 
     received: Literal[True]
 
 
 @router.get("", response_model=Vendors, **allow(Role.ANONYMOUS))
 def vendors(service: CurrentService) -> dict[str, Any]:
-    """The vendors that are served here."""
+    """List the vendors that are served here."""
     served = service.deployment.find_all(ServedVendor).values()
     return {"vendors": [vendor.describe() for vendor in served]}
 
@@ -154,7 +157,7 @@ async def visits(
     caller: CurrentCaller,
     key: IdempotencyKey,
 ) -> Response:
-    """A video for one visit, the vendor's own or a neighbour's."""
+    """Choose a video for one visit, the vendor's own or a neighbour's."""
     vendor = find_vendor(service, caller, name)
     if len(body.context) != vendor.settings.features:
         raise Problem(422, "A context has as many features as GET /api/vendors says.")
@@ -171,13 +174,13 @@ async def visit_reward(
     caller: CurrentCaller,
     key: IdempotencyKey,
 ) -> Response:
-    """Whether they clicked. Of a visit the first time counts."""
+    """Tell whether the visitor clicked. Only the first report of a visit is learned."""
     vendor = find_vendor(service, caller, name)
     ticket = ticket_of(service, vendor, caller, visit)
 
     def take(state: VendorState) -> Reply:
         state.observe_click(ticket, float(body.clicked))
-        return reply({"received": True})  # whether it was used depends on what others did
+        return reply({"received": True})  # whether it was learned may depend on other visits
 
     payload = f"{ticket} {int(body.clicked)}".encode()
     return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, take)
@@ -199,15 +202,15 @@ async def forwards(
     caller: CurrentCaller,
     key: IdempotencyKey,
 ) -> Response:
-    """A neighbour asks for a video for one of its users. It is never passed on to a third."""
+    """Offer a video for a user of a neighbour. The request is never passed on to other vendors."""
     vendor = find_vendor(service, caller, name)
-    _check(request, vendor, caller, forward, key)
+    _check_forward(request, vendor, caller, forward, key)
 
     def take(state: VendorState) -> Reply:
         return Reply(200, OCTETS, state.vendor.serve(caller.name, forward))
 
-    made = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
-    return _sign_answer(vendor, caller, key, made)
+    answer = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
+    return _sign_answer(vendor, caller, key, answer)
 
 
 def find_vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
@@ -218,27 +221,33 @@ def find_vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
     return vendor
 
 
-def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
-    """Refuse a Forward that the calling neighbour did not sign for this vendor, now.
+def _check_forward(
+    request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str
+) -> None:
+    """Refuse a Forward that the calling neighbour did not just sign for this vendor.
 
-    A message is sent under its own number, so that no number is ever used for two.
+    The number of the message must be the Idempotency-Key, so that it is used only once.
 
     Args:
         request: the POST, with its headers.
         vendor: that it was sent to.
         caller: the neighbour whose API key it came with.
-        body: the content, which has to be an encoded Forward.
-        key: its Idempotency-Key.
+        body: the content, which must be an encoded Forward.
+        key: the Idempotency-Key.
 
     Raises:
-        Problem: 401 for another signature or none; 422 for content that is no Forward, or whose
-            number is not the key.
+        Problem: 401 without a valid signature of the caller; 422 for content that is not a Forward,
+            or whose number is not the key.
     """
-    sender, peers, path = None, vendor.neighbours.values(), request.url.path
-    headers = [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw]
+    headers: list[tuple[str, str]] = []
+    for name, value in request.headers.raw:
+        headers.append((name.decode("latin-1"), value.decode("latin-1")))
+    sender = None
     if vendor.reach is not None:
         with suppress(SignatureError):
-            sender = vendor.reach.calls.sender_of(headers, peers, path=path, body=body)
+            sender = vendor.reach.calls.sender_of(
+                headers, vendor.neighbours.values(), path=request.url.path, body=body
+            )
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
     try:
@@ -250,16 +259,26 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
 
 
 def _sign_answer(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
+    """Add the signature headers to an answer of status 200, for the neighbour that asked."""
     if answer.status_code == 200 and vendor.reach is not None:
-        peer, body = vendor.neighbours[caller.name], bytes(answer.body)
-        headers = vendor.reach.calls.sign(peer, status=200, body=body, nonce=nonce)
+        neighbour = vendor.neighbours[caller.name]
+        body = bytes(answer.body)
+        headers = vendor.reach.calls.sign(neighbour, status=200, body=body, nonce=nonce)
         answer.headers.update(headers)
     return answer
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """One request for a video. context: (features,) in [0, 1]."""
+    """A visitor's request for a video, which takes the three steps above.
+
+    Attributes:
+        service: that runs.
+        vendor: that is visited.
+        caller: the visitor.
+        key: the Idempotency-Key.
+        context: (features,) in [0, 1].
+    """
 
     service: Service
     vendor: ServedVendor
@@ -268,18 +287,18 @@ class Visitor:
     context: NDArray[np.float64]
 
     async def visit(self, request: Request) -> Response:
-        """A video. Waiting for a neighbour holds no thread and no place."""
-        latest = time.monotonic() + self.service.settings.answer_within - _SHOWN_WITHIN
+        """Answer the request. Waiting for a neighbour occupies no thread and no request slot."""
+        answer_within = self.service.settings.answer_within
+        calls_end = time.monotonic() + answer_within - _SECONDS_OF_STEP_3
         reach = self.vendor.reach
-        begun = await self.begin(() if reach is None else reach.peers_up())
-        if begun.status_code != _ASKS:
-            return begun
-        asks = json.loads(bytes(begun.body))
-        calls = self._ask(asks, max(0.0, latest - time.monotonic()))
+        first_answer = await self.begin(() if reach is None else reach.peers_up())
+        if first_answer.status_code != _ASKS:
+            return first_answer
+        asks = json.loads(bytes(first_answer.body))
+        calls = self._ask(asks, max(0.0, calls_end - time.monotonic()))
         if asks["shown"] is not None:
-            return reply(asks["shown"]).response(
-                is_repeated="idempotency-replayed" in begun.headers
-            )
+            is_repeated = "idempotency-replayed" in first_answer.headers
+            return reply(asks["shown"]).response(is_repeated=is_repeated)
         answer = None
         if asks["peer"] in calls:
             async with access.release_place(request):
@@ -287,15 +306,28 @@ class Visitor:
         return await self.finish(asks, answer)
 
     async def begin(self, reached: Sequence[str]) -> Response:
-        """Step 1, or all there is for a person whose budget is spent."""
+        """Run step 1; for a person whose budget is spent, answer without learning.
+
+        Args:
+            reached: names of the neighbours that can be asked now.
+
+        Returns:
+            The final answer, or one of status _ASKS with what steps 2 and 3 need.
+        """
 
         def learn_visit(state: VendorState) -> Reply:
-            begun = state.begin(self.context, reached)
-            shown = None if begun.video is None else self._answer_of(begun)
-            if begun.forward is None:
+            visit = state.begin(self.context, reached)
+            shown = None if visit.video is None else self._answer_of(visit)
+            if visit.forward is None:
                 return reply(shown)
-            asks = {"number": begun.number, "peer": begun.peer, "asks": begun.asks}
-            return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
+            asks = {
+                "number": visit.number,
+                "peer": visit.peer,
+                "asks": visit.asks,
+                "forward": visit.forward.hex(),
+                "shown": shown,
+            }
+            return reply(asks, _ASKS)
 
         def choose_without_learning(state: VendorState) -> Reply:
             return reply(self._answer_of(state.choose_without_learning(self.context)))
@@ -307,16 +339,34 @@ class Visitor:
             return await self._step(f"{VISIT}/unlearned", choose_without_learning)
 
     def _ask(self, asks: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
-        """Step 2, of those that are neighbours still."""
-        if (reach := self.vendor.reach) is None:
+        """Run step 2: start calls to all neighbours that step 1 lists and that still exist.
+
+        Args:
+            asks: the stored answer of step 1.
+            within: seconds for the calls.
+
+        Returns:
+            The calls, by name of the neighbour.
+        """
+        reach = self.vendor.reach
+        if reach is None:
             return {}
         forward = bytes.fromhex(asks["forward"])
-        peers = [self.vendor.neighbours.get(name) for name in asks["asks"]]
-        return {peer.name: reach.calls.ask(peer, forward, within=within) for peer in peers if peer}
+        calls: dict[str, asyncio.Task[bytes | None]] = {}
+        for name in asks["asks"]:
+            neighbour = self.vendor.neighbours.get(name)
+            if neighbour is not None:
+                calls[name] = reach.calls.ask(neighbour, forward, within=within)
+        return calls
 
     async def finish(self, asks: Any, answer: bytes | None) -> Response:
-        """Step 3."""
-        offer = _presentable(answer)
+        """Run step 3: show the neighbour's offer, or an own video.
+
+        Args:
+            asks: the stored answer of step 1.
+            answer: the neighbour's; None if nothing came in time.
+        """
+        offer = _check_offer(answer)
 
         def take(state: VendorState) -> Reply:
             return reply(self._answer_of(state.finish(asks["number"], self.context, offer)))
@@ -326,29 +376,36 @@ class Visitor:
     async def _step(
         self, operation: str, take: Callable[[VendorState], Reply], **more: Any
     ) -> Response:
+        """Run one transaction for this request; args as in `ServedVendor.step`."""
         context = self.context.astype("<f8").tobytes()
         return await self.vendor.step(
             self.service, self.caller, operation, self.key, context, take, **more
         )
 
-    def _answer_of(self, shown: Visit) -> dict[str, str | None]:
+    def _answer_of(self, visit: Visit) -> dict[str, str | None]:
+        """Write the visitor's answer, the fields of `Shown`."""
+        ticket = Ticket.from_visit(visit)
         return {
-            "visit": visit_id(self.service, self.vendor, self.caller, Ticket.from_visit(shown)),
-            "video": shown.video,
-            "source": "own" if shown.peer is None else "neighbour",
-            "vendor": shown.peer or self.vendor.name,
+            "visit": visit_id(self.service, self.vendor, self.caller, ticket),
+            "video": visit.video,
+            "source": "own" if visit.peer is None else "neighbour",
+            "vendor": self.vendor.name if visit.peer is None else visit.peer,
         }
 
 
 def visit_id(service: Service, vendor: ServedVendor, caller: Caller, ticket: Ticket) -> str:
-    """A visit's name for the one who visited: nobody else can make, change or read it."""
+    """Encrypt a ticket as the name of the visit; only the service can make, change or read it."""
     content = _TICKET.pack(ticket.number, ticket.turn, ticket.arm)
     content += np.array(ticket.steps, dtype=">u2").tobytes()
     return _cipher(service, vendor).encrypt(content, [caller.name.encode()]).hex()
 
 
 def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str) -> Ticket:
-    """One's own visit; of another's there is nothing at the address."""
+    """Decrypt the name of one of the caller's visits.
+
+    Raises:
+        Problem: 404 for every other name.
+    """
     try:
         content = _cipher(service, vendor).decrypt(bytes.fromhex(visit), [caller.name.encode()])
     except InvalidTag:
@@ -359,13 +416,15 @@ def ticket_of(service: Service, vendor: ServedVendor, caller: Caller, visit: str
 
 
 def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
-    """The cipher of visits' names: deterministic, so that a retry gives the same bytes."""
+    """Return the cipher of visits' names, which is deterministic: a retry gets the same bytes."""
     return AESSIV(service.keys.digest("visits", vendor.name.encode()))
 
 
-def _presentable(answer: bytes | None) -> bytes | None:
-    """Return an offer whose video has a name that a page can show, and None for any other."""
+def _check_offer(answer: bytes | None) -> bytes | None:
+    """Return an answer if it is an offer of a video whose name a page can show; None otherwise."""
+    if answer is None:
+        return None
     with suppress(MessageError, RefusedContent):
-        check_text(Offer.decode(answer or b"").video)
+        check_text(Offer.decode(answer).video)
         return answer
     return None
