@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.joint import JointLearner, JointSetting
-from tacit.designs.pdap.local_learner import Context, ContextSetting
+from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.designs.pdap.policies.uniform import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
@@ -119,7 +119,7 @@ def _made(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> M
             return JointLearner(setting, randomness=source)
         if name == "uniform":
             return Uniform(world.videos, world.vendors - 1, randomness=source)
-        return Context(ContextSetting(**plain), randomness=source)
+        return LocalLearner(LocalSetting(**plain), randomness=source)
 
     return make
 

@@ -148,7 +148,7 @@ def neighbour_release(settings: TrustSettings, epsilon: float) -> LaplaceRelease
 
 
 class NeighbourTrust:
-    """What a vendor knows about one neighbour. All its decisions follow from releases.
+    """A vendor's knowledge of one neighbour. All its decisions follow from releases.
 
     Attributes:
         settings: of the rules.

@@ -109,7 +109,7 @@ class Vendor:
         forwarded_users: the policy for forwarded users, such as a `Host`; None serves none.
         asks_all: whether every visit's context is forwarded to all neighbours that can be asked, so
             that contexts do not decide who is asked. The vendor must then see all clicks itself: a
-            neighbour that is told of a click knows whose offer was shown.
+            neighbour that learned of a click would know whose offer was shown.
         learning: whether visits are counted, explored and learned from. False shows what was
             learned so far: the caller then reports no clicks.
         visits: visits of own users so far.

@@ -41,7 +41,7 @@ Make = Callable[[Source], JointLearner]
 
 
 class VisitRecord(NamedTuple):
-    """What one visitor was shown, and all beliefs at that time.
+    """The choice for one visitor, and all beliefs at that time.
 
     Attributes:
         arm: of the choice.

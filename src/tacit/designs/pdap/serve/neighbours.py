@@ -271,7 +271,7 @@ MOST_REST = 30.0
 
 @dataclass
 class _PeerState:
-    """What the checks of one neighbour found.
+    """Result of the last check of one neighbour, and the time of the next one.
 
     Attributes:
         is_ready: according to the last check.

@@ -62,7 +62,7 @@ def visit_row(features: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a visitor stores of a visit, and sends back with the reward.
+    """Data of a visit that the visitor stores, and sends back with the reward.
 
     They learn nothing new from it: the context is their own, and the arm was shown to them.
 
