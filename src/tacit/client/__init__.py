@@ -1,12 +1,18 @@
-"""A person's device over HTTP: what it sends, it decided itself.
+"""The client of a person's device over HTTP, which decides itself what it sends.
 
-It fetches what is public, makes the message itself, stores it durably, and only then sends it. The
-service gets reports and letters, never a star or an attribute. It needs the standard library alone,
-so that it runs where no numerical package is.
+It fetches public files, makes each message on the device, stores it durably, and only then sends
+it. The service receives randomised reports and letters, never a star or an attribute. A letter is
+the standard scheme's message of one epoch: the ratings that the device releases. Only the standard
+library is needed.
 
-`client` (what a device's program calls), `backend` (what a shop's program calls, which sends
-histories), `letters` (the standard scheme's calendar), `accounts` and
-`memories` (what is stored), `transport` (requests), `private_files`, `strict_json`.
+client.py          what a device's program calls
+letters.py         the part of it that sends letters by the standard scheme's calendar
+backend.py         what a shop's program calls, which sends histories
+accounts.py        the account: the secret of a device
+memories.py        the memory: what a device has decided and sent
+transport.py       HTTP requests
+private_files.py   files that only their owner can read
+strict_json.py     JSON without ambiguities
 """
 
 from tacit.client.accounts import Account as Account

@@ -1,6 +1,6 @@
-"""An account: the secret that makes all draws of a device and is never sent.
+"""An account: the secret from which a device derives all its random draws, and which is never sent.
 
-An account is at one service, and one memory belongs to it.
+An account belongs to one service, and has one memory.
 """
 
 from __future__ import annotations
@@ -19,19 +19,24 @@ from tacit.designs.standard_scheme.messages import is_integer
 from tacit.errors import ConfigError, DataError
 
 _VERSION = 2
+"""Version of the file's format."""
 _SECRET_BYTES = 32
+"""Shortest length of a secret."""
 
 
 class Account:
-    """An account that lasts as long as the process: for tests, and for trying things out.
+    """An account that is not stored in a file: for tests, and for trying things out.
 
     Args:
-        secret: At least 32 bytes.
-        created: When the account was made, in Unix seconds; 0 where that is unknown.
-        last_letter_epoch: Label of the last epoch that a letter was made for; -1 before the first.
+        secret: At least 32 random bytes.
+        created: When the account was made, in Unix seconds; 0 if that is not known.
+        last_letter_epoch: Number of the last epoch that a letter was made for; -1 before the first.
 
     Attributes:
-        is_fresh: Whether it was made here and now, so that no memory of it can be missing.
+        secret: As passed.
+        created: As passed.
+        last_letter_epoch: Of the last letter so far.
+        is_fresh: Whether the account was made by this object, so that no earlier memory exists.
     """
 
     def __init__(self, secret: bytes, created: int = 0, last_letter_epoch: int = -1) -> None:
@@ -43,20 +48,20 @@ class Account:
         self.is_fresh = True
 
     def store_letter_epoch(self, epoch: int) -> None:
-        """Note the epoch of a letter; durably before this returns, where there is a file."""
+        """Store the epoch of a letter; a `FileAccount` does so durably."""
         self.last_letter_epoch = epoch
 
 
 class FileAccount(Account):
-    """An account in a file that only its owner reads; made at the first visit.
+    """An account in a file that only its owner can read. Without a file, a new account is made.
 
     Args:
         path: The file.
-        now: When a new account is made, in Unix seconds; by default this machine's time.
+        now: The time at which a new account is made, in Unix seconds; by default this machine's.
 
     Raises:
-        DataError: The file holds no secret. It is not replaced.
-        OutputError: No file can be stored there.
+        DataError: The file holds no account. It is not replaced.
+        OutputError: The file cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
@@ -72,18 +77,19 @@ class FileAccount(Account):
         self.is_fresh = data == new
 
     def store_letter_epoch(self, epoch: int) -> None:
-        """Store the epoch of the last letter in the file, then here."""
+        """Store the epoch of a letter in the file, then in this object."""
         with report_write_errors(self._path):
             replace_file(self._path, _encode_account(self.secret, self.created, epoch))
         super().store_letter_epoch(epoch)
 
 
 def account_mark(secret: bytes) -> str:
-    """Return the text that names an account in its memory."""
+    """Hash a secret to the text by which a memory names its account."""
     return hashlib.sha256(b"tacit account\0" + secret).hexdigest()[:16]
 
 
 def _encode_account(secret: bytes, created: int, last_letter_epoch: int) -> bytes:
+    """Encode the content of an account's file."""
     content = {
         "created": created,
         "secret": secret.hex(),
@@ -94,6 +100,11 @@ def _encode_account(secret: bytes, created: int, last_letter_epoch: int) -> byte
 
 
 def _decode_account(data: bytes, path: Path) -> tuple[bytes, int, int]:
+    """Decode the content of an account's file: secret, created, last_letter_epoch.
+
+    Raises:
+        DataError: The content is not what `_encode_account` writes. It names `path`.
+    """
     try:
         content = read_json(data)
         secret = bytes.fromhex(content["secret"])
@@ -107,6 +118,7 @@ def _decode_account(data: bytes, path: Path) -> tuple[bytes, int, int]:
             "holds no secret",
             path=path,
             expected="what this program writes",
-            fix="Restore it: another secret makes another answer to what was answered already.",
+            fix="Restore it: with another secret, the device would answer the same questions "
+            "again, with other random draws.",
         ) from None
     return secret, created, last_letter_epoch

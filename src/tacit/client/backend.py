@@ -1,7 +1,7 @@
-"""A shop's backend: lists by the service, from histories that it sends and that are not stored.
+"""The client of a shop's backend, which sends customers' histories and receives lists.
 
-It trusts the service with its customers' histories, unlike a device. Its key has the role
-`recommend`, which can ask for lists and nothing else.
+Unlike a device, it trusts the service with these histories, which the service does not store. Its
+key has the role `recommend`, which can ask for lists and nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from tacit.client.transport import ServiceError, Transport
 
 ItemId = str | int
 BackendHistory = Mapping[ItemId, float] | Sequence[ItemId | Mapping[str, Any]]
-"""Stars by item; or ids of what was liked or bought, and `{"item": ..., "quantity": 2}`."""
+"""Stars by item; or a list of items that were liked or bought, each an id or an object such as
+`{"item": ..., "quantity": 2}`."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class ListedItem:
 
     item_id: str
     score: float
-    """What the list is ranked by; these are not stars."""
+    """The number by which the list is sorted; not predicted stars."""
     title: str | None
     cold: bool = False
     """Whether no one rated the item: its features alone were scored."""
@@ -32,21 +33,22 @@ class ListedItem:
 
 @dataclass(frozen=True)
 class ServedList:
-    """A list, the best item first."""
+    """A list of recommendations."""
 
     items: tuple[ListedItem, ...]
+    """The items, the best first."""
     personal: bool
-    """Whether the history went into it, or it is everybody's list."""
+    """Whether the list depends on the history; otherwise it is the same for everybody."""
     ignored: tuple[str, ...]
-    """Items of the question that the model does not know."""
+    """Items of the request that the model does not know."""
     customer: str | None = None
     """The customer's id, as it was sent."""
 
 
 class Backend:
-    """A backend and one service.
+    """Asks one service for lists.
 
-    Every method raises ServiceError where the service fails or refuses.
+    Every method raises ServiceError if the service fails or refuses.
 
     Args:
         url: Address of the service.
@@ -75,18 +77,19 @@ class Backend:
 
         Args:
             model: Name of the served model.
-            history: What the person liked, bought or rated; without any, everybody's list.
+            history: Items that the person liked, bought or rated; if it is empty, the list is the
+                same for everybody.
             customer: The shop's id of the person; the answer repeats it.
             exclude: Items to leave out.
-            candidates: Items to choose from; None: all.
-            category: A category that every listed item has; None: any.
+            candidates: Items to choose from; None means all.
+            category: Only items of this category are listed; None means any.
             n: Length of the list.
-            diversity: At most so many items of one category; None: any number.
+            diversity: Largest number of items of one category; None means any.
             seen: Whether items of the history may be listed.
             cold: Items that no one rated, which may be listed too: public facts of each by the
                 names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}.
         """
-        question = {
+        request = {
             "model": model,
             "customer": customer,
             "history": _write_history(history),
@@ -98,7 +101,7 @@ class Backend:
             "seen": seen,
             "cold": _write_cold_items(cold),
         }
-        answer = self._service.parse_json(self._service.post_json("/api/recommend", question))
+        answer = self._service.parse_json(self._service.post_json("/api/recommend", request))
         return _read_list(answer, customer)
 
     def recommend_many(
@@ -117,22 +120,22 @@ class Backend:
 
         Args:
             model: Name of the served model.
-            histories: By the shop's id of each person.
-            candidates: Items to choose from; None: all.
-            category: A category that every listed item has; None: any.
+            histories: Each person's history, by the shop's id of the person.
+            candidates: Items to choose from; None means all.
+            category: Only items of this category are listed; None means any.
             n: Length of each list.
-            diversity: At most so many items of one category; None: any number.
+            diversity: Largest number of items of one category; None means any.
             seen: Whether items of the history may be listed.
             cold: Items that no one rated, which may be listed too: public facts of each by the
                 names of the catalogue's columns, {"new-1": {"genre": ["Drama"]}}.
 
         Returns:
-            The lists by the ids that were given.
+            The lists, by the shop's id of the person.
         """
         people = []
         for customer, history in histories.items():
             people.append({"customer": customer, "history": _write_history(history)})
-        question = {
+        request = {
             "model": model,
             "people": people,
             "candidates": None if candidates is None else list(candidates),
@@ -142,7 +145,7 @@ class Backend:
             "seen": seen,
             "cold": _write_cold_items(cold),
         }
-        answer = self._service.parse_json(self._service.post_json("/api/recommend-many", question))
+        answer = self._service.parse_json(self._service.post_json("/api/recommend-many", request))
         try:
             rows = dict(zip(histories, answer["lists"], strict=True))
         except (KeyError, TypeError, ValueError):
@@ -150,12 +153,15 @@ class Backend:
         return {customer: _read_list(row, customer) for customer, row in rows.items()}
 
     def similar_items(self, model: str, item: ItemId, *, n: int = 10) -> tuple[ListedItem, ...]:
-        """Ask for the items that go best with one item; ServiceError of status 404 if unknown.
+        """Ask for the items that are most similar to one item.
 
         Args:
             model: Name of the served model.
             item: The item.
             n: Length of the list.
+
+        Raises:
+            ServiceError: Of status 404 if the item or the model is unknown.
         """
         path = f"/v1/models/{quote(model, safe='')}/similar/{quote(str(item), safe='')}?n={n}"
         answer = self._service.parse_json(self._service.get(path, with_key=True))
@@ -163,24 +169,31 @@ class Backend:
 
 
 def _write_history(history: BackendHistory) -> Any:
+    """Convert a history to the form of the request."""
     if isinstance(history, Mapping):
         return {str(item): float(stars) for item, stars in history.items()}
     return [dict(entry) if isinstance(entry, Mapping) else entry for entry in history]
 
 
 def _write_cold_items(cold: Mapping[ItemId, Mapping[str, Any]] | None) -> list[dict[str, Any]]:
-    return [{"item": item, "facts": dict(facts)} for item, facts in (cold or {}).items()]
+    """Convert items without ratings, and facts about them, to the form of the request."""
+    if cold is None:
+        return []
+    return [{"item": item, "facts": dict(facts)} for item, facts in cold.items()]
 
 
 def _read_list(answer: Any, customer: str | None) -> ServedList:
+    """Read a list from the service's JSON; ServiceError if it is not one."""
     items = _read_items(answer)
-    ignored, personal = answer.get("ignored"), answer.get("personal")
+    ignored = answer.get("ignored")
+    personal = answer.get("personal")
     if not isinstance(ignored, list) or not isinstance(personal, bool):
         raise ServiceError("The service's answer is no list.")
     return ServedList(items, personal, tuple(map(str, ignored)), customer)
 
 
 def _read_items(answer: Any) -> tuple[ListedItem, ...]:
+    """Read the items of a list from the service's JSON; ServiceError if there are none."""
     try:
         rows = answer["items"]
         return tuple(_read_item(row) for row in rows)
@@ -189,4 +202,5 @@ def _read_items(answer: Any) -> tuple[ListedItem, ...]:
 
 
 def _read_item(row: Any) -> ListedItem:
+    """Read one item of a list; KeyError or TypeError if it is not one."""
     return ListedItem(row["item_id"], row["score"], row["title"], row["cold"])

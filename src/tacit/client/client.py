@@ -1,4 +1,4 @@
-"""The client: one person's device and one service."""
+"""The client of one person's device at one service."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ class SentReport:
     """A report that left the device."""
 
     data: bytes
-    """The bytes that left."""
+    """The bytes that were sent."""
     meaning: list[list[str]]
-    """What each of them means: rows of bytes in hexadecimal digits and a sentence."""
+    """The meaning of these bytes: rows of some bytes in hexadecimal digits, and a sentence."""
     receipt: Any
     """The service's receipt."""
 
 
 class Client(Letters):
-    """One person's device and one service.
+    """One person's device at one service.
 
-    Programs that share both files take turns and keep the limits together. A device that has the
-    account from elsewhere, but not its memory, decides nothing and sends no letters.
+    Several programs may share the files of account and memory: they take turns, and the limits
+    hold for all of them together. A device that has a copy of the account, but not its memory,
+    decides nothing and sends no letters.
 
-    Every method raises ServiceError where the service fails, PrivacyError where the device refuses
-    (nothing was sent then), and ConfigError for stars or values that do not fit what is asked.
+    Every method raises ServiceError if the service fails, PrivacyError if the device refuses (then
+    nothing was sent), and ConfigError for stars or values that do not fit the request.
 
     Args:
         url: Address of the service.
         key: The person's key.
         account: The person's account at the service.
         memory: The account's memory.
-        limits: What the device allows to campaigns of sketches.
+        limits: Limits on what the device reports to campaigns of the sketches design.
         settings: Further arguments of `Transport`.
     """
 
@@ -64,14 +65,14 @@ class Client(Letters):
         self._lists: dict[str, DeviceLists] = {}
 
     def campaigns(self) -> list[dict[str, Any]]:
-        """Fetch what the service says about each of its campaigns."""
+        """Fetch the service's description of each of its campaigns."""
         return self._service.fetch_rows("campaigns")
 
     def campaign(self, name: str, *, digest: str | None = None) -> Campaign:
         """Fetch a campaign.
 
         Args:
-            name: Its name.
+            name: The campaign's name.
             digest: Its expected SHA-256 in hexadecimal digits; PrivacyError for another one.
         """
         campaign = self._service.fetch_message(Campaign.decode, "campaigns", name)
@@ -79,7 +80,7 @@ class Client(Letters):
         return campaign
 
     def report(self, name: str, history: History, *, digest: str | None = None) -> SentReport:
-        """Answer a campaign's question about one's stars; a repeated call sends the same bytes.
+        """Send a randomised report of the history to a campaign; a repetition sends the same bytes.
 
         Args:
             name: The campaign's name.
@@ -100,12 +101,12 @@ class Client(Letters):
     def recommend(
         self, name: str, history: History, *, liked_from: float, n: int = 10
     ) -> list[ItemId]:
-        """List the best items not rated yet, by a campaign's clusters. No star is sent.
+        """List the best items not rated yet, by a campaign's clusters. The stars are not sent.
 
         Args:
             name: The campaign's name.
             history: Stars by item.
-            liked_from: Stars from which on an item counts as liked.
+            liked_from: Lowest stars of an item that counts as liked.
             n: Length of the list.
         """
         clusters = self._service.fetch_message(Clusters.decode, "campaigns", name, "clusters")
@@ -118,14 +119,16 @@ class Client(Letters):
     ) -> list[ItemId]:
         """List the best items not rated yet, by a released private model and true stars.
 
-        Nothing is sent. The model is fetched once by this object, without a key; ServiceError of
-        status 404 where it has no file for devices.
+        Nothing is sent. The model is fetched once by this object, without a key.
 
         Args:
             name: The model's name.
             history: Stars by item.
             n: Length of the list.
             digest: The model's expected digest in hexadecimal digits; PrivacyError for another one.
+
+        Raises:
+            ServiceError: Of status 404 if the model has no file for devices.
         """
         if name not in self._lists:
             self._lists[name] = self._service.fetch_message(
@@ -136,14 +139,14 @@ class Client(Letters):
         return [item for item, _ in lists.rank(history, n=n)]
 
     def disclosures(self) -> list[dict[str, Any]]:
-        """Fetch what the service says about each of its disclosures."""
+        """Fetch the service's description of each of its disclosures."""
         return self._service.fetch_rows("disclosures")
 
     def disclosure(self, name: str, *, digest: str | None = None) -> Disclosure:
         """Fetch a disclosure.
 
         Args:
-            name: Its name.
+            name: The disclosure's name.
             digest: Its expected digest, 16 hexadecimal digits; PrivacyError for another one.
         """
         disclosure = self._service.fetch_disclosure(name)
@@ -156,15 +159,16 @@ def _translate_refusals() -> Iterator[None]:
     """Raise the refusals of the sketches' device as errors of tacit."""
     try:
         yield
-    except sketches.RefusalError as refused:
-        raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
+    except sketches.RefusalError as refusal:
+        raise PrivacyError(f"The device does not answer: {refusal}. Nothing was sent.") from None
     except ValueError as error:
         raise ConfigError(f"{error}. Nothing was sent.") from None
 
 
-def _check_digest(kind: str, expected: str | None, shown: str) -> None:
-    if expected is not None and expected.lower() != shown:
+def _check_digest(kind: str, expected: str | None, actual: str) -> None:
+    """Raise PrivacyError if the digest of a file of this kind is not the expected one."""
+    if expected is not None and expected.lower() != actual:
         raise PrivacyError(
-            f"The service shows a {kind} with the digest {shown}, which is not the expected one. "
-            "It may show other people another one. Nothing was sent."
+            f"The service shows a {kind} with the digest {actual}, which is not the expected one. "
+            f"It may show another {kind} to other people. Nothing was sent."
         )

@@ -1,7 +1,8 @@
-"""The standard scheme over HTTP: one letter an epoch, and lists from what the device stores.
+"""The standard scheme over HTTP: one letter in each epoch, and lists that the device makes itself.
 
-Asking this module for anything sends a request only where the calendar says so, or where a public
-file is not on the device yet: never because of a rating, and never because of a list.
+A letter is the message with the ratings that the device releases in an epoch. Requests are only
+sent when the calendar requires it, or when a public file is not on the device yet: never because
+the person rated something, and never because a list is made.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tacit.designs.standard_scheme.messages import LARGEST, ItemId, ItemTable, R
 from tacit.errors import ConfigError, PrivacyError
 
 RETRY_SECONDS = 600
-"""Time between two attempts of one letter, whatever happens in between."""
+"""Shortest time between two attempts to send a letter."""
 
 History = Mapping[ItemId, float]
 """Stars by item."""
@@ -40,15 +41,24 @@ class LetterResult:
     """The result of one call of `send_letter`."""
 
     letter: bytes | None
-    """The bytes that left; None where no letter was due."""
+    """The bytes that were sent; None if no letter was due."""
     due: int
-    """The second from which on the next letter may leave."""
+    """The Unix second from which on the next letter may be sent."""
     notice: str
-    """What the owner should know, mostly why nothing new is decided; empty without such a thing."""
+    """A message to the person, mostly why no new ratings are released; may be empty."""
 
 
 class Letters:
-    """One account's letters to one service."""
+    """Sends the letters of one account to one service.
+
+    Args:
+        service: The connection to the service.
+        account: The person's account at the service.
+        memory: The account's memory.
+
+    Raises:
+        PrivacyError: The memory belongs to another account.
+    """
 
     def __init__(self, service: Transport, account: Account, memory: Memory) -> None:
         self._service = service
@@ -56,6 +66,7 @@ class Letters:
         self._memory = memory
         self._mark = account_mark(account.secret)
         self._item_tables: dict[str, tuple[int, Disclosure, ItemTable]] = {}
+        """For each disclosure's name, the epoch in which it was fetched, with its item table."""
         self._bind_memory()
 
     def send_letter(
@@ -68,19 +79,19 @@ class Letters:
         entered: Mapping[ItemId, int] | None = None,
         digest: str | None = None,
     ) -> LetterResult:
-        """Send the letter to a disclosure, if the calendar says that one is due.
+        """Send a letter to a disclosure, if one is due by the calendar.
 
         A letter that was not answered is sent again with the same bytes, at most every 10 minutes.
         Call this when the program starts and by a clock, never from code that handles a rating.
 
         Args:
             name: The disclosure's name.
-            values: The person's value of each attribute of the disclosure; they never leave.
-            history: All present stars.
+            values: The person's value of each attribute of the disclosure; these are never sent.
+            history: Stars of all items that are rated now.
             now: Unix seconds; by default this machine's time.
-            entered: The second at which each star was entered first; by default that at which it
-                was first in a `history`.
-            digest: The disclosure's digest, where it is known from elsewhere.
+            entered: The Unix second at which each rating was first entered; by default that of the
+                first call with this rating.
+            digest: The expected digest of the disclosure; with another one nothing new is released.
         """
         now = int(time.time()) if now is None else now
         history, refused_ids = split_wire_ids(history)
@@ -106,10 +117,10 @@ class Letters:
                 log,
                 values,
                 self._account.secret,
-                keep=lambda _: None,  # this transaction stores it, before the letter leaves
+                keep=lambda _: None,  # this transaction stores the state before the letter is sent
                 tell=notices.append,
             ).speak(history, entered, now)
-            if letter is None:  # nothing is left to be sent
+            if letter is None:  # no letter up to this epoch remains to be sent
                 content.settled = max(content.settled, state.last_epoch)
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
                 content.tables = disclosure.encode()
@@ -124,26 +135,37 @@ class Letters:
         return LetterResult(letter, due, " ".join(dict.fromkeys(notices)))
 
     def recommend_from_letter(self, name: str, history: History, *, n: int = 10) -> list[ItemId]:
-        """List the best items not rated yet, by the scores of the last letter. Nothing is sent.
+        """List the best items not rated yet, by the scores that answered the last letter.
+
+        Nothing is sent.
 
         Args:
             name: The disclosure's name.
-            history: All present stars.
+            history: Stars of all items that are rated now.
             n: Length of the list.
+
+        Raises:
+            ConfigError: No letter was answered yet.
         """
         disclosure, scores = self._last_answer(name)
         order = disclosure.item_number
         rated = follow_aliases(history, disclosure)
-        rows = [row for row in scores.scores if row[0] not in rated]
-        rows.sort(key=lambda row: (-row[2], order[row[0]]))
-        return [item for item, *_ in rows[:n]]
+        preference = {item: value for item, _, value in scores.scores if item not in rated}
+        # The largest preference first; among equals, the order of the disclosure.
+        ranked = sorted(preference, key=lambda item: (-preference[item], order[item]))
+        return ranked[:n]
 
     def predict(self, name: str, values: Mapping[str, str]) -> dict[ItemId, float]:
-        """Predict the stars of all items, by the scores of the last letter. Nothing is sent.
+        """Predict the stars of all items, by the scores that answered the last letter.
+
+        Nothing is sent.
 
         Args:
             name: The disclosure's name.
             values: The person's value of each attribute of the disclosure.
+
+        Raises:
+            ConfigError: No letter was answered yet, or a value does not fit the disclosure.
         """
         disclosure, scores = self._last_answer(name)
         try:
@@ -157,21 +179,24 @@ class Letters:
     ) -> list[ItemId]:
         """List the best items not rated yet, by the service's item table and true stars.
 
-        Nothing is sent. The table is fetched once an epoch by this object, without a key;
-        ServiceError of status 404 where the service publishes none.
+        Nothing is sent. The table is fetched once in each epoch by this object, without a key.
 
         Args:
             name: The disclosure's name.
-            history: All present stars.
+            history: Stars of all items that are rated now.
             n: Length of the list.
             now: Unix seconds; by default this machine's time.
+
+        Raises:
+            ServiceError: Of status 404 if the service publishes no item table.
         """
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)
         rated = follow_aliases(history, disclosure)
-        levels = {}
+        levels: dict[ItemId, int] = {}
         for item in disclosure.items:
-            if item in rated:  # the nearest whole level; of two, the higher, as in every language
+            if item in rated:
+                # Halves are rounded up, which is the same in all languages; `round` differs.
                 level = (rated[item] - disclosure.minimum) / disclosure.step
                 levels[item] = floor(level + 0.5)
         try:
@@ -181,14 +206,14 @@ class Letters:
         return [item for item, _ in ranked[:n]]
 
     def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
-        """Have the service delete all that it stores about this account.
+        """Let the service delete everything that it stores about this account.
 
-        Before that the memory drops all but the ids of items that are rated or were decided: a next
-        account with this memory never decides them. This account sends nothing more but this wish,
-        which may be repeated, also by a new `Client`.
+        First, the memory is emptied, except for the ids of items that are rated now or were decided
+        before: a new account with this memory never decides about them. After this, the account can
+        send nothing but this request, which may be repeated, also by a new `Client`.
 
         Args:
-            user: The name that the key is for.
+            user: The name of the user that the key belongs to.
             history: All present ratings, or their items.
             now: Unix seconds; by default this machine's time.
 
@@ -199,14 +224,15 @@ class Letters:
         rated, _ = split_wire_ids(dict.fromkeys(history, 0.0))
         with self._memory.transaction() as content:
             if content.account == self._mark:
-                self._account.store_letter_epoch(LARGEST)  # then a copy of the memory is too old
-                state = state_after_forgetting(content.state or State(created=now), rated, now)
-                _forget_content(content, self._mark, state)
+                # With the largest epoch, every copy of the memory counts as outdated.
+                self._account.store_letter_epoch(LARGEST)
+                state = content.state or State(created=now)
+                _forget_content(content, self._mark, state_after_forgetting(state, rated, now))
         answer = self._service.delete(f"/api/users/{quote_name(user)}", self._mark)
         return self._service.parse_json(answer)
 
     def _check_account(self, content: MemoryContent) -> None:
-        """Raise PrivacyError once the account is forgotten."""
+        """Raise PrivacyError if the account was forgotten."""
         if content.account != self._mark:
             raise PrivacyError(
                 "This account was forgotten. Make a new one, in another file, under another name "
@@ -214,19 +240,22 @@ class Letters:
             )
 
     def _bind_memory(self) -> None:
-        """Bind the memory to the account, the first time; PrivacyError for another account's.
+        """Bind the memory to the account, unless it is bound already.
 
-        An account that is older may have a memory elsewhere, which decides; a memory that is bound
-        to it here decides nothing.
+        An account that this object did not make may have another memory elsewhere, in which
+        decisions are stored. Then the memory here is marked as `lost`, and decides nothing.
+
+        Raises:
+            PrivacyError: The memory is bound to another account.
         """
         with self._memory.transaction() as content:
             if self._mark in (content.account, content.forgotten):
-                is_made_here = self._account.is_fresh and content.state is None
-                if is_made_here:  # another program was here first
+                # Another program may have bound it while this object was making the account.
+                if self._account.is_fresh and content.state is None:
                     content.lost = False
                 return
             if content.account not in (None, ""):
-                raise PrivacyError("This memory is another account's. Nothing was sent.")
+                raise PrivacyError("This memory belongs to another account. Nothing was sent.")
             content.account = self._mark
             content.lost = not self._account.is_fresh
             if content.state is not None:
@@ -236,24 +265,33 @@ class Letters:
     def _note_ratings(
         self, name: str, history: History, entered: Mapping[ItemId, int], now: int
     ) -> int | None:
-        """Note what was rated, and start an attempt if it is time for one.
+        """Store when ratings arrived, and decide whether to attempt sending a letter now.
+
+        Args:
+            name: The disclosure's name.
+            history: Stars of all items that are rated now.
+            entered: The Unix second at which each rating was entered, where that is known.
+            now: Unix seconds.
 
         Returns:
-            The second until which there is nothing to send; None for an attempt now.
+            None for an attempt now; otherwise the Unix second of the next attempt.
+
+        Raises:
+            PrivacyError: The account was forgotten, or answers another disclosure.
         """
         with self._memory.transaction() as content:
             self._check_account(content)
             if content.name not in (None, name):
                 raise PrivacyError(
                     f"This account answers the disclosure '{content.name}'. Another one needs "
-                    "another account: two decisions about one item would tell. Nothing was sent."
+                    "another account: two decisions about one item would reveal more than one. "
+                    "Nothing was sent."
                 )
-            if content.state is not None:
-                arrivals = content.state.arrivals
-                for item in filter(
-                    content.state.is_undecided, follow_aliases(history, content.state)
-                ):
-                    arrivals.setdefault(item, min(now, entered.get(item, now)))
+            state = content.state
+            if state is not None:
+                for item in follow_aliases(history, state):
+                    if state.is_undecided(item):
+                        state.arrivals.setdefault(item, min(now, entered.get(item, now)))
             due = _due_second(content, self._account.secret, now)
             if due > now:
                 return due
@@ -265,17 +303,27 @@ class Letters:
     def _open_state(
         self, content: MemoryContent, history: History, now: int, disclosure: Disclosure
     ) -> State:
-        """Return the device's state, with which the account goes on."""
+        """Return the device's state: the stored one, a new one, or one that decides nothing.
+
+        It decides nothing new if the memory is lost or older than the account's last letter.
+        """
         last_letter_epoch = None if content.lost else self._account.last_letter_epoch
-        if content.state is None and last_letter_epoch == -1:
+        is_new = content.state is None and last_letter_epoch == -1
+        if is_new:
             return State(created=self._account.created or now)
         return open_state(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
 
     def _check_latest(self, name: str, state: State, length: int, now: int) -> None:
-        """Close the account here if the service has a letter of an epoch unknown to this memory.
+        """Close the account on this device if the service has a letter that this memory lacks.
 
-        Then another memory exists, which goes on. The service is asked when a letter is due and at
-        no other time.
+        Then another memory of the account exists, and decides on. The service is only asked when a
+        letter is due.
+
+        Args:
+            name: The disclosure's name.
+            state: Of the device.
+            length: Seconds of an epoch, if the state has none yet.
+            now: Unix seconds.
         """
         length = state.epoch_length or length
         secret = self._account.secret
@@ -287,15 +335,18 @@ class Letters:
             state.letter = None
 
     def _post_letter(self, name: str, letter: bytes, tables: bytes, *, current_digest: str) -> None:
-        """Send a letter that the memory holds, and store its scores.
+        """Send a letter that the memory holds, and store the scores that answer it.
 
-        The account's file is written first, and then the letter leaves.
+        The account's file is written before the letter is sent.
 
         Args:
             name: The disclosure's name.
             letter: The letter's bytes.
             tables: Bytes of the disclosure that the letter was made for.
             current_digest: Digest of the disclosure that is served now.
+
+        Raises:
+            ServiceError: The service refuses the letter, or its scores cannot be used.
         """
         release = Release.decode(letter)
         with self._memory.transaction():  # other programs of this account wait
@@ -307,30 +358,33 @@ class Letters:
             is_outdated = error.status == 422 and release.disclosure != current_digest
             if error.status == 409:
                 self._close_state()
-            if is_outdated or error.status in (409, 413):  # it will not be accepted later either
+            if is_outdated or error.status in (409, 413):
+                # The letter would not be accepted later either.
                 self._settle(release.epoch)
             raise
         scores = decode_message(Scores.decode, answer)
         disclosure = Disclosure.decode(tables)
-        unusable = "The service's scores cannot be used: they are"
         if scores.disclosure != disclosure.digest:
-            raise ServiceError(f"{unusable} of another disclosure.")
-        if [item for item, *_ in scores.scores] != list(disclosure.items):
-            raise ServiceError(f"{unusable} not of all items.")
+            raise ServiceError(
+                "The service's scores cannot be used: they are of another disclosure."
+            )
+        scored_items = [item for item, *_ in scores.scores]
+        if scored_items != list(disclosure.items):
+            raise ServiceError("The service's scores cannot be used: they are not of all items.")
         self._settle(release.epoch, (tables, answer))
 
     def _close_state(self) -> None:
-        """Decide nothing more: the service has a letter of another memory."""
+        """Decide nothing any more, because the service has a letter of another memory."""
         with self._memory.transaction() as content:
             if content.state is not None:
                 content.state.closed = True
 
     def _settle(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
-        """Send this epoch's letter no more.
+        """Note that the letter of an epoch is not sent again.
 
         Args:
             epoch: The letter's epoch.
-            answer: Bytes of its disclosure and of its scores, where it was answered.
+            answer: Bytes of its disclosure and of its scores; None if the service refused it.
         """
         with self._memory.transaction() as content:
             content.settled = max(content.settled, epoch)
@@ -338,7 +392,11 @@ class Letters:
                 content.answer = answer
 
     def _last_answer(self, name: str) -> tuple[Disclosure, Scores]:
-        """Return the disclosure and the scores of the last letter that was answered."""
+        """Return the disclosure and the scores of the last letter that was answered.
+
+        Raises:
+            ConfigError: No letter was answered yet.
+        """
         with self._memory.transaction() as content:
             tables, scores = content.answer
             is_answered = content.name == name and bool(scores)
@@ -351,7 +409,7 @@ class Letters:
         return Disclosure.decode(tables), Scores.decode(scores)
 
     def _fetch_item_table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
-        """Fetch the item table, once an epoch at most, whatever is rated."""
+        """Fetch a disclosure and its item table, at most once in each epoch."""
         fetched = self._item_tables.get(name)
         if fetched is not None:
             epoch, disclosure, table = fetched
@@ -360,14 +418,20 @@ class Letters:
         disclosure = self._service.fetch_disclosure(name)
         table = self._service.fetch_message(ItemTable.decode, "disclosures", name, "item-table")
         if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
-            raise ServiceError("The service's item table is not that of its disclosure.")
+            raise ServiceError("The service's item table does not belong to its disclosure.")
         epoch = epochs.calendar_epoch(now, disclosure.epoch_length)
         self._item_tables[name] = (epoch, disclosure, table)
         return disclosure, table
 
 
 def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
-    """Drop everything of a memory but the state with which a next account starts."""
+    """Empty a memory, except for the state with which the next account starts.
+
+    Args:
+        content: Of the memory; it is changed.
+        mark: Of the account that is forgotten.
+        state: For the next account.
+    """
     new = MemoryContent(account="", forgotten=mark, state=state)
     content.account = new.account
     content.reports = new.reports
@@ -382,10 +446,10 @@ def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
 
 
 def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
-    """Return the second from which on a letter may leave.
+    """Return the Unix second from which on a letter may be sent.
 
-    It is not above `now` where a letter is due, where one was not answered yet, or where the first
-    tables are not on the device.
+    It is at most `now` if a letter is due, if one was not answered yet, or if the device has not
+    fetched a disclosure yet.
     """
     state = content.state
     if state is None or not content.tables:
@@ -400,7 +464,7 @@ def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
 
 
 def _running_epoch(created: int, now: int, length: int) -> int:
-    """Label of the epoch that ends next: 0, then 1, then the calendar's number."""
+    """Return the number of the epoch that ends next: 0, then 1, then that of the calendar."""
     if now < epochs.epoch_end(0, created, length):
         return 0
     if now < epochs.epoch_end(1, created, length):

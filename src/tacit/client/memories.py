@@ -1,7 +1,7 @@
 """A device's memory: what was decided and sent under one account.
 
-A device that finds an account without its memory treats the memory as lost: what another memory may
-have decided is not decided again.
+A device that has an account without its memory treats the memory as lost: it decides nothing,
+because the decisions may be stored in another memory.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tacit.designs.standard_scheme.memory import State
 from tacit.errors import DataError
 
 _VERSION = 2
+"""Version of the file's format."""
 
 
 @dataclass
@@ -35,7 +36,8 @@ class MemoryContent:
     """The content of a memory: reports of sketches, and letters of the standard scheme."""
 
     account: str | None = None
-    """Mark of the account; None for a new memory, "" for one that the next account takes."""
+    """Mark of the account (`account_mark`); None for a new memory, "" after the account was
+    forgotten."""
     reports: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Epsilon in millionths and bytes of each report, by campaign digest."""
     name: str | None = None
@@ -47,20 +49,21 @@ class MemoryContent:
     forgotten: str | None = None
     """Mark of an account that was forgotten here."""
     tried: int = 0
-    """Second of the last attempt to send a letter."""
+    """Unix second of the last attempt to send a letter."""
     settled: int = -1
-    """Last epoch whose letter the service took or refused; -1 at first."""
+    """Last epoch whose letter the service accepted or refused, so that it is not sent again; -1 at
+    first."""
     tables: bytes = b""
-    """Bytes of the disclosure that was followed last."""
+    """Bytes of the disclosure that the last letter was made for."""
     answer: tuple[bytes, bytes] = (b"", b"")
-    """Bytes of the disclosure of the last answered letter, and of its scores."""
+    """Bytes of the disclosure of the last answered letter, and of the scores that answered it."""
 
 
 class Memory:
-    """A memory that lasts as long as the process: for tests, and for trying things out.
+    """A memory that is not stored in a file: for tests, and for trying things out.
 
     Args:
-        content: Content to begin with; that of a new memory if left out.
+        content: Content at the start; None means that of a new memory.
     """
 
     def __init__(self, content: MemoryContent | None = None) -> None:
@@ -69,11 +72,11 @@ class Memory:
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryContent]:
-        """Change the memory, one device at a time.
+        """Open the memory for changes, by one program at a time.
 
         Yields:
-            The content. As it is at the end of the block it is stored, durably where there is a
-            file, before the block is left. After an exception nothing is stored.
+            The content, to be changed in the block. It is stored at the end of the block, durably
+            in a `FileMemory`; after an exception nothing is stored.
         """
         with self._lock:
             content = copy.deepcopy(self._content)
@@ -82,12 +85,13 @@ class Memory:
 
 
 class FileMemory(Memory):
-    """One account's memory in a file that only its owner reads; processes take turns.
+    """One account's memory in a file that only its owner can read; processes take turns.
 
-    It says which items were rated and held back: keep it where the stars are.
+    The file reveals which items were rated and not released, so it must be protected like the stars
+    themselves.
 
     Args:
-        path: The file. A second one, with `.lock` behind its name, keeps processes apart.
+        path: The file. A second file, with `.lock` after its name, makes processes take turns.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -95,11 +99,11 @@ class FileMemory(Memory):
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryContent]:
-        """Change the memory, as `Memory.transaction` does.
+        """Open the memory for changes, as `Memory.transaction` does.
 
         Raises:
             DataError: The file is not as this program writes it.
-            OutputError: No file can be written there.
+            OutputError: The file cannot be written.
         """
         with report_write_errors(self._path):
             lock_path = self._path.with_name(self._path.name + ".lock")
@@ -107,17 +111,18 @@ class FileMemory(Memory):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with report_write_errors(self._path):
-                before = self._read()
-            content = _decode_memory(before, self._path)
+                old_data = self._read()
+            content = _decode_memory(old_data, self._path)
             yield content
-            after = _encode_memory(content)
-            if after != before:
+            new_data = _encode_memory(content)
+            if new_data != old_data:
                 with report_write_errors(self._path):
-                    replace_file(self._path, after)
+                    replace_file(self._path, new_data)
         finally:
             os.close(lock)
 
     def _read(self) -> bytes:
+        """Read the file; without one, return the bytes of a new memory."""
         try:
             return self._path.read_bytes()
         except FileNotFoundError:
@@ -125,9 +130,10 @@ class FileMemory(Memory):
 
 
 def _encode_memory(content: MemoryContent) -> bytes:
+    """Encode the content of a memory's file."""
     reports = {}
-    for digest, (epsilon, sent) in content.reports.items():
-        reports[digest] = [epsilon, sent.hex()]
+    for digest, (epsilon, report) in content.reports.items():
+        reports[digest] = [epsilon, report.hex()]
     fields = {
         "version": _VERSION,
         "account": content.account,
@@ -145,6 +151,11 @@ def _encode_memory(content: MemoryContent) -> bytes:
 
 
 def _decode_memory(data: bytes, path: Path) -> MemoryContent:
+    """Decode the content of a memory's file.
+
+    Raises:
+        DataError: The content is not what `_encode_memory` writes. It names `path`.
+    """
     try:
         fields = read_json(data)
         if fields["version"] != _VERSION:
@@ -160,9 +171,10 @@ def _decode_memory(data: bytes, path: Path) -> MemoryContent:
 
 
 def _parse_content(fields: dict[str, Any]) -> MemoryContent:
+    """Read the fields of a memory; an error of several types if one is missing or malformed."""
     reports = {}
-    for digest, (epsilon, sent) in fields["reports"].items():
-        reports[digest] = (_require_integer(epsilon), bytes.fromhex(sent))
+    for digest, (epsilon, report) in fields["reports"].items():
+        reports[digest] = (_require_integer(epsilon), bytes.fromhex(report))
     state = fields["state"]
     tables, scores = fields["answer"]
     return MemoryContent(
@@ -180,12 +192,14 @@ def _parse_content(fields: dict[str, Any]) -> MemoryContent:
 
 
 def _require_integer(value: Any) -> int:
+    """Return a value that is a whole number; ValueError for others."""
     if type(value) is not int:
         raise ValueError
     return value
 
 
 def _require_text(value: Any) -> str | None:
+    """Return a value that is a text or None; ValueError for others."""
     if not isinstance(value, str | None):
         raise ValueError
     return value

@@ -1,4 +1,4 @@
-"""Files that their owner alone reads, and that are complete after a crash."""
+"""Files that only their owner can read, and that are complete after a crash."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tacit.errors import OutputError
 
 OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 OWNER_ONLY = 0o600
+"""Permissions of a file that only its owner can read and write."""
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def create_file(path: Path, data: bytes) -> None:
     """Create a file durably.
 
     Raises:
-        FileExistsError: There is one of this name, which is complete.
+        FileExistsError: There is a file of this name already, which is complete.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
@@ -47,6 +48,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _write_durably(path: Path, data: bytes) -> None:
+    """Write a file for its owner only, and wait until its content is on the disk."""
     descriptor = os.open(path, OPEN_FLAGS | os.O_TRUNC, OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
@@ -55,9 +57,9 @@ def _write_durably(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder outlast a power failure too."""
-    handle = os.open(folder, os.O_RDONLY)
+    """Wait until the names of a folder's files are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)

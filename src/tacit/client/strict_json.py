@@ -1,4 +1,4 @@
-"""JSON in a device's files and in a service's answers, which means one thing to every reader."""
+"""A strict parser of JSON, which refuses what two parsers might read differently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ def read_json(data: bytes) -> Any:
     """Parse JSON.
 
     Raises:
-        ValueError: The bytes are no JSON, or another reader might read them differently.
+        ValueError: The bytes are not JSON in UTF-8, a key occurs twice in an object, or a number is
+            not finite.
     """
     try:
         return json.loads(
@@ -21,11 +22,13 @@ def read_json(data: bytes) -> Any:
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
+    """Make an object of its keys and values; ValueError if a key occurs twice."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a key twice")
-    return value
+    return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and infinities, which `json.loads` would accept."""
     raise ValueError(f"{name} is no number")

@@ -1,6 +1,7 @@
-"""Requests to one service: bounded, repeated with the same bytes, and never led elsewhere.
+"""HTTP requests to one service: limited in time and size, retried with the same bytes.
 
-What a service shows to everybody is fetched without a key, and checked before it is used.
+Redirects are not followed. Public files are fetched without a key, and checked before they are
+used.
 """
 
 from __future__ import annotations
@@ -28,22 +29,24 @@ from tacit.errors import ConfigError, ModelFileError, TacitError
 
 MessageType = TypeVar("MessageType")
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Statuses after which the same request may work."""
+"""Statuses after which the same request may succeed later."""
 _PUBLIC_HEADERS = {"User-Agent": "tacit-client"}
 _LONGEST_PAUSE = 30.0
-"""Seconds between two attempts, at most."""
+"""Largest number of seconds between two attempts."""
 _FIRST_PAUSE = 0.5
+"""Seconds between the first two attempts; each further pause is twice as long."""
 _CHUNK_BYTES = 1 << 16
+"""Bytes of an answer that are read at once."""
 _MOST_SHOWN = 300
-"""Characters of another machine's text that are shown."""
+"""Largest number of characters of the service's text that are shown."""
 
 
 class ServiceError(TacitError):
-    """The service cannot be reached, refuses, or answers with what is no answer.
+    """The service cannot be reached, refuses, or gives an answer that cannot be used.
 
     Args:
-        sentence: What went wrong.
-        status: Status of the HTTP response; None where there was none.
+        sentence: The error in words.
+        status: Status of the HTTP response; None if there was none.
     """
 
     def __init__(self, sentence: str, status: int | None = None) -> None:
@@ -51,16 +54,16 @@ class ServiceError(TacitError):
         super().__init__(sentence)
 
     def details(self) -> dict[str, object]:
-        """Return the status."""
+        """Return the status, for the JSON form of the error."""
         return {"status": self.status}
 
 
 class _RetryableError(Exception):  # never leaves this file
-    """A failure that is worth another attempt.
+    """A failure after which the request is sent again.
 
     Args:
-        error: What is raised after the last attempt.
-        pause: Seconds until the next attempt, if the service says so.
+        error: Raised after the last attempt.
+        pause: Seconds until the next attempt, if the service names them.
     """
 
     def __init__(self, error: ServiceError, pause: float | None = None) -> None:
@@ -69,7 +72,7 @@ class _RetryableError(Exception):  # never leaves this file
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows no redirect: what was meant for one address, and its key, stays there."""
+    """Follows no redirect, so that messages and the key are sent to no other address."""
 
     def redirect_request(
         self, req: Request, fp: Any, code: int, msg: str, headers: Message, newurl: str
@@ -78,15 +81,16 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 class Transport:
-    """One service and one key.
+    """A connection to one service with one key.
 
     Args:
         url: Address of the service: https, or http on this machine.
-        key: What is sent after `Bearer`.
-        timeout: Seconds to connect, to wait for more of an answer's head, and until its body ends.
+        key: Sent in the header `Authorization: Bearer`.
+        timeout: Seconds to connect, between two parts of an answer's head, and for the whole
+            answer.
         attempts: How often a request is sent before its failure is raised.
-        largest: Bytes of an answer that are read at most.
-        sleep: Waits for so many seconds.
+        largest: Largest number of bytes of an answer.
+        sleep: Waits for a number of seconds.
 
     Raises:
         ConfigError: An argument is malformed.
@@ -112,22 +116,27 @@ class Transport:
         self._attempts = attempts
         self._largest = largest
         self._sleep = sleep
-        # A proxy of the environment is for other machines.
-        self._opener = build_opener(_NoRedirects(), ProxyHandler({} if is_local else None))
+        # {} uses no proxy; None uses those of the environment, which are for other machines.
+        proxies = {} if is_local else None
+        self._opener = build_opener(_NoRedirects(), ProxyHandler(proxies))
 
     def get(self, path: str, *, with_key: bool = False) -> bytes:
         """Fetch the body of an answer.
 
         Args:
             path: Path of the address.
-            with_key: Whether the key goes along, for what the service knows of this person. Without
-                it the service cannot choose what to show to whom.
+            with_key: Whether the key is sent, for data about this person. Public files are fetched
+                without it, so that the service cannot show different ones to different people.
         """
         headers = self._own_headers if with_key else _PUBLIC_HEADERS
         return self._send_with_retries(Request(self._url + path, headers=headers))
 
     def post(self, path: str, body: bytes) -> bytes:
-        """Send a message; a retry, also by another process, has the same bytes and the same key."""
+        """Send a message, and return the body of the answer.
+
+        A retry, also by another process, has the same bytes and the same Idempotency-Key, which is
+        a hash of them.
+        """
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
         headers = {
             "Idempotency-Key": key,
@@ -137,30 +146,33 @@ class Transport:
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
     def post_json(self, path: str, content: Any) -> bytes:
-        """Ask with JSON for something that changes nothing; fetch the body of the answer."""
+        """Send a JSON request that changes nothing, and return the body of the answer."""
         headers = {"Content-Type": "application/json", **self._own_headers}
         body = json.dumps(content, allow_nan=False).encode()
         return self._send_with_retries(Request(self._url + path, body, headers, method="POST"))
 
     def delete(self, path: str, key: str) -> bytes:
-        """Have something deleted.
+        """Send a DELETE request, and return the body of the answer.
 
         Args:
             path: Path of the address.
-            key: Names the request; a retry has the same.
+            key: The Idempotency-Key; a retry has the same one.
         """
         headers = self._own_headers | {"Idempotency-Key": key}
         return self._send_with_retries(Request(self._url + path, headers=headers, method="DELETE"))
 
     def parse_json(self, data: bytes) -> Any:
-        """Parse the body of an answer; ServiceError if it is no strict JSON."""
+        """Parse the body of an answer; ServiceError if it is not strict JSON."""
         try:
             return read_json(data)
         except ValueError as error:
             raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
 
     def fetch_rows(self, *parts: str) -> list[dict[str, Any]]:
-        """Fetch the rows at these parts of the path, listed under the last part's name."""
+        """Fetch a list of rows, at the path of these parts.
+
+        The answer is an object that holds the list under the last part's name.
+        """
         noun = parts[-1]
         answer = self.parse_json(self.get(_path(*parts)))
         rows = answer.get(noun) if isinstance(answer, dict) else None
@@ -169,11 +181,15 @@ class Transport:
         return rows
 
     def fetch_message(self, decode: Callable[[bytes], MessageType], *parts: str) -> MessageType:
-        """Fetch the message at these parts of the path; status 404 where there is none."""
+        """Fetch and decode a message, at the path of these parts.
+
+        Raises:
+            ServiceError: Of status 404 if there is none, or the bytes are not such a message.
+        """
         return decode_message(decode, self.get(_path(*parts)))
 
     def fetch_catalogue(self, name: str, digest: bytes) -> list[ItemId]:
-        """Fetch the item ids of a campaign, which have this digest."""
+        """Fetch the item ids of a campaign; ServiceError unless they have this digest."""
         answer = self.parse_json(self.get(_path("campaigns", name, "catalogue")))
         items: Any = answer.get("items") if isinstance(answer, dict) else None
         are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
@@ -207,10 +223,11 @@ class Transport:
             raise
         answer = self.parse_json(data)
         if not isinstance(answer, dict) or type(answer.get("latest")) is not int:
-            raise ServiceError("The service's latest epoch is none.")
+            raise ServiceError("The service's latest epoch is not a number.")
         return int(answer["latest"])
 
     def _send_with_retries(self, request: Request) -> bytes:
+        """Send a request up to `attempts` times, and return the body of the answer."""
         for attempt in range(1, self._attempts + 1):
             try:
                 return self._send(request)
@@ -224,6 +241,12 @@ class Transport:
         raise AssertionError  # the last attempt returns or raises
 
     def _send(self, request: Request) -> bytes:
+        """Send a request once, and return the body of the answer.
+
+        Raises:
+            ServiceError: Another attempt would not help.
+            _RetryableError: Another attempt may succeed.
+        """
         deadline = time.monotonic() + self._timeout
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
@@ -235,10 +258,21 @@ class Transport:
             reason = error.reason if isinstance(error, URLError) else error
             failure = ServiceError(f"{self._url} cannot be reached: {_one_line(str(reason))}.")
             if isinstance(reason, ssl.SSLCertVerificationError):
-                raise failure from None  # it would not be more trustworthy a second later
+                raise failure from None  # a retry would find the same certificate
             raise _RetryableError(failure) from None
 
     def _read(self, response: Any, deadline: float) -> bytes:
+        """Read the body of an answer.
+
+        Args:
+            response: The answer.
+            deadline: Time of `time.monotonic` by which the body must end.
+
+        Raises:
+            ServiceError: The body is too long.
+            TimeoutError: It does not end in time.
+            IncompleteRead: It is shorter or longer than announced.
+        """
         parts = []
         size = 0
         while part := response.read1(_CHUNK_BYTES):
@@ -255,6 +289,7 @@ class Transport:
         return b"".join(parts)
 
     def _refusal(self, answer: HTTPError, deadline: float) -> Exception:
+        """Make the error for an answer of a status other than 200 to 299."""
         status = answer.code
         if 300 <= status < 400:
             return ServiceError(
@@ -271,20 +306,24 @@ class Transport:
         return _RetryableError(error, float(seconds) if has_pause else None)
 
     def _problem_text(self, answer: HTTPError, deadline: float) -> str:
-        """Title and detail of a problem response (RFC 9457), as far as they can be shown."""
+        """Return title and detail of a problem response (RFC 9457) on one line."""
         try:
             problem = json.loads(self._read(answer, deadline))
             parts = [str(problem[name]) for name in ("title", "detail") if name in problem]
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
             parts = []
-        return _one_line(" - ".join(parts)) or "it does not say why."
+        text = _one_line(" - ".join(parts))
+        return text or "it does not say why."
 
 
 def _parse_address(url: str) -> tuple[str, bool]:
-    """Check an address.
+    """Check the address of a service.
 
     Returns:
         The address without a slash at the end, and whether it is on this machine.
+
+    Raises:
+        ConfigError: It is not https or, on this machine, http; or it has a user, query or fragment.
     """
     try:
         parts = urlsplit(url)
@@ -292,8 +331,8 @@ def _parse_address(url: str) -> tuple[str, bool]:
         _ = parts.port  # which raises ValueError for a malformed one
     except ValueError:
         raise ConfigError(f"{_one_line(url)} is no address of a service.") from None
-    extra = parts.username or parts.password or parts.query or parts.fragment
-    if not host or parts.scheme not in ("http", "https") or extra:
+    has_more_parts = parts.username or parts.password or parts.query or parts.fragment
+    if not host or parts.scheme not in ("http", "https") or has_more_parts:
         raise ConfigError(
             f"{_one_line(url)} is no address of a service: give  https://HOST  without user name, "
             "query or fragment."
@@ -307,6 +346,7 @@ def _parse_address(url: str) -> tuple[str, bool]:
 
 
 def _is_local(host: str) -> bool:
+    """Return whether a host is this machine: `localhost` or a loopback address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -314,13 +354,13 @@ def _is_local(host: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """A text of another machine on one line, without what a terminal would obey."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_SHOWN])
-    return " ".join(shown.split()).rstrip(".")
+    """Write the service's text on one line, without control characters that a terminal obeys."""
+    characters = [character if character.isprintable() else " " for character in text[:_MOST_SHOWN]]
+    return " ".join("".join(characters).split()).rstrip(".")
 
 
 def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> MessageType:
-    """Decode a message; ServiceError for bytes that are none."""
+    """Decode a message; ServiceError for bytes that are not one."""
     try:
         return decode(data)
     except (MessageError, CanonicalError, ModelFileError, OverflowError) as error:
@@ -328,11 +368,16 @@ def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> Messa
 
 
 def _path(*parts: str) -> str:
+    """Write the path of an API resource."""
     return "/api/" + "/".join(map(quote_name, parts))
 
 
 def quote_name(name: str) -> str:
-    """Write a name as one part of a path; ConfigError for one that would be taken for a folder."""
+    """Quote a name as one part of a path.
+
+    Raises:
+        ConfigError: The name is "", "." or "..", which would change the path.
+    """
     if name in ("", ".", ".."):
         raise ConfigError("A campaign, a disclosure or a model is asked for by its name.")
     return quote(name, safe="")
