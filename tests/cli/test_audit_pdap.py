@@ -9,13 +9,13 @@ from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
 from tacit.designs.pdap.audit import plan, published_policies
 from tacit.designs.pdap.audit.forwarded_messages import forwards_claim
-from tacit.designs.pdap.audit.published_policies import own_visit
+from tacit.designs.pdap.audit.published_policies import past_visit_claim
 
 
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
-    monkeypatch.setattr(published_policies, "LINES", (own_visit,))
+    monkeypatch.setattr(published_policies, "LINES", (past_visit_claim,))
     monkeypatch.setattr(plan, "SOUND", (forwards_claim,))
     monkeypatch.setattr(plan, "BUGS", plan.BUGS[2:3])
 

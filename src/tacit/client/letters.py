@@ -458,7 +458,8 @@ def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
         return now
     length = state.epoch_length or Disclosure.decode(content.tables).epoch_length
     epoch = epochs.latest_ended_epoch(state.created, now, length)
-    if epoch is None or epoch <= max(state.last_epoch, content.settled):
+    has_letter = epoch is not None and epoch <= max(state.last_epoch, content.settled)
+    if epoch is None or has_letter:
         epoch = _running_epoch(state.created, now, length)
     return epochs.speaking_moment(epoch, state.created, length, secret)
 

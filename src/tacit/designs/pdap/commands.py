@@ -166,7 +166,7 @@ def estimate_policy(
         off_policy.estimate_ips(weights, clicks),
         off_policy.estimate_snips(weights, clicks),
         off_policy.estimate_doubly_robust(
-            weights, clicks, shown=mean_of_shown, expected=mean_of_policy
+            weights, clicks, model_of_shown=mean_of_shown, model_of_policy=mean_of_policy
         ),
     ]
     weight_facts = {

@@ -26,8 +26,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     if settings.variant not in ("sound", "published"):
         raise ConfigError(f"--variant is sound or published; got '{settings.variant}'.")
     if settings.variant == "published":
-        return published_guarantees.cards_of_usual_setting(settings.epsilon)
-    return guarantees.cards_of_usual_setting(settings.epsilon)
+        return published_guarantees.example_cards(settings.epsilon)
+    return guarantees.example_cards(settings.epsilon)
 
 
 def contenders(*_: Any) -> str:

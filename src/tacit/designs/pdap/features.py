@@ -111,9 +111,9 @@ class Features:
 
     def _evaluate_single(self, context: list[float]) -> list[float]:
         """Compute phi of a single context with plain floats, which are faster here than arrays."""
-        polynomials: list[tuple[float, ...]] = []
-        """For each number of the context, its P_0 to P_3."""
+        polynomials: list[tuple[float, ...]] = []  # P_0 to P_3 of each number of the context
         for feature in context:
+            # P_1 = u, P_2 = (3 u^2 - 1) / 2, P_3 = (5 u P_2 - 2 u) / 3
             u = 2 * feature - 1
             second = (3 * u * u - 1) / 2
             third = (5 * u * second - 2 * u) / 3

@@ -123,8 +123,7 @@ class Forwarder:
         """
         features = self.agreement.features
         slices = self.agreement.slices
-        places: tuple[int, ...] = ()
-        """For each feature, the number of the slice that it lies in."""
+        places: tuple[int, ...] = ()  # for each feature, the number of the slice that it lies in
         if features:
             values = check_context(context, features).tolist()
             places = tuple([min(int(value * slices), slices - 1) for value in values])
@@ -142,7 +141,8 @@ class Forwarder:
         """
         if not self._random_bytes or os.getpid() != self._process:
             self._process = os.getpid()
-            self._random_bytes = self._source.words(2 * 256).astype(">u8").tobytes()
+            words = self._source.words(2 * 256)  # a number has 16 bytes, a word 8
+            self._random_bytes = words.astype(">u8").tobytes()
         number = self._random_bytes[:REQUEST_BYTES]
         self._random_bytes = self._random_bytes[REQUEST_BYTES:]
         return number

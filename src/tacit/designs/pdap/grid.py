@@ -14,6 +14,7 @@ from tacit.designs.pdap.policies.base import check_context
 from tacit.errors import ConfigError
 
 MOST_CELLS = 400
+"""Largest number of cells of a grid."""
 
 
 class Grid:
@@ -26,6 +27,7 @@ class Grid:
     """
 
     def __init__(self, dimension: int, slices: int) -> None:
+        """Compute the cells; ConfigError if there are none, or more than MOST_CELLS."""
         if dimension < 1 or slices < 1 or slices**dimension > MOST_CELLS:
             raise ConfigError(
                 f"A grid has 1 to {MOST_CELLS} cells, slices to the power of the dimension; got "

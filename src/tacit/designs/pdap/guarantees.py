@@ -38,7 +38,7 @@ def _prove_card(
     return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
 
 
-def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
+def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
     """Return all cards at one epsilon of a visit, for the sizes of `design.CardSettings`."""
     if math.isinf(epsilon):
         return (without_noise("sound-joint"),)

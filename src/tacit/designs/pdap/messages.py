@@ -40,7 +40,10 @@ _HEAD = struct.Struct(">BB16s")
 _FORWARD = struct.Struct(">IIHH")
 _OFFER = struct.Struct(">H")
 _REWARD = struct.Struct(">q")
-_KIND_FORWARD, _KIND_OFFER, _KIND_REWARD, _KIND_REFUSAL = 1, 2, 3, 4
+_KIND_FORWARD = 1
+_KIND_OFFER = 2
+_KIND_REWARD = 3
+_KIND_REFUSAL = 4
 REQUEST_BYTES = 16
 
 
@@ -82,7 +85,7 @@ class Forward:
 
     @classmethod
     def decode(cls, data: bytes) -> Forward:
-        """Read a message; MessageError if it is none of this kind."""
+        """Read a message; MessageError if it is not of this kind."""
         request, body = _read_head(data, _KIND_FORWARD, "a forward")
         require(len(body) >= _FORWARD.size, "a forward is cut short")
         epsilon, slices, features, reserved = _FORWARD.unpack_from(body)
@@ -122,7 +125,7 @@ class Offer:
 
     @classmethod
     def decode(cls, data: bytes) -> Offer:
-        """Read a message; MessageError if it is none of this kind."""
+        """Read a message; MessageError if it is not of this kind."""
         request, body = _read_head(data, _KIND_OFFER, "an offer")
         require(len(body) >= _OFFER.size, "an offer is cut short")
         (length,) = _OFFER.unpack_from(body)
@@ -163,7 +166,7 @@ class Reward:
 
     @classmethod
     def decode(cls, data: bytes) -> Reward:
-        """Read a message; MessageError if it is none of this kind."""
+        """Read a message; MessageError if it is not of this kind."""
         request, body = _read_head(data, _KIND_REWARD, "a reward")
         require(len(body) == _REWARD.size, "a reward has 26 bytes")
         (reward,) = _REWARD.unpack(body)
@@ -193,7 +196,7 @@ class Refusal:
 
     @classmethod
     def decode(cls, data: bytes) -> Refusal:
-        """Read a message; MessageError if it is none of this kind."""
+        """Read a message; MessageError if it is not of this kind."""
         request, body = _read_head(data, _KIND_REFUSAL, "a refusal")
         require(len(body) == 1, "a refusal has 19 bytes")
         require(body[0] < len(REASONS), "there is no such reason")

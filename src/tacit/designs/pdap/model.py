@@ -109,13 +109,13 @@ class PDap:
         """
         setting = replace(self._setting, videos=len(self._numbers))
         policy = JointLearner(setting, randomness=secure())
-        log = self._check_log(decisions, rewards, contexts)
+        positions, rows, numbers = self._check_log(decisions, rewards, contexts)
         self._policy = policy
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
         if self._has_learned:
             self._earlier_fits += 1
         self._has_learned = False
-        self._learn_log(policy, *log)
+        self._learn_log(policy, positions, rows, numbers)
         if policy.arrivals:
             policy.epochs.end_now()
         return self
@@ -140,7 +140,8 @@ class PDap:
             NotFittedError: `fit` was not called.
         """
         policy = self.policy
-        self._learn_log(policy, *self._check_log(decisions, rewards, contexts))
+        positions, rows, numbers = self._check_log(decisions, rewards, contexts)
+        self._learn_log(policy, positions, rows, numbers)
         return self
 
     def choose(self, contexts: ArrayLike) -> Visits:
@@ -230,7 +231,7 @@ class PDap:
         _check_range(numbers)
         for arm in decisions:
             if not isinstance(arm, Hashable) or arm not in self._numbers:
-                raise DataError("a logged decision is none of the arms", found=arm)
+                raise DataError("a logged decision is not an arm of this bandit", found=arm)
         rows = self._rows(contexts)
         if not len(decisions) == len(numbers) == len(rows):
             raise DataError("decisions, rewards and contexts are not equally many")

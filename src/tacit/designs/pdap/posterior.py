@@ -42,7 +42,10 @@ DRAWS = 16
 """Thompson draws at each public point, from which the policy is estimated."""
 PRIOR_VISITS = 100.0
 """Visits, half of them liked, that are added to the mean reward of all own videos."""
-LEAST_MEAN, LARGEST_MEAN = 0.05, 0.95
+LEAST_MEAN = 0.05
+"""Smallest prior mean of a reward."""
+LARGEST_MEAN = 0.95
+"""Largest prior mean of a reward."""
 _TINY = 1e-9
 """Added to a variance, so that it is never zero."""
 
@@ -198,10 +201,11 @@ class Posterior:
             The means and the standard deviations, both (n, K).
         """
         terms, arms, _ = self.roots.shape
-        product = phi @ self._product_table
+        product = phi @ self._product_table  # (n, K + K M)
         means = product[:, :arms] + self.start
-        lengths = product[:, arms:].reshape(len(phi), arms, terms)
-        return means, np.sqrt(np.einsum("nkm,nkm->nk", lengths, lengths))
+        phi_times_root = product[:, arms:].reshape(len(phi), arms, terms)
+        variances = np.einsum("nkm,nkm->nk", phi_times_root, phi_times_root)
+        return means, np.sqrt(variances)
 
     def means(self, phi: Floats) -> Floats:
         """Compute (n, K) mean rewards at (n, M) features."""

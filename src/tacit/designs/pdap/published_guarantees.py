@@ -52,7 +52,7 @@ def cards_of_policy(
     return own, forwarded
 
 
-def cards_of_usual_setting(epsilon: float) -> tuple[Guarantee, ...]:
+def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
     """Return the cards of P-DAP and GP-DAP, for the sizes of `design.CardSettings`."""
     setting = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
     return (

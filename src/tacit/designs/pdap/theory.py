@@ -392,15 +392,14 @@ def least_error(epsilon: float) -> float:
 def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
     """Compute the exact loss of one past reward in the choices that follow.
 
-    Contexts are public and there are no neighbours. Two videos were each shown once, and the first
-    had a reward of 1 or 0. Then `choices` draws follow in one cell. Their rewards, and the choices
-    that are observed, are those that distinguish the two cases best.
+    Contexts are public and there are no neighbours. Two videos, V and W, were each shown once. V's
+    reward was 1 in one case and 0 in the other. Then `choices` draws follow in one cell. The loss
+    is that of the later rewards and choices that distinguish the two cases best.
 
-    One draw compares means in [0, 1], and the first video's mean differs by 1 / n between the two
-    cases if it was shown n times. With a = epsilon / (2 Delta u), its log-odds stay in [-a, a] and
-    differ by a / n. Its log-chance differs most, by ln((1 + e^a) / 2), between log-odds of -a and
-    0. Each choice loses this much if the first video is never shown again and the second one always
-    has rewards of 0.
+    With a = epsilon / (2 Delta u), V's log-odds in a draw are a (mean of V - mean of W). The worst
+    case is that W is drawn every time and has rewards of 0. Then the log-odds of V are a in one
+    case and 0 in the other, so W has the chances 1 / (1 + e^a) and 1 / 2. Each draw loses the
+    logarithm of their ratio, ln((1 + e^a) / 2).
 
     Args:
         epsilon: nats of one draw, as claimed.

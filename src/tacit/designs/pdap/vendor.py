@@ -273,10 +273,10 @@ class Vendor:
             trust.count_call(has_offer=video is not None)
         if video is None:
             self._waiting.pop((peer, visit.request), None)
-            own = list(self._videos)
-            if not own:
+            own_arms = list(self._videos)
+            if not own_arms:
                 raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-            visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
+            visit.choice = self.home.settle(visit.context, own_arms, instead=visit.choice)
             video = self._videos[visit.choice.arm]
             visit.peer = None
         elif visit.choice.phase == "train":

@@ -33,26 +33,26 @@ def test_one_draw_of_two_videos(level, nats):
 def test_trees_by_what_is_sent():
     """At T = 2, 4, 8 noise for log2 T levels loses 2, 1.5 and 4/3 times the claim; noise for
     floor(log2 T) + 1 levels loses the claim. Moves are those of what the shipped vendor sends."""
-    few = audit_claim(published_policies.tree_with_too_few_levels(), samples=SAMPLES)
+    few = audit_claim(published_policies.tree_claim_with_too_few_levels(), samples=SAMPLES)
     assert exact(few) == pytest.approx([2.0, 1.5, 4 / 3])
-    whole = audit_claim(published_policies.tree_with_all_levels(), samples=SAMPLES)
+    whole = audit_claim(published_policies.tree_claim_with_all_levels(), samples=SAMPLES)
     assert exact(whole) == pytest.approx([1.0, 1.0, 1.0])
     assert whole.verdict != "violation"
 
 
 def test_gp_dap_by_what_is_sent():
     """epsilon_0 = 0.01 in the deepest cells of three horizons."""
-    assert exact(audit_claim(published_policies.geometric(), samples=SAMPLES)) == pytest.approx(
-        [1.28, 5.12, 81.92]
-    )
+    assert exact(
+        audit_claim(published_policies.geometric_claim(), samples=SAMPLES)
+    ) == pytest.approx([1.28, 5.12, 81.92])
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        published_policies.own_choices,
-        published_policies.own_visit,
-        published_policies.forwarded_users,
+        published_policies.choice_claim,
+        published_policies.past_visit_claim,
+        published_policies.forwarded_reward_claim,
     ],
     ids=lambda one: one.__name__,
 )
@@ -69,9 +69,9 @@ def test_what_follows_from_data_is_infinite(make):
 def test_a_claim_that_is_large_enough_is_not_refuted():
     """The audit can also fail to refute: then the published line is not as expected."""
     line = replace(
-        published_policies.own_draws(),
+        published_policies.draw_claim(),
         epsilon=20.0,
-        checks=published_policies.own_draws().checks[:1],
+        checks=published_policies.draw_claim().checks[:1],
     )
     audit = audit_claim(line, samples=SAMPLES)
     assert audit.verdict != "violation"

@@ -171,7 +171,7 @@ def test_a_row_of_a_log_replaced_costs_twice_at_most():
 
 def test_lines_of_the_joint_learner_hold():
     """One line from end to end, on the bench: no violation, and a bound that says something."""
-    line = joint.replaced_visit()
+    line = joint.replaced_visit_claim()
     audit = audit_claim(line, samples=4_000)
     assert audit.exact == pytest.approx(joint.LARGE_EPSILON, rel=1e-5)
     assert 0.1 * joint.LARGE_EPSILON < audit.lower_bound <= joint.LARGE_EPSILON

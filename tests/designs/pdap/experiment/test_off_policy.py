@@ -26,7 +26,10 @@ def test_estimates_by_hand():
     assert off_policy.estimate_ips(weights, rewards).value.mean == pytest.approx(2 / 3)
     assert off_policy.estimate_snips(weights, rewards).value.mean == pytest.approx(2 / 3)
     robust = off_policy.estimate_doubly_robust(
-        weights, rewards, shown=np.array([0.5, 0.5, 0.5]), expected=np.array([0.4, 0.6, 0.2])
+        weights,
+        rewards,
+        model_of_shown=np.array([0.5, 0.5, 0.5]),
+        model_of_policy=np.array([0.4, 0.6, 0.2]),
     )
     assert robust.value.mean == pytest.approx((0.4 + 1.0 + 0.6 + 0.2 - 0.5) / 3)
     assert robust.difference.mean == pytest.approx(robust.value.mean - 2 / 3)

@@ -69,7 +69,7 @@ def test_the_papers_protocol_is_judged_where_it_was_run():
 
 def test_policies_are_titled_with_their_epsilon():
     """Only those that have one."""
-    assert [title_of(column) for column in (DAP, ("p-dap", 0.01), ("sound-joint", 1.0))] == [
+    assert [title_of(contender) for contender in (DAP, ("p-dap", 0.01), ("sound-joint", 1.0))] == [
         "DAP",
         "P-DAP, ε = 0.01",
         "sound joint, ε = 1",

@@ -18,14 +18,14 @@ from tacit.designs.pdap.experiment.world import World
 
 def test_people_are_sparse_rows_of_length_one():
     """Some thirty tags each, in batches, the same for the same seed."""
-    batches = list(sparse_batches(4500, 1000, seed=3, people=1))
+    batches = list(sparse_batches(4500, 1000, seed=3, people_seed=1))
     assert [batch.shape for batch in batches] == [(2000, 1000), (2000, 1000), (500, 1000)]
     rows = sparse.vstack(batches)
     assert np.allclose(rows.multiply(rows).sum(axis=1), 1)
     assert 10 < rows.nnz / 4500 < 30
-    again = next(sparse_batches(4500, 1000, seed=3, people=1))
+    again = next(sparse_batches(4500, 1000, seed=3, people_seed=1))
     assert (again != batches[0]).nnz == 0
-    other = next(sparse_batches(4500, 1000, seed=3, people=0))
+    other = next(sparse_batches(4500, 1000, seed=3, people_seed=0))
     assert (other != batches[0]).nnz > 0
 
 

@@ -128,7 +128,7 @@ def encode_beliefs(policy: JointLearner) -> bytes:
 
 def numbers_of(releases: Sequence[Release | None]) -> list[NDArray[np.float64]]:
     """Return the numbers of all releases in grains, without repetitions of the same release."""
-    numbers: list[NDArray[np.float64]] = [np.empty(0)]
+    numbers: list[NDArray[np.float64]] = [np.empty(0)]  # so that it can always be concatenated
     included: set[int] = set()
     for release in releases:
         if release is not None and id(release) not in included:
@@ -310,7 +310,7 @@ LOG = np.array([[_LEFT, 0, 1, 1.0], [_RIGHT, 1, 1, 1.0], [_LEFT, 1, 1, 0.0], [_R
 """Rows of a log: each is learned."""
 
 
-def in_epochs() -> AuditedClaim:
+def unlearned_visit_claim() -> AuditedClaim:
     """Make the claim about a visit that is learned, or is not.
 
     It is checked with all features, and with the constant alone. Samples can show most where few
@@ -328,7 +328,7 @@ def in_epochs() -> AuditedClaim:
     )
 
 
-def learned_from_log() -> AuditedClaim:
+def replaced_log_row_claim() -> AuditedClaim:
     """Make the claim about a row of a log that is replaced by one of another arm.
 
     It costs twice as much as a row that is learned, or is not.
@@ -356,7 +356,7 @@ def learned_from_log() -> AuditedClaim:
     )
 
 
-def replaced_visit() -> AuditedClaim:
+def replaced_visit_claim() -> AuditedClaim:
     """Make the claim about a visit that is replaced by another one.
 
     It costs twice as much as a visit that is learned, or is not.
@@ -412,4 +412,8 @@ def _check_stream(
     return check
 
 
-LINES: tuple[Callable[[], AuditedClaim], ...] = (in_epochs, learned_from_log, replaced_visit)
+LINES: tuple[Callable[[], AuditedClaim], ...] = (
+    unlearned_visit_claim,
+    replaced_log_row_claim,
+    replaced_visit_claim,
+)

@@ -87,7 +87,7 @@ def policy_with_swapped_means(level: int) -> PDap:
     return policy
 
 
-def own_draws() -> AuditedClaim:
+def draw_claim() -> AuditedClaim:
     """Make Theorem 4's claim about a draw: epsilon' for any two contexts."""
     checks: list[Check] = []
     for level, share in ((3, 5), (5, 1), (7, 5)):
@@ -96,7 +96,7 @@ def own_draws() -> AuditedClaim:
     return _published_claim("exp-dap, draw", DRAW_EPSILON, "context", tuple(checks))
 
 
-def own_choices() -> AuditedClaim:
+def choice_claim() -> AuditedClaim:
     """Make Theorem 4's claim about all of Algorithm 1, for two contexts."""
     checks = (
         _check_contexts("a cell with an unexplored arm", _policy_with_unexplored_video),
@@ -107,7 +107,7 @@ def own_choices() -> AuditedClaim:
     return _published_claim("exp-dap", DRAW_EPSILON, "context", checks)
 
 
-def own_visit() -> AuditedClaim:
+def past_visit_claim() -> AuditedClaim:
     """Make Theorem 4's claim about past visitors: one more visit splits a cell."""
 
     def arm_after(visits: int) -> Callable[[], Hashable]:
@@ -120,7 +120,7 @@ def own_visit() -> AuditedClaim:
     return _published_claim("exp-dap, past visit", DRAW_EPSILON, "visit", (check,), "comes or goes")
 
 
-def forwarded_users() -> AuditedClaim:
+def forwarded_reward_claim() -> AuditedClaim:
     """Make Theorem 5's claim about all of Algorithm 2, for one reward, on two pairs.
 
     In the first pair, the video of the reward is being explored. In the second, the reward decides
@@ -146,13 +146,13 @@ def forwarded_users() -> AuditedClaim:
     return _published_claim("lap-dap", REWARD_EPSILON, "reward", checks, "0 or 1")
 
 
-def tree_with_too_few_levels() -> AuditedClaim:
+def tree_claim_with_too_few_levels() -> AuditedClaim:
     """Make the claim about a tree with Lemma 5's noise at M = 2, which is for log2 T levels."""
     checks = _check_trees("lemma 5")
     return _published_claim("lap-dap, log2 T levels", REWARD_EPSILON, "reward", checks, "0 or 1")
 
 
-def tree_with_all_levels() -> AuditedClaim:
+def tree_claim_with_all_levels() -> AuditedClaim:
     """Make the claim about a tree with the noise of the binary mechanism, which holds."""
     return AuditedClaim(
         "lap-dap, tree of floor(log2 T) + 1",
@@ -163,7 +163,7 @@ def tree_with_all_levels() -> AuditedClaim:
     )
 
 
-def geometric() -> AuditedClaim:
+def geometric_claim() -> AuditedClaim:
     """Make Section VI's claim of epsilon_0, in cells of the levels of `DEEP_CASES`."""
     checks: list[Check] = []
     for rounds, first_split, growth in DEEP_CASES:
@@ -299,11 +299,11 @@ def _check_first_reward(
 
 
 LINES: tuple[Callable[[], AuditedClaim], ...] = (
-    own_draws,
-    own_choices,
-    own_visit,
-    forwarded_users,
-    tree_with_too_few_levels,
-    tree_with_all_levels,
-    geometric,
+    draw_claim,
+    choice_claim,
+    past_visit_claim,
+    forwarded_reward_claim,
+    tree_claim_with_too_few_levels,
+    tree_claim_with_all_levels,
+    geometric_claim,
 )

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.designs.pdap import regret_bounds, theory
 from tacit.designs.pdap.experiment.run import LevelRegret, Row
-from tacit.designs.pdap.experiment.summary import Column, columns_of, rows_at_end_of_training
+from tacit.designs.pdap.experiment.summary import Contender, contenders_of, rows_at_end_of_training
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.gp_dap import GPDap
 from tacit.designs.pdap.policies.p_dap import SIGMA, PDap
@@ -72,20 +72,21 @@ def bounds_of(
         levels: the regret of each run by level of the cell; keys are policy, epsilon and seed.
     """
     last_rows = rows_at_end_of_training(rows)
-    columns = [column for column in columns_of(last_rows) if column[0] in POLICIES]
+    contenders = [
+        contender for contender in contenders_of(last_rows) if contender.policy in POLICIES
+    ]
     bounds: list[Bound] = []
-    for column in columns:
-        policy, epsilon = column
-        if policy != "dap" and not math.isinf(epsilon):
-            bounds += _bounds_of_draws(world, column)
+    for contender in contenders:
+        if contender.policy != "dap" and not math.isinf(contender.epsilon):
+            bounds += _bounds_of_draws(world, contender)
         regrets_by_level: list[LevelRegret] = []
         for row in last_rows:
-            if _is_of_column(row, column):
+            if _is_of_contender(row, contender):
                 regrets_by_level += levels[row.policy, row.epsilon, row.seed]
-        bounds += _bounds_of_cells(world, column, regrets_by_level)
-        regret = max(row.regret for row in last_rows if _is_of_column(row, column))
-        bounds += _bounds_of_all_cells(world, column, regret, regrets_by_level)
-    bounds += _bounds_of_saving(world, last_rows, columns)
+        bounds += _bounds_of_cells(world, contender, regrets_by_level)
+        regret = max(row.regret for row in last_rows if _is_of_contender(row, contender))
+        bounds += _bounds_of_all_cells(world, contender, regret, regrets_by_level)
+    bounds += _bounds_of_saving(world, last_rows, contenders)
     return bounds
 
 
@@ -104,15 +105,15 @@ def draw_loss(policy: PDap, level: int, means: Sequence[float]) -> tuple[float, 
     return sum(parts), parts
 
 
-def _is_of_column(row: Row, column: Column) -> bool:
+def _is_of_contender(row: Row, contender: Contender) -> bool:
     """Return whether a row is about this policy at this epsilon."""
-    return (row.policy, row.epsilon) == column
+    return row.policy == contender.policy and row.epsilon == contender.epsilon
 
 
 def _bound(
     item: str,
     quantity: str,
-    column: Column,
+    contender: Contender,
     level: int | None,
     *,
     printed: float,
@@ -122,33 +123,41 @@ def _bound(
 ) -> Bound:
     """Make a bound with its verdict.
 
-    Args are the fields of `Bound`, policy and epsilon as `column`; and `largest_possible`, above
-    which no measurement can be.
+    Args are the fields of `Bound`, with policy and epsilon as `contender`; and `largest_possible`,
+    above which no measurement can be.
     """
     verdict: Outcome = "holds"
     if measured > printed * (1 + 1e-9):  # not by rounding alone
         verdict = "refuted"
     elif printed >= largest_possible:
         verdict = "says nothing"
-    policy, epsilon = column
-    return Bound(item, quantity, policy, epsilon, level, printed, corrected, measured, verdict)
+    return Bound(
+        item=item,
+        quantity=quantity,
+        policy=contender.policy,
+        epsilon=contender.epsilon,
+        level=level,
+        printed=printed,
+        corrected=corrected,
+        measured=measured,
+        verdict=verdict,
+    )
 
 
-def _bounds_of_draws(world: World, column: Column) -> list[Bound]:
+def _bounds_of_draws(world: World, contender: Contender) -> list[Bound]:
     """Check the bounds on the loss by draws of own videos: Theorem 1, Lemma 3 and Theorem 2."""
     if world.videos == 1:
         return []
-    name, epsilon = column
-    policy_class = GPDap if name == "gp-dap" else PDap
-    policy = policy_class(world.setting, epsilon=epsilon, randomness=secure(), gamma=0.0)
+    policy_class = GPDap if contender.policy == "gp-dap" else PDap
+    policy = policy_class(world.setting, epsilon=contender.epsilon, randomness=secure(), gamma=0.0)
     return [
-        _theorem_1(world, column, policy),
-        _lemma_3(world, column, policy),
-        _theorem_2(world, column, policy),
+        _theorem_1(world, contender, policy),
+        _lemma_3(world, contender, policy),
+        _theorem_2(world, contender, policy),
     ]
 
 
-def _theorem_1(world: World, column: Column, policy: PDap) -> Bound:
+def _theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Theorem 1 for one best video of mean 1, and all others at its shortfall below 1.
 
     The paper's choice of t is ln T. But a mean is at least 0, so the shortfall is at most 1, and
@@ -156,7 +165,7 @@ def _theorem_1(world: World, column: Column, policy: PDap) -> Bound:
     """
     setting = world.setting
     videos = setting.videos
-    _, epsilon = column
+    epsilon = contender.epsilon
     spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, 0)
     largest_t = epsilon / (2 * spread) - math.log(videos)
     t = max(0.0, min(math.log(setting.horizon), largest_t))
@@ -165,7 +174,7 @@ def _theorem_1(world: World, column: Column, policy: PDap) -> Bound:
     return _bound(
         "Theorem 1",
         f"chance that a draw is {shortfall:.3g} or more below the best video",
-        column,
+        contender,
         0,
         printed=math.exp(-t),
         corrected=math.exp(-t),
@@ -174,12 +183,12 @@ def _theorem_1(world: World, column: Column, policy: PDap) -> Bound:
     )
 
 
-def _lemma_3(world: World, column: Column, policy: PDap) -> Bound:
+def _lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Lemma 3 for T draws in the whole cube, by the chances of a click in its middle."""
     setting = world.setting
     videos = setting.videos
     visits = setting.horizon
-    _, epsilon = column
+    epsilon = contender.epsilon
     spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, 0)
     middle = np.full((1, world.dimensions), 0.5)
     means = world.clicks(0).means(middle)[0, :videos].tolist()
@@ -187,7 +196,7 @@ def _lemma_3(world: World, column: Column, policy: PDap) -> Bound:
     return _bound(
         "Lemma 3",
         f"loss of {visits:,} draws by the means in the middle of the cube",
-        column,
+        contender,
         0,
         printed=theory.draw_regret_as_printed(spread, epsilon, videos, visits),
         corrected=theory.draw_regret(spread, epsilon, videos, visits),
@@ -196,25 +205,28 @@ def _lemma_3(world: World, column: Column, policy: PDap) -> Bound:
     )
 
 
-def _theorem_2(world: World, column: Column, policy: PDap) -> Bound:
+def _theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Theorem 2 for own videos of means 1 and 0.
 
     The cell is of the first level at which a mean of 0 is suboptimal in the theorem's sense.
     """
     setting = world.setting
-    name, epsilon = column
     gap = theory.suboptimal_gap(setting.lipschitz, setting.dimension, setting.smoothness)
     level = math.floor(math.log(gap, setting.slices) / setting.smoothness) + 1
     draws = min(setting.horizon, setting.first_split * setting.slices ** (setting.p * level))
     means = [1.0] + [0.0] * (setting.videos - 1)
     epsilon_of_cell = theory.epsilon_at(
-        epsilon, setting.slices, setting.smoothness, level, name == "gp-dap"
+        contender.epsilon,
+        setting.slices,
+        setting.smoothness,
+        level,
+        geometric=contender.policy == "gp-dap",
     )
     _, loss_by_video = draw_loss(policy, level, means)
     return _bound(
         "Theorem 2",
         f"loss by one video of mean 0 beside one of mean 1, in {draws:,.0f} draws",
-        column,
+        contender,
         level,
         printed=regret_bounds.own_video_regret_as_printed(
             setting, level, setting.horizon, epsilon_of_cell
@@ -226,35 +238,35 @@ def _theorem_2(world: World, column: Column, policy: PDap) -> Bound:
 
 
 def _bounds_of_cells(
-    world: World, column: Column, regrets_by_level: Sequence[LevelRegret]
+    world: World, contender: Contender, regrets_by_level: Sequence[LevelRegret]
 ) -> list[Bound]:
     """Check the bounds on one cell, Lemmas 1, 4 and 6, at each level that was reached.
 
     Args:
         world: the settings of the experiment.
-        column: the policy.
+        contender: the policy.
         regrets_by_level: of all its runs.
     """
     bounds: list[Bound] = []
     for level, regrets in sorted(group_by(regrets_by_level, lambda item: item.level).items()):
         own_video = max(regret.own_video for regret in regrets)
-        bounds.append(_lemma_1(world, column, level, own_video))
+        bounds.append(_lemma_1(world, contender, level, own_video))
         if world.vendors > 1:
             neighbour = max(regret.neighbour for regret in regrets)
-            bounds += _lemma_4(world, column, level, neighbour)
+            bounds += _lemma_4(world, contender, level, neighbour)
         exploitation = max(regret.exploitation for regret in regrets)
-        bounds.append(_lemma_6(world, column, level, exploitation))
+        bounds.append(_lemma_6(world, contender, level, exploitation))
     return bounds
 
 
-def _lemma_1(world: World, column: Column, level: int, largest_regret: float) -> Bound:
+def _lemma_1(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
     """Check Lemma 1 against the largest regret of an own video in a cell of this level."""
     s = world.setting
     bound = theory.suboptimal_regret(s.slices, s.smoothness, level, math.log(s.horizon))
     return _bound(
         "Lemma 1",
         "exploring one own video in one cell",
-        column,
+        contender,
         level,
         printed=bound,
         corrected=bound,
@@ -263,12 +275,12 @@ def _lemma_1(world: World, column: Column, level: int, largest_regret: float) ->
     )
 
 
-def _lemma_4(world: World, column: Column, level: int, largest_regret: float) -> list[Bound]:
+def _lemma_4(world: World, contender: Contender, level: int, largest_regret: float) -> list[Bound]:
     """Check each version of Lemma 4 against the largest regret of a neighbour in a cell."""
     s = world.setting
-    gamma = _gamma(world, column)
+    gamma = _gamma(world, contender)
     gamma_of_cell = gamma
-    if column[0] == "gp-dap":
+    if contender.policy == "gp-dap":
         gamma_of_cell = gamma / float(s.slices ** (s.smoothness * level))
     sizes = (s.slices, s.smoothness, level, s.horizon, s.videos)
     corrected = theory.neighbour_regret(*sizes, gamma_of_cell)
@@ -277,7 +289,7 @@ def _lemma_4(world: World, column: Column, level: int, largest_regret: float) ->
         bound = _bound(
             "Lemma 4",
             f"training and exploring one neighbour in one cell ({version})",
-            column,
+            contender,
             level,
             printed=theory.neighbour_regret_as_printed(version, *sizes, gamma),
             corrected=corrected,
@@ -292,7 +304,7 @@ def _lemma_4(world: World, column: Column, level: int, largest_regret: float) ->
     return [check_version(version) for version in ("statement", "proof", "theorem 3")]
 
 
-def _lemma_6(world: World, column: Column, level: int, largest_regret: float) -> Bound:
+def _lemma_6(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
     """Check Lemma 6 against the largest regret of exploiting in a cell of this level."""
     s = world.setting
     gap = theory.suboptimal_gap(s.lipschitz, s.dimension, s.smoothness)
@@ -300,7 +312,7 @@ def _lemma_6(world: World, column: Column, level: int, largest_regret: float) ->
     return _bound(
         "Lemma 6",
         "exploiting in one cell",
-        column,
+        contender,
         level,
         printed=bound,
         corrected=bound,
@@ -311,7 +323,7 @@ def _lemma_6(world: World, column: Column, level: int, largest_regret: float) ->
 
 def _bounds_of_all_cells(
     world: World,
-    column: Column,
+    contender: Contender,
     regret: float,
     regrets_by_level: Sequence[LevelRegret],
 ) -> list[Bound]:
@@ -319,20 +331,20 @@ def _bounds_of_all_cells(
 
     Args:
         world: the settings of the experiment.
-        column: the policy.
+        contender: the policy.
         regret: the largest of its runs.
         regrets_by_level: of all its runs.
     """
-    name, epsilon = column
+    has_noise = contender.policy == "p-dap" and not math.isinf(contender.epsilon)
     bounds: list[Bound] = []
-    if name == "p-dap" and not math.isinf(epsilon) and world.vendors > 1:
-        bounds.append(_lemma_5(world, epsilon))
+    if has_noise and world.vendors > 1:
+        bounds.append(_lemma_5(world, contender.epsilon))
     deepest_level = max(regret_of_level.level for regret_of_level in regrets_by_level)
-    bounds.append(_lemma_7(world, column, deepest_level))
-    bounds.append(_theorem_3(world, column, regret))
+    bounds.append(_lemma_7(world, contender, deepest_level))
+    bounds.append(_theorem_3(world, contender, regret))
     has_uniform_contexts = world.groups == 0 and world.features == 0
-    if has_uniform_contexts and name != "gp-dap":
-        bounds.append(_corollary_2(world, column, regret))
+    if has_uniform_contexts and contender.policy != "gp-dap":
+        bounds.append(_corollary_2(world, contender, regret))
     return bounds
 
 
@@ -349,7 +361,7 @@ def _lemma_5(world: World, epsilon: float) -> Bound:
     return _bound(
         "Lemma 5",
         f"noise in a total of rewards, with a chance of {1 - SIGMA:g}",
-        ("p-dap", epsilon),
+        Contender("p-dap", epsilon),
         None,
         printed=gamma,
         corrected=gamma,
@@ -357,7 +369,7 @@ def _lemma_5(world: World, epsilon: float) -> Bound:
     )
 
 
-def _lemma_7(world: World, column: Column, deepest_level: int) -> Bound:
+def _lemma_7(world: World, contender: Contender, deepest_level: int) -> Bound:
     """Check Lemma 7 against the deepest level that was reached."""
     s = world.setting
     rounds = max(s.horizon, s.first_split)
@@ -365,7 +377,7 @@ def _lemma_7(world: World, column: Column, deepest_level: int) -> Bound:
     return _bound(
         "Lemma 7",
         "deepest level of a cell",
-        column,
+        contender,
         None,
         printed=bound,
         corrected=bound,
@@ -373,34 +385,34 @@ def _lemma_7(world: World, column: Column, deepest_level: int) -> Bound:
     )
 
 
-def _theorem_3(world: World, column: Column, regret: float) -> Bound:
+def _theorem_3(world: World, contender: Contender, regret: float) -> Bound:
     """Check Theorem 3 against the largest regret of a run."""
     s = world.setting
-    name, epsilon = column
-    gamma = _gamma(world, column)
+    epsilon = contender.epsilon
+    gamma = _gamma(world, contender)
     return _bound(
         "Theorem 3",
         "regret of one vendor",
-        column,
+        contender,
         None,
         printed=regret_bounds.regret_bound_as_printed(s, s.horizon, epsilon=epsilon, gamma=gamma),
         corrected=regret_bounds.regret_bound(
-            s, s.horizon, epsilon=epsilon, gamma=gamma, geometric=name == "gp-dap"
+            s, s.horizon, epsilon=epsilon, gamma=gamma, geometric=contender.policy == "gp-dap"
         ),
         measured=regret,
         largest_possible=s.horizon,
     )
 
 
-def _corollary_2(world: World, column: Column, regret: float) -> Bound:
+def _corollary_2(world: World, contender: Contender, regret: float) -> Bound:
     """Check Corollary 2 against the largest regret of a run, where contexts are uniform."""
     s = world.setting
-    _, epsilon = column
-    symbols = _uniform_world(world, epsilon=epsilon, gamma=_gamma(world, column))
+    epsilon = contender.epsilon
+    symbols = _uniform_world(world, epsilon=epsilon, gamma=_gamma(world, contender))
     return _bound(
         "Corollary 2",
         "regret of one vendor, uniform contexts",
-        column,
+        contender,
         None,
         printed=theory.uniform_regret_as_printed(symbols),
         corrected=theory.uniform_regret(symbols),
@@ -428,21 +440,23 @@ def _uniform_world(world: World, *, epsilon: float, gamma: float) -> theory.Unif
 
 
 def _bounds_of_saving(
-    world: World, last_rows: Sequence[Row], columns: Sequence[Column]
+    world: World, last_rows: Sequence[Row], contenders: Sequence[Contender]
 ) -> list[Bound]:
     """Check Theorem 6 at each epsilon at which both P-DAP and GP-DAP were run.
 
     Args:
         world: the settings of the experiment.
         last_rows: at the end of each training.
-        columns: the policies that were run.
+        contenders: the policies that were run.
     """
     bounds: list[Bound] = []
-    for name, epsilon in columns:
-        ran_both = name == "gp-dap" and ("p-dap", epsilon) in columns
+    for contender in contenders:
+        epsilon = contender.epsilon
+        without_growth = Contender("p-dap", epsilon)
+        ran_both = contender.policy == "gp-dap" and without_growth in contenders
         if ran_both and not math.isinf(epsilon):
-            p_dap = [row.regret for row in last_rows if _is_of_column(row, ("p-dap", epsilon))]
-            gp_dap = [row.regret for row in last_rows if _is_of_column(row, ("gp-dap", epsilon))]
+            p_dap = [row.regret for row in last_rows if _is_of_contender(row, without_growth)]
+            gp_dap = [row.regret for row in last_rows if _is_of_contender(row, contender)]
             saved = float(np.mean(p_dap)) - float(np.mean(gp_dap))
             bounds.append(_theorem_6(world, epsilon, saved))
     return bounds
@@ -475,7 +489,6 @@ def _theorem_6(world: World, epsilon: float, saved: float) -> Bound:
     )
 
 
-def _gamma(world: World, column: Column) -> float:
+def _gamma(world: World, contender: Contender) -> float:
     """Compute Gamma, the visits that a neighbour's noise costs this policy in the whole cube."""
-    name, epsilon = column
-    return 0.0 if name == "dap" else world.gamma_at(epsilon)
+    return 0.0 if contender.policy == "dap" else world.gamma_at(contender.epsilon)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tacit.designs.pdap.experiment.run import Row
-from tacit.designs.pdap.experiment.summary import Column, columns_of
+from tacit.designs.pdap.experiment.summary import Contender, contenders_of
 from tacit.evaluation import Interval, mean_interval
 
 Outcome = Literal["holds", "does not hold", "not distinguished", "one seed only"]
-Regrets = Mapping[Column, Mapping[int, float]]
+Regrets = Mapping[Contender, Mapping[int, float]]
 """Average regret at the end of the training, by policy and then by seed."""
-DAP = ("dap", math.inf)
+DAP = Contender("dap", math.inf)
 PAPERS_EPSILON = 0.01
 DAP_REGRET = 0.02
 """The paper's largest average regret of DAP."""
@@ -63,10 +63,11 @@ def regret_claims(rows: Sequence[Row]) -> list[Claim]:
     """Check the paper's claims about those policies that were run."""
     training = [row for row in rows if row.protocol == "cumulative"]
     last_arrivals = max(row.arrivals for row in training)
-    regrets: dict[Column, dict[int, float]] = {}
+    regrets: dict[Contender, dict[int, float]] = {}
     for row in training:
         if row.arrivals == last_arrivals:
-            regrets.setdefault((row.policy, row.epsilon), {})[row.seed] = row.average_regret
+            contender = Contender(row.policy, row.epsilon)
+            regrets.setdefault(contender, {})[row.seed] = row.average_regret
     return [
         *_claims_of_values(regrets),
         *_claims_that_dap_is_lowest(regrets),
@@ -79,7 +80,7 @@ def regret_claims(rows: Sequence[Row]) -> list[Claim]:
 def _claim(
     item: str,
     words: str,
-    column: Column,
+    contender: Contender,
     values: Sequence[float],
     *,
     least: float = -math.inf,
@@ -87,9 +88,16 @@ def _claim(
 ) -> Claim:
     """Make a claim with its verdict from one measured value for each seed."""
     measured = mean_interval(values)
-    policy, epsilon = column
-    verdict = _verdict(measured, least, most)
-    return Claim(item, words, policy, epsilon, least, most, measured, verdict)
+    return Claim(
+        item=item,
+        claim=words,
+        policy=contender.policy,
+        epsilon=contender.epsilon,
+        least=least,
+        most=most,
+        measured=measured,
+        verdict=_verdict(measured, least, most),
+    )
 
 
 def _verdict(measured: Interval, least: float, most: float) -> Outcome:
@@ -110,7 +118,7 @@ def _claims_of_values(regrets: Regrets) -> list[Claim]:
         words = "average regret at the end below 0.02"
         values = list(regrets[DAP].values())
         claims.append(_claim("Figure 6", words, DAP, values, most=DAP_REGRET))
-    p_dap = ("p-dap", PAPERS_EPSILON)
+    p_dap = Contender("p-dap", PAPERS_EPSILON)
     if p_dap in regrets:
         words = "average regret at the end at most 0.03"
         values = list(regrets[p_dap].values())
@@ -123,13 +131,13 @@ def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
     if DAP not in regrets:
         return []
     claims: list[Claim] = []
-    for column, regret_by_seed in regrets.items():
-        policy, _ = column
+    for contender, regret_by_seed in regrets.items():
         has_same_seeds = regret_by_seed.keys() == regrets[DAP].keys()
-        if policy in ("cap", "dup", "p-dap") and has_same_seeds:
+        if contender.policy in ("cap", "dup", "p-dap") and has_same_seeds:
+            figure = FIGURE_OF_POLICY[contender.policy]
             words = "average regret above DAP's, by"
             differences = [regret_by_seed[seed] - regrets[DAP][seed] for seed in regret_by_seed]
-            claims.append(_claim(FIGURE_OF_POLICY[policy], words, column, differences, least=0.0))
+            claims.append(_claim(figure, words, contender, differences, least=0.0))
     return claims
 
 
@@ -139,25 +147,26 @@ def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
     claims: list[Claim] = []
     for epsilon in epsilons[:-1]:
         largest_epsilon = epsilons[-1]
-        at_largest = regrets["p-dap", largest_epsilon]
-        at_smaller = regrets["p-dap", epsilon]
+        contender = Contender("p-dap", epsilon)
+        at_largest = regrets[Contender("p-dap", largest_epsilon)]
+        at_smaller = regrets[contender]
         differences = [at_smaller[seed] - at_largest[seed] for seed in at_smaller]
         words = f"average regret above that at epsilon {largest_epsilon:g}, by"
-        claims.append(_claim("Figure 7", words, ("p-dap", epsilon), differences, least=0.0))
+        claims.append(_claim("Figure 7", words, contender, differences, least=0.0))
     return claims
 
 
 def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
     """Check that GP-DAP's regret is 32 % below P-DAP's, at each epsilon of both."""
     claims: list[Claim] = []
-    for name, epsilon in regrets:
-        p_dap = regrets.get(("p-dap", epsilon), {})
-        gp_dap = regrets.get(("gp-dap", epsilon), {})
-        if name == "gp-dap" and p_dap.keys() == gp_dap.keys():
+    for contender, gp_dap in regrets.items():
+        if contender.policy != "gp-dap":
+            continue
+        p_dap = regrets.get(Contender("p-dap", contender.epsilon), {})
+        if p_dap.keys() == gp_dap.keys():
             savings = [1 - gp_dap[seed] / p_dap[seed] for seed in gp_dap]
             words = "share by which regret is below P-DAP's: 0.32"
-            column = ("gp-dap", epsilon)
-            claims.append(_claim("Figure 8", words, column, savings, least=GEOMETRIC_SAVING))
+            claims.append(_claim("Figure 8", words, contender, savings, least=GEOMETRIC_SAVING))
     return claims
 
 
@@ -172,11 +181,11 @@ def _claims_that_regret_is_sublinear(training: Sequence[Row], last: int) -> list
     if not half:
         return []
     claims: list[Claim] = []
-    for column in columns_of(training):
-        policy, _ = column
-        if policy not in FIGURE_OF_POLICY:
+    for contender in contenders_of(training):
+        if contender.policy not in FIGURE_OF_POLICY:
             continue
-        rows = [row for row in training if (row.policy, row.epsilon) == column]
+        figure = FIGURE_OF_POLICY[contender.policy]
+        rows = [row for row in training if (row.policy, row.epsilon) == contender]
         at_half = {row.seed: row.regret for row in rows if row.arrivals == half}
         at_end = {row.seed: row.regret for row in rows if row.arrivals == last}
         powers: list[float] = []
@@ -185,5 +194,5 @@ def _claims_that_regret_is_sublinear(training: Sequence[Row], last: int) -> list
                 powers.append(math.log(regret / at_half[seed]) / math.log(last / half))
         if powers:
             words = "regret grows as a power of visits below 1, in the second half"
-            claims.append(_claim(FIGURE_OF_POLICY[policy], words, column, powers, most=1.0))
+            claims.append(_claim(figure, words, contender, powers, most=1.0))
     return claims

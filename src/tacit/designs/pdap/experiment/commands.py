@@ -45,8 +45,8 @@ class SimulateSettings(World):
         super().__post_init__()
         unknown = sorted(set(self.policies) - set(NAMES))
         if unknown or not self.policies:
-            got = ", ".join(unknown) or "none"
-            raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}; got {got}.")
+            names = ", ".join(unknown) or "none"
+            raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}; got {names}.")
 
     @property
     def tasks(self) -> list[tuple[str, float, int]]:
@@ -108,26 +108,28 @@ def _cost() -> dict[str, float]:
 
     On Linux `ru_maxrss` is in kibibytes.
     """
-    own = resource.getrusage(resource.RUSAGE_SELF)
+    process = resource.getrusage(resource.RUSAGE_SELF)
     workers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process_seconds = process.ru_utime + process.ru_stime
+    worker_seconds = workers.ru_utime + workers.ru_stime
     return {
-        "cpu_seconds": own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime,
-        "peak_mebibytes": max(own.ru_maxrss, workers.ru_maxrss) / 1024,
+        "cpu_seconds": process_seconds + worker_seconds,
+        "peak_mebibytes": max(process.ru_maxrss, workers.ru_maxrss) / 1024,
     }
 
 
 def _manifest(settings: SimulateSettings) -> dict[str, Any]:
     """Describe the run by all settings on which its results depend."""
-    stated = asdict(settings) | {
+    facts = asdict(settings) | {
         "policies": ",".join(settings.policies),
         "epsilon": ",".join(f"{epsilon:g}" for epsilon in settings.epsilon),
         "test": ",".join(str(size) for size in settings.test),
         "gamma": "printed" if settings.gamma is None else settings.gamma,
         "split_after": settings.setting.first_split,
     }
-    del stated["report"], stated["workers"]  # no result depends on them
+    del facts["report"], facts["workers"]  # no result depends on them
     data = {"generated": "clicks of tacit.data.clicks"}
-    return describe_run("tacit simulate pdap", stated, PACKAGES) | {"data": data}
+    return describe_run("tacit simulate pdap", facts, PACKAGES) | {"data": data}
 
 
 SIMULATE = Command(SimulateSettings, _simulate)

@@ -85,17 +85,18 @@ def estimate_snips(weights: Floats, clicks: Floats) -> Estimate:
 
 
 def estimate_doubly_robust(
-    weights: Floats, clicks: Floats, *, shown: Floats, expected: Floats
+    weights: Floats, clicks: Floats, *, model_of_shown: Floats, model_of_policy: Floats
 ) -> Estimate:
     """Estimate with a model of clicks.
 
     Args:
         weights: (n,) w.
         clicks: (n,) r.
-        shown: (n,) q, the model's click of the shown arm.
-        expected: (n,) v, the model's expected click under the policy.
+        model_of_shown: (n,) q, the model's click of the shown arm.
+        model_of_policy: (n,) v, the model's expected click under the policy.
     """
-    return _estimate("dr", expected + weights * (clicks - shown), clicks)
+    contributions = model_of_policy + weights * (clicks - model_of_shown)
+    return _estimate("dr", contributions, clicks)
 
 
 def _estimate(name: str, contributions: Floats, clicks: Floats) -> Estimate:

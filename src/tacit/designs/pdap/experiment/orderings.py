@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tacit.designs.pdap.experiment.run import Protocol, Row
-from tacit.designs.pdap.experiment.summary import Column, rows_at_end_of_training, rows_of_tests
+from tacit.designs.pdap.experiment.summary import Contender, rows_at_end_of_training, rows_of_tests
 from tacit.evaluation import Interval, group_by, mean_interval
 
 ORDERINGS: tuple[tuple[str, str], ...] = (
@@ -70,17 +70,18 @@ def _orderings_of_protocol(
     rows: Sequence[Row], protocol: Protocol, test: int
 ) -> list[PaperOrdering]:
     """Check the paper's orderings on the rows of one protocol and size of a test."""
-    accuracy: dict[Column, dict[int, float]] = defaultdict(dict)
+    accuracy: dict[Contender, dict[int, float]] = defaultdict(dict)
     """By policy and epsilon, then by seed."""
     for row in rows:
-        accuracy[row.policy, row.epsilon][row.seed] = row.accuracy
+        accuracy[Contender(row.policy, row.epsilon)][row.seed] = row.accuracy
     epsilons = sorted({epsilon for _, epsilon in accuracy if not math.isinf(epsilon)})
 
     def accuracy_by_seed(policy: str, epsilon: float) -> dict[int, float]:
         """Find the runs of a policy at this epsilon, or its runs without noise."""
-        if (policy, epsilon) in accuracy:
-            return accuracy[policy, epsilon]
-        return accuracy.get((policy, math.inf), {})
+        contender = Contender(policy, epsilon)
+        if contender in accuracy:
+            return accuracy[contender]
+        return accuracy.get(Contender(policy, math.inf), {})
 
     found: list[PaperOrdering] = []
     for above, below in ORDERINGS:

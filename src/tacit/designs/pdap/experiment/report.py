@@ -17,14 +17,14 @@ from tacit.designs.pdap.experiment.network import PUBLISHED
 from tacit.designs.pdap.experiment.orderings import PaperOrdering
 from tacit.designs.pdap.experiment.paper_figures import accuracies_of_paper
 from tacit.designs.pdap.experiment.run import Protocol, Row
-from tacit.designs.pdap.experiment.summary import Column, RegretPoint, SummaryRow, columns_of
+from tacit.designs.pdap.experiment.summary import Contender, RegretPoint, SummaryRow, contenders_of
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.regret_bounds import regret_bound
 from tacit.evaluation import Interval, Table, Verdict, group_by, mean_interval
 from tacit.evaluation.lines import Line
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval_cell
 
-DAP = ("dap", math.inf)
+DAP = Contender("dap", math.inf)
 TABLE_POINTS = 6
 """Largest number of checkpoints in the table of regret over time."""
 PROTOCOLS: Mapping[Protocol, str] = {
@@ -77,8 +77,11 @@ def tables_of(findings: Findings) -> list[Table]:
 
 def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Page:
     """Make the page: all policies, curves, and the paper's orderings, claims and bounds."""
-    columns = columns_of(findings.runs)
-    key = [Mark(title_of(column), *_line_style(number)) for number, column in enumerate(columns)]
+    contenders = contenders_of(findings.runs)
+    key = [
+        Mark(title_of(contender), *_line_style(number))
+        for number, contender in enumerate(contenders)
+    ]
     test_protocols: list[Protocol] = ["train-then-test", "train-then-continue"]
     test_tables = [policy_table(findings.rows, protocol) for protocol in test_protocols]
     sections = [
@@ -135,16 +138,17 @@ def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
     return Verdict("hidden" if count["holds"] == len(judged) else "weakened", head, sentence)
 
 
-def title_of(column: Column) -> str:
+def title_of(contender: Contender) -> str:
     """Write a policy and its epsilon, as `P-DAP, ε = 0.01`."""
-    name, epsilon = column
+    name = contender.policy
+    epsilon = contender.epsilon
     title = name.upper() if name in PUBLISHED else name.replace("-", " ")
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
 def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
     """Make the table of all policies by one protocol, with means and intervals over seeds."""
-    shown = [row for row in rows if row.protocol == protocol]
+    rows_of_protocol = [row for row in rows if row.protocol == protocol]
 
     def accuracy(row: SummaryRow) -> object:
         value = Interval(row.accuracy, row.low, row.high)
@@ -162,7 +166,7 @@ def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
         return ", ".join(texts) if texts else None
 
     columns: dict[str, Callable[[SummaryRow], object]] = {
-        "policy": lambda row: title_of((row.policy, row.epsilon)),
+        "policy": lambda row: title_of(Contender(row.policy, row.epsilon)),
         "N": lambda row: f"{row.test:,}",
         "accuracy": accuracy,
         "the paper's, by table": accuracy_of_paper,
@@ -176,10 +180,11 @@ def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
     title = PROTOCOLS[protocol].capitalize()
     if protocol == "cumulative":
         del columns["N"], columns["the paper's, by table"]
-        title = f"After {shown[0].arrivals:,} visits of each vendor" if shown else title
+        if rows_of_protocol:
+            title = f"After {rows_of_protocol[0].arrivals:,} visits of each vendor"
     else:
         del columns["ε spent per visit"]
-    return Table.from_rows(title, columns, shown)
+    return Table.from_rows(title, columns, rows_of_protocol)
 
 
 def regret_table(points: Sequence[RegretPoint]) -> Table:
@@ -189,14 +194,14 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
     """
     checkpoints = sorted({point.arrivals for point in points})
     step = math.ceil(len(checkpoints) / TABLE_POINTS)
-    shown = sorted(checkpoints[::-1][::step])
+    columns = sorted(checkpoints[::-1][::step])
     rows: list[list[str]] = []
-    points_of_policy = group_by(points, lambda point: (point.policy, point.epsilon))
-    for column, its_points in points_of_policy.items():
+    points_of_contender = group_by(points, lambda point: Contender(point.policy, point.epsilon))
+    for contender, its_points in points_of_contender.items():
         regret_at = {point.arrivals: point.average_regret for point in its_points}
-        numbers = [f"{regret_at[arrivals]:.4f}" for arrivals in shown]
-        rows.append([title_of(column), *numbers])
-    titles = ["average regret"] + [f"{arrivals:,}" for arrivals in shown]
+        numbers = [f"{regret_at[arrivals]:.4f}" for arrivals in columns]
+        rows.append([title_of(contender), *numbers])
+    titles = ["average regret"] + [f"{arrivals:,}" for arrivals in columns]
     return Table("Average regret so far, by visits of each vendor", titles, rows)
 
 
@@ -214,7 +219,7 @@ def claim_table(claims: Sequence[Claim]) -> Table:
     tones = {"holds": "better", "does not hold": "worse"}
     columns: dict[str, Callable[[Claim], object]] = {
         "figure": lambda claim: claim.item,
-        "policy": lambda claim: title_of((claim.policy, claim.epsilon)),
+        "policy": lambda claim: title_of(Contender(claim.policy, claim.epsilon)),
         "in the paper": lambda claim: claim.claim,
         "is": allowed_regret,
         "here": measured_regret,
@@ -255,7 +260,7 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
 
     def policy(bound: Bound) -> str:
         level = "" if bound.level is None else f", level {bound.level}"
-        return title_of((bound.policy, bound.epsilon)) + level
+        return title_of(Contender(bound.policy, bound.epsilon)) + level
 
     tones = {"holds": "better", "refuted": "worse"}
     columns: dict[str, Callable[[Bound], object]] = {
@@ -285,38 +290,38 @@ def _cell_of_spending(row: SummaryRow) -> object:
 def _training_figures(findings: Findings, world: World) -> Iterator[Figure]:
     """Plot regret, average regret, DAP's regret over its bound, and accuracy, by visits."""
     training = [row for row in findings.runs if row.protocol == "cumulative"]
-    columns = columns_of(training)
+    contenders = contenders_of(training)
     x_title = "visits of each vendor"
 
-    def lines_of(value: Callable[[Row], float], shown: Sequence[Column]) -> list[Line]:
-        return _lines(training, columns, shown, lambda row: row.arrivals, value)
+    def lines_of(value: Callable[[Row], float], shown: Sequence[Contender]) -> list[Line]:
+        return _lines(training, contenders, shown, lambda row: row.arrivals, value)
 
-    regret = lines_of(lambda row: row.regret, columns)
+    regret = lines_of(lambda row: row.regret, contenders)
     yield _figure("Regret", regret, x_title, "regret of one vendor so far", findings)
-    average = lines_of(lambda row: row.average_regret, columns)
+    average = lines_of(lambda row: row.average_regret, contenders)
     yield _figure("Average regret", average, x_title, "regret per visit so far", findings)
-    if DAP in columns:  # below 1 where the bound holds
+    if DAP in contenders:  # below 1 where the bound holds
         setting = world.setting
         ratio = lines_of(lambda row: row.regret / regret_bound(setting, row.arrivals), [DAP])
         title = "DAP's regret over its bound, Theorem 3 without noise"
         yield _figure(title, ratio, x_title, "regret over its bound", findings)
-    accuracy = lines_of(lambda row: row.accuracy, columns)
+    accuracy = lines_of(lambda row: row.accuracy, contenders)
     yield _figure("Accuracy", accuracy, x_title, "clicks per visit so far", findings)
 
 
 def _test_figure(findings: Findings, protocol: Protocol) -> Figure:
     """Plot accuracy by the size of the test."""
     rows = [row for row in findings.runs if row.protocol == protocol]
-    columns = columns_of(findings.runs)
-    lines = _lines(rows, columns, columns, lambda row: row.test, lambda row: row.accuracy)
+    contenders = contenders_of(findings.runs)
+    lines = _lines(rows, contenders, contenders, lambda row: row.test, lambda row: row.accuracy)
     title = f"Accuracy, {PROTOCOLS[protocol]}"
     return _figure(title, lines, "visits of the test", "clicks per visit", findings)
 
 
 def _lines(
     rows: Sequence[Row],
-    columns: Sequence[Column],
-    shown: Sequence[Column],
+    contenders: Sequence[Contender],
+    shown: Sequence[Contender],
     x_value: Callable[[Row], int],
     y_value: Callable[[Row], float],
 ) -> list[Line]:
@@ -324,18 +329,18 @@ def _lines(
 
     Args:
         rows: from which the values are taken.
-        columns: all policies of the page, from whose order the colours follow.
+        contenders: all policies of the page, from whose order the colours follow.
         shown: the policies that get a line.
         x_value: of a row.
         y_value: of a row.
     """
     lines: list[Line] = []
-    for column in shown:
-        rows_of_policy = [row for row in rows if (row.policy, row.epsilon) == column]
+    for contender in shown:
+        rows_of_policy = [row for row in rows if (row.policy, row.epsilon) == contender]
         means: dict[float | None, Interval | None] = {}
         for x, rows_at_x in group_by(rows_of_policy, x_value).items():
             means[float(x)] = mean_interval([y_value(row) for row in rows_at_x])
-        lines.append(Line(title_of(column), *_line_style(columns.index(column)), means))
+        lines.append(Line(title_of(contender), *_line_style(contenders.index(contender)), means))
     return lines
 
 

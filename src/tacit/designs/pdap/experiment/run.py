@@ -84,8 +84,8 @@ class Tally:
     Attributes:
         visits: number of visits.
         clicks: number of clicks.
-        shown: chances of a click of the videos that were shown, summed.
-        best: chances of a click of the best videos of all vendors, summed.
+        chances: chances of a click of the videos that were shown, summed.
+        best_chances: chances of a click of the best videos of all vendors, summed.
         explored: visits that tried an arm.
         trained: visits that trained a neighbour.
         forwarded: visits whose video came from a neighbour.
@@ -93,25 +93,25 @@ class Tally:
 
     visits: int = 0
     clicks: float = 0.0
-    shown: float = 0.0
-    best: float = 0.0
+    chances: float = 0.0
+    best_chances: float = 0.0
     explored: int = 0
     trained: int = 0
     forwarded: int = 0
 
-    def add(self, visit: Visit, *, clicked: bool, shown: float, best: float) -> None:
+    def add(self, visit: Visit, *, clicked: bool, chance: float, best_chance: float) -> None:
         """Count a visit.
 
         Args:
             visit: after a video was shown.
             clicked: whether the video was clicked.
-            shown: the chance of a click of the video that was shown.
-            best: the chance of a click of the best video of all vendors.
+            chance: of a click of the video that was shown.
+            best_chance: of a click of the best video of all vendors.
         """
         self.visits += 1
         self.clicks += clicked
-        self.shown += shown
-        self.best += best
+        self.chances += chance
+        self.best_chances += best_chance
         self.explored += visit.choice.phase == "explore"
         self.trained += visit.choice.phase == "train"
         self.forwarded += visit.peer is not None
@@ -159,7 +159,7 @@ class CellRegrets:
 
     def by_level(self) -> list[LevelRegret]:
         """Return the largest sums of each level, from the whole cube on."""
-        own: dict[int, float] = defaultdict(float)
+        own_video: dict[int, float] = defaultdict(float)
         neighbour: dict[int, float] = defaultdict(float)
         exploitation: dict[int, float] = defaultdict(float)
         cells: dict[int, dict[int, set[Cell]]] = defaultdict(lambda: defaultdict(set))
@@ -170,15 +170,14 @@ class CellRegrets:
             if arm is None:
                 exploitation[level] = max(exploitation[level], regret)
             elif arm < self.videos:
-                own[level] = max(own[level], regret)
+                own_video[level] = max(own_video[level], regret)
             else:
                 neighbour[level] = max(neighbour[level], regret)
         regrets: list[LevelRegret] = []
         for level, cells_by_vendor in sorted(cells.items()):
-            most_cells = max(len(visited) for visited in cells_by_vendor.values())
-            regrets.append(
-                LevelRegret(level, most_cells, own[level], neighbour[level], exploitation[level])
-            )
+            most_cells = max(len(cells_of_vendor) for cells_of_vendor in cells_by_vendor.values())
+            largest = (own_video[level], neighbour[level], exploitation[level])
+            regrets.append(LevelRegret(level, most_cells, *largest))
         return regrets
 
 
@@ -264,7 +263,7 @@ class Run:
     def row(self, policy: str, epsilon: float, seed: int, tally: Tally, protocol: Protocol) -> Row:
         """Turn sums over visits into shares and means."""
         n = tally.visits
-        regret = tally.best - tally.shown
+        regret = tally.best_chances - tally.chances
         return Row(
             policy=policy,
             epsilon=epsilon,
@@ -280,7 +279,7 @@ class Run:
             exploited=(n - tally.explored - tally.trained) / n,
             forwarded=tally.forwarded / n,
             first_forwarded=self.first_forwarded,
-            best=tally.best / n,
+            best=tally.best_chances / n,
             epsilon_spent_per_visit=self.network.visit_epsilon,
         )
 
@@ -303,10 +302,10 @@ class Run:
 
         visit = self.network.visit(self.world.names[vendor], context, click)
         assert visit.video is not None
-        shown = self._click_chance(features, visit.video)
-        tally.add(visit, clicked=uniform < shown, shown=shown, best=best)
+        chance = self._click_chance(features, visit.video)
+        tally.add(visit, clicked=uniform < chance, chance=chance, best_chance=best)
         if tally is self.training:
-            self.cells.add(vendor, visit, best - shown)
+            self.cells.add(vendor, visit, best - chance)
         return visit
 
     def _click_chance(self, context: list[float], video: str) -> float:

@@ -38,14 +38,14 @@ SPARE_COMPONENTS = 8
 """Columns of the subspace in addition to the components, so that it converges in few passes."""
 
 
-def sparse_batches(count: int, features: int, *, seed: int, people: int) -> Iterator[Any]:
+def sparse_batches(count: int, features: int, *, seed: int, people_seed: int) -> Iterator[Any]:
     """Generate `count` people in batches of at most `BATCH_ROWS`.
 
     Args:
         count: people in all.
         features: columns of each batch.
-        seed: fixes the communities and their favourite tags.
-        people: fixes who is drawn from these communities.
+        seed: determines the communities and their rankings of tags.
+        people_seed: determines, together with `seed`, which people are drawn.
 
     Yields:
         Sparse rows of length 1 (Euclidean), (rows, features).
@@ -57,7 +57,7 @@ def sparse_batches(count: int, features: int, *, seed: int, people: int) -> Iter
     rank_weights = 1 / np.arange(1, features + 1)
     cumulative_chances = np.cumsum(rank_weights / rank_weights.sum())
     for number, start in enumerate(range(0, count, BATCH_ROWS)):
-        generator = np.random.default_rng([seed, 1, people, number])
+        generator = np.random.default_rng([seed, 1, people_seed, number])
         rows = min(BATCH_ROWS, count - start)
         communities = generator.choice(GROUPS, size=rows, p=sizes / sizes.sum())
         tag_counts = 1 + generator.poisson(TAGS - 1, size=rows)
@@ -140,7 +140,7 @@ def reduced_contexts(count: int, features: int, dimensions: int, *, seed: int) -
     """
 
     def fitted_people() -> Iterator[Any]:
-        return sparse_batches(FITTED_PEOPLE, features, seed=seed, people=0)
+        return sparse_batches(FITTED_PEOPLE, features, seed=seed, people_seed=0)
 
     reduction = Reduction(fitted_people, features, dimensions, seed=seed)
-    return reduction.reduce(sparse_batches(count, features, seed=seed, people=1))
+    return reduction.reduce(sparse_batches(count, features, seed=seed, people_seed=1))

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.evaluation import Interval, group_by, mean_interval
 
-Column = tuple[str, float]
-"""A policy, and its epsilon: inf for those without."""
+
+class Contender(NamedTuple):
+    """One of the policies that are compared, at one epsilon.
+
+    Attributes:
+        policy: its name on the command line.
+        epsilon: of one visit; inf for a policy without noise.
+    """
+
+    policy: str
+    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -67,9 +77,9 @@ class RegretPoint:
     high: float
 
 
-def columns_of(rows: Iterable[Row]) -> list[Column]:
+def contenders_of(rows: Iterable[Row]) -> list[Contender]:
     """List the policies and their epsilons, in the order in which they were run."""
-    return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
+    return list(dict.fromkeys(Contender(row.policy, row.epsilon) for row in rows))
 
 
 def rows_at_end_of_training(rows: Sequence[Row]) -> list[Row]:

@@ -60,8 +60,8 @@ class World:
 
     def __post_init__(self) -> None:
         if self.noise_reading not in NOISE_READINGS:
-            known = ", ".join(NOISE_READINGS)
-            raise ConfigError(f"--noise-reading is one of {known}; got '{self.noise_reading}'.")
+            readings = ", ".join(NOISE_READINGS)
+            raise ConfigError(f"--noise-reading is one of {readings}; got '{self.noise_reading}'.")
         if any(size < 1 for size in self.test):
             raise ConfigError("--test has sizes of at least one visit.")
         if self.features and self.groups:

@@ -35,7 +35,7 @@ class Dap(Policy):
     Attributes:
         setting: of the vendor.
         controls: how often an arm is tried.
-        partition: the cells, with what they have learned.
+        partition: the cells, with what they have statistics.
         arrivals: visits that were learned so far.
     """
 
@@ -47,7 +47,7 @@ class Dap(Policy):
         controls: Controls | None = None,
         partition: Partition | None = None,
     ) -> None:
-        """Start with nothing learned.
+        """Start with nothing statistics.
 
         Args:
             setting: of the vendor.
@@ -68,28 +68,28 @@ class Dap(Policy):
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose by the first of rules 1 to 4 that applies in the cell of the context."""
         own, neighbours = self._own_and_neighbours(arms)
-        cell, learned = self.partition.find(check_context(context, self.partition.dimension))
+        cell, statistics = self.partition.find(check_context(context, self.partition.dimension))
         level = cell.level
         t = self.arrivals + 1
         if own:
-            arm = min(own, key=learned.counts.__getitem__)
-            if learned.counts[arm] < self.controls.own(level, t):
+            arm = min(own, key=statistics.counts.__getitem__)
+            if statistics.counts[arm] < self.controls.own(level, t):
                 return Choice(arm, "explore", cell)
         if neighbours:
-            arm = min(neighbours, key=learned.trained.__getitem__)
-            if learned.trained[arm] < self.controls.trained(level, t):
+            arm = min(neighbours, key=statistics.trained.__getitem__)
+            if statistics.trained[arm] < self.controls.trained(level, t):
                 return Choice(arm, "train", cell)
-            arm = min(neighbours, key=learned.counts.__getitem__)
-            if learned.counts[arm] < self.controls.neighbour(level, t):
+            arm = min(neighbours, key=statistics.counts.__getitem__)
+            if statistics.counts[arm] < self.controls.neighbour(level, t):
                 return Choice(arm, "explore", cell)
-        arm, chance = self.best_arm(level, learned, own, neighbours)
+        arm, chance = self.best_arm(level, statistics, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose by rule 4 alone."""
         own, neighbours = self._own_and_neighbours(arms)
-        cell, learned = self.partition.find(check_context(context, self.partition.dimension))
-        arm, chance = self.best_arm(cell.level, learned, own, neighbours)
+        cell, statistics = self.partition.find(check_context(context, self.partition.dimension))
+        arm, chance = self.best_arm(cell.level, statistics, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
 
     def update(self, choice: Choice, reward: float) -> None:
@@ -98,30 +98,30 @@ class Dap(Policy):
         if choice.arm in self.own and not 0 <= number <= 1:
             raise DataError("the reward of an own video is out of range", expected="0 to 1")
         self.arrivals += 1
-        learned = self.partition.statistics(choice.cell)
-        if learned is None:
+        statistics = self.partition.statistics(choice.cell)
+        if statistics is None:
             return
         if choice.phase == "train":
-            learned.trained[choice.arm] += 1
+            statistics.trained[choice.arm] += 1
         else:
-            learned.learn(choice.arm, number)
+            statistics.learn(choice.arm, number)
         self.partition.count_arrival(choice.cell)
 
     def best_arm(
-        self, level: int, learned: CellStatistics, own: list[int], neighbours: list[int]
+        self, level: int, statistics: CellStatistics, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
         """Choose an arm by rule 4.
 
         Args:
             level: of the cell.
-            learned: what the cell has learned.
+            statistics: what the cell has learned.
             own: own videos that may be chosen.
             neighbours: neighbours that may be chosen.
 
         Returns:
             The arm, and its probability given the cell.
         """
-        return learned.best(own + neighbours), 1.0
+        return statistics.best(own + neighbours), 1.0
 
     def _own_and_neighbours(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
         """Split the arms that may be chosen into own videos and neighbours; None is all arms."""

@@ -86,16 +86,16 @@ class ForwardedUsers(Dap):
         """
         if reward not in (0, 1):
             raise DataError("the reward of a forwarded user is neither 0 nor 1")
-        learned = self.partition.statistics(choice.cell)
-        if learned is None:  # the cell was split in the meantime: this reward gets a new tree
-            learned = CellStatistics()
+        statistics = self.partition.statistics(choice.cell)
+        if statistics is None:  # the cell was split in the meantime: this reward gets a new tree
+            statistics = CellStatistics()
         super().update(choice, reward)
         if math.isinf(self.claimed_epsilon):
             return float(reward)
-        tree = learned.trees.get(choice.arm)
+        tree = statistics.trees.get(choice.arm)
         if tree is None or tree.step == tree.counter.horizon:
             tree = self.counter(choice.cell.level).start()
-            learned.trees[choice.arm] = tree
+            statistics.trees[choice.arm] = tree
         noisy_total = tree.add(int(reward))
         if choice.phase == "explore":
             return float(reward)

@@ -42,7 +42,7 @@ class PDap(Dap):
     def __init__(
         self, setting: Setting, *, epsilon: float, randomness: Source, gamma: float | None = None
     ) -> None:
-        """Start with nothing learned.
+        """Start with nothing statistics.
 
         Args:
             setting: of the vendor.
@@ -60,13 +60,13 @@ class PDap(Dap):
         self._selections: dict[tuple[int, int], Selection] = {}
 
     def best_arm(
-        self, level: int, learned: CellStatistics, own: list[int], neighbours: list[int]
+        self, level: int, statistics: CellStatistics, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
         """Draw an own video, and return it or the best neighbour, if that has a larger mean.
 
         Args:
             level: of the cell.
-            learned: what the cell has learned.
+            statistics: what the cell has learned.
             own: own videos that may be chosen.
             neighbours: neighbours that may be chosen.
 
@@ -74,17 +74,17 @@ class PDap(Dap):
             The arm, and its probability given the cell.
         """
         if math.isinf(self.claimed_epsilon) or not own:
-            return super().best_arm(level, learned, own, neighbours)
-        means = [learned.means[arm] for arm in own]
+            return super().best_arm(level, statistics, own, neighbours)
+        means = [statistics.means[arm] for arm in own]
         weights = self.selection(level, len(own)).weights(means)
         total_weight = int(weights.sum())
         index = int(draw_rows(weights[None, :], self._source)[0])
         drawn = own[index]
-        best_neighbour = learned.best(neighbours) if neighbours else drawn
-        if learned.best([drawn, best_neighbour]) == drawn:
+        best_neighbour = statistics.best(neighbours) if neighbours else drawn
+        if statistics.best([drawn, best_neighbour]) == drawn:
             return drawn, int(weights[index]) / total_weight
         # The neighbour is shown whenever a video is drawn that is worse than it.
-        is_worse = [learned.best([best_neighbour, arm]) == best_neighbour for arm in own]
+        is_worse = [statistics.best([best_neighbour, arm]) == best_neighbour for arm in own]
         weight_of_worse = int(weights[np.array(is_worse)].sum())
         return best_neighbour, weight_of_worse / total_weight
 

@@ -76,8 +76,9 @@ def articles(name: Name, service: CurrentService, caller: CurrentCaller) -> dict
     """List the articles that a vendor shows, and when each joined."""
     vendor = find_vendor(service, caller, name)
     stored = read_salted_state(service, f"vendors/{name}")
-    shown = list_articles(vendor, stored, time.time())
-    return {"articles": [{"name": title, "joined": joined} for title, joined in shown.items()]}
+    joined_by_title = list_articles(vendor, stored, time.time())
+    rows = [{"name": title, "joined": joined} for title, joined in joined_by_title.items()]
+    return {"articles": rows}
 
 
 @router.post("/{name}/articles", response_model=JoinReceipt, **allow(Role.EDITOR, Role.OPERATOR))
@@ -91,14 +92,14 @@ async def add_articles(
     """Add articles, which can be shown from the next epoch on."""
     vendor = find_vendor(service, caller, name)
 
-    def take(state: VendorState) -> Reply:
+    def add(state: VendorState) -> Reply:
         try:
             return reply({"joined": list(state.add_articles(body.articles, time.time()))})
         except ConfigError as error:
             return refusal(409, str(error))
 
     payload = json.dumps(body.articles).encode()
-    return await vendor.step(service, caller, f"POST {ARTICLES}", key, payload, take)
+    return await vendor.step(service, caller, f"POST {ARTICLES}", key, payload, add)
 
 
 @router.delete(
@@ -116,14 +117,14 @@ async def remove_article(
     """Remove an article at once. One that `tacit.toml` names has to be removed there."""
     vendor = find_vendor(service, caller, name)
 
-    def take(state: VendorState) -> Reply:
+    def remove(state: VendorState) -> Reply:
         if article in vendor.settings.videos:
             return refusal(409, "tacit.toml names this article: remove it there, and restart.")
         if not state.remove_article(article):
             return refusal(404, "There is nothing at this address.")
         return reply({"removed": True})
 
-    return await vendor.step(service, caller, f"DELETE {ARTICLES}", key, article.encode(), take)
+    return await vendor.step(service, caller, f"DELETE {ARTICLES}", key, article.encode(), remove)
 
 
 def list_articles(vendor: ServedVendor, stored: bytes | None, now: float) -> dict[str, int | None]:
@@ -137,9 +138,9 @@ def list_articles(vendor: ServedVendor, stored: bytes | None, now: float) -> dic
     Returns:
         The second since 1970 at which each article joined; None for those of the settings.
     """
-    shown: dict[str, int | None] = dict.fromkeys(vendor.settings.videos)
+    joined_by_title: dict[str, int | None] = dict.fromkeys(vendor.settings.videos)
     if stored is not None:
         for title, joined in read_articles(stored).items():
             if joined + vendor.settings.article_seconds > now:
-                shown.setdefault(title, joined)
-    return shown
+                joined_by_title.setdefault(title, joined)
+    return joined_by_title

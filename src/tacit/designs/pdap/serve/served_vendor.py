@@ -172,7 +172,7 @@ class ServedVendor(ServedThing):
         operation: str,
         key: str,
         payload: bytes,
-        take: Callable[[VendorState], Reply],
+        change_state: Callable[[VendorState], Reply],
         **more: Any,
     ) -> Response:
         """Run one transaction on the vendor's state, once for each Idempotency-Key.
@@ -183,11 +183,11 @@ class ServedVendor(ServedThing):
             operation: method and path of the resource.
             key: the Idempotency-Key.
             payload: content of the request, which must be the same when the key comes again.
-            take: changes the state and returns the answer.
+            change_state: changes the state and returns the answer.
             more: further arguments of `idempotency.answer_once`.
         """
         payload_of_vendor = self.name.encode() + b"\x00" + payload
-        transition = idempotency.salt_states(self.cache.step(take))
+        transition = idempotency.salt_states(self.cache.step(change_state))
         return await idempotency.answer_once(
             service,
             caller,

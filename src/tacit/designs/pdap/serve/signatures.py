@@ -116,8 +116,10 @@ def check(
     for name, value in _headers_among(components).items():
         if _single_header(headers, name) != value:
             raise SignatureError
-    expected = _parameters(components, match["created"], match["nonce"], match["keyid"], path)
-    if parameters != expected:
+    expected_parameters = _parameters(
+        components, match["created"], match["nonce"], match["keyid"], path
+    )
+    if parameters != expected_parameters:
         raise SignatureError
     key = senders.get(match["keyid"])
     age = now - int(match["created"])

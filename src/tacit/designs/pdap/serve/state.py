@@ -230,14 +230,14 @@ class VendorState:
         for name in old:
             self.remove_article(name)
 
-    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Visit:
+    def begin(self, context: NDArray[np.float64], reachable: Sequence[str]) -> Visit:
         """Begin a visit, and store it if a neighbour's offer is to be shown.
 
         Args:
             context: (d,) in [0, 1].
-            reached: names of the neighbours that can be asked now.
+            reachable: names of the neighbours that can be asked now.
         """
-        visit = self.vendor.choose(context, peers=reached)
+        visit = self.vendor.choose(context, peers=reachable)
         self.visits[visit.number % len(self.visits)] = np.zeros((), self.visits.dtype)
         if visit.peer is not None:
             self._store(visit)

@@ -38,11 +38,11 @@ class StateCache:
         self._vendor_to_restore = settings.vendor()
         """Into which a stored state is loaded."""
 
-    def step(self, take: Callable[[VendorState], Reply]) -> Transition:
+    def step(self, change_state: Callable[[VendorState], Reply]) -> Transition:
         """Make a transition of the stored state, for `idempotency.answer_once`.
 
         Args:
-            take: changes the state and returns the answer.
+            change_state: changes the state and returns the answer.
         """
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
@@ -51,7 +51,7 @@ class StateCache:
                 if state is None:
                     return refusal(409, OTHER_SETTINGS), None
                 state.retire_articles(time.time(), self._settings.article_seconds)
-                answer = take(state)
+                answer = change_state(state)
                 encoded = state.encode(self._settings.lasting_settings)
                 self._last = (encoded, state)
                 return answer, None if encoded == stored else encoded

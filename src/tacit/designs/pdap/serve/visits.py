@@ -62,7 +62,7 @@ from tacit.service.service import Service
 from tacit.service.strict_json import RefusedContent, check_text
 
 VISIT = "POST /api/vendors/visits"
-_ASKS = 202
+_UNFINISHED = 202
 """Status of the answer that is stored between the steps, and never sent to the visitor."""
 _TICKET = struct.Struct(">3Q")
 """Number, turn and arm of a ticket; the context follows."""
@@ -178,12 +178,12 @@ async def visit_reward(
     vendor = find_vendor(service, caller, name)
     ticket = ticket_of(service, vendor, caller, visit)
 
-    def take(state: VendorState) -> Reply:
+    def learn_click(state: VendorState) -> Reply:
         state.observe_click(ticket, float(body.clicked))
         return reply({"received": True})  # whether it was learned may depend on other visits
 
     payload = f"{ticket} {int(body.clicked)}".encode()
-    return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, take)
+    return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, learn_click)
 
 
 @router.post(
@@ -206,10 +206,11 @@ async def forwards(
     vendor = find_vendor(service, caller, name)
     _check_forward(request, vendor, caller, forward, key)
 
-    def take(state: VendorState) -> Reply:
+    def offer_video(state: VendorState) -> Reply:
         return Reply(200, OCTETS, state.vendor.serve(caller.name, forward))
 
-    answer = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
+    operation = "POST /api/vendors/forwards"
+    answer = await vendor.step(service, caller, operation, key, forward, offer_video)
     return _sign_answer(vendor, caller, key, answer)
 
 
@@ -292,57 +293,58 @@ class Visitor:
         calls_end = time.monotonic() + answer_within - _SECONDS_OF_STEP_3
         reach = self.vendor.reach
         first_answer = await self.begin(() if reach is None else reach.peers_up())
-        if first_answer.status_code != _ASKS:
+        if first_answer.status_code != _UNFINISHED:
             return first_answer
-        asks = json.loads(bytes(first_answer.body))
-        calls = self._ask(asks, max(0.0, calls_end - time.monotonic()))
-        if asks["shown"] is not None:
+        next_steps = json.loads(bytes(first_answer.body))
+        calls = self._ask(next_steps, max(0.0, calls_end - time.monotonic()))
+        if next_steps["shown"] is not None:
             is_repeated = "idempotency-replayed" in first_answer.headers
-            return reply(asks["shown"]).response(is_repeated=is_repeated)
+            return reply(next_steps["shown"]).response(is_repeated=is_repeated)
         answer = None
-        if asks["peer"] in calls:
+        peer = next_steps["peer"]
+        if peer in calls:
             async with access.release_place(request):
-                answer = await asyncio.shield(calls[asks["peer"]])
-        return await self.finish(asks, answer)
+                answer = await asyncio.shield(calls[peer])
+        return await self.finish(next_steps, answer)
 
-    async def begin(self, reached: Sequence[str]) -> Response:
+    async def begin(self, reachable: Sequence[str]) -> Response:
         """Run step 1; for a person whose budget is spent, answer without learning.
 
         Args:
-            reached: names of the neighbours that can be asked now.
+            reachable: names of the neighbours that can be asked now.
 
         Returns:
-            The final answer, or one of status _ASKS with what steps 2 and 3 need.
+            The final answer, or one of status _UNFINISHED with what steps 2 and 3 need.
         """
 
         def learn_visit(state: VendorState) -> Reply:
-            visit = state.begin(self.context, reached)
+            visit = state.begin(self.context, reachable)
             shown = None if visit.video is None else self._answer_of(visit)
             if visit.forward is None:
                 return reply(shown)
-            asks = {
+            next_steps = {
                 "number": visit.number,
                 "peer": visit.peer,
                 "asks": visit.asks,
                 "forward": visit.forward.hex(),
                 "shown": shown,
             }
-            return reply(asks, _ASKS)
+            return reply(next_steps, _UNFINISHED)
 
         def choose_without_learning(state: VendorState) -> Reply:
             return reply(self._answer_of(state.choose_without_learning(self.context)))
 
-        charges = self.vendor.charges(self.caller.name, asks=bool(reached))
+        charges = self.vendor.charges(self.caller.name, asks=bool(reachable))
         try:
             return await self._step(VISIT, learn_visit, charges=charges)
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", choose_without_learning)
 
-    def _ask(self, asks: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
+    def _ask(self, next_steps: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
         """Run step 2: start calls to all neighbours that step 1 lists and that still exist.
 
         Args:
-            asks: the stored answer of step 1.
+            next_steps: the stored answer of step 1.
             within: seconds for the calls.
 
         Returns:
@@ -351,35 +353,36 @@ class Visitor:
         reach = self.vendor.reach
         if reach is None:
             return {}
-        forward = bytes.fromhex(asks["forward"])
+        forward = bytes.fromhex(next_steps["forward"])
         calls: dict[str, asyncio.Task[bytes | None]] = {}
-        for name in asks["asks"]:
+        for name in next_steps["asks"]:
             neighbour = self.vendor.neighbours.get(name)
             if neighbour is not None:
                 calls[name] = reach.calls.ask(neighbour, forward, within=within)
         return calls
 
-    async def finish(self, asks: Any, answer: bytes | None) -> Response:
+    async def finish(self, next_steps: Any, answer: bytes | None) -> Response:
         """Run step 3: show the neighbour's offer, or an own video.
 
         Args:
-            asks: the stored answer of step 1.
+            next_steps: the stored answer of step 1.
             answer: the neighbour's; None if nothing came in time.
         """
         offer = _check_offer(answer)
 
-        def take(state: VendorState) -> Reply:
-            return reply(self._answer_of(state.finish(asks["number"], self.context, offer)))
+        def finish_visit(state: VendorState) -> Reply:
+            visit = state.finish(next_steps["number"], self.context, offer)
+            return reply(self._answer_of(visit))
 
-        return await self._step(f"{VISIT}/shown", take, prepaid=True)
+        return await self._step(f"{VISIT}/shown", finish_visit, prepaid=True)
 
     async def _step(
-        self, operation: str, take: Callable[[VendorState], Reply], **more: Any
+        self, operation: str, change_state: Callable[[VendorState], Reply], **more: Any
     ) -> Response:
         """Run one transaction for this request; args as in `ServedVendor.step`."""
         context = self.context.astype("<f8").tobytes()
         return await self.vendor.step(
-            self.service, self.caller, operation, self.key, context, take, **more
+            self.service, self.caller, operation, self.key, context, change_state, **more
         )
 
     def _answer_of(self, visit: Visit) -> dict[str, str | None]:
