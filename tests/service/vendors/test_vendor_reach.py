@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tacit.designs.pdap.serve import neighbours as reach
-from tacit.designs.pdap.serve.neighbours import EVERY, MOST_REST, Reach
+from tacit.designs.pdap.serve.neighbours import CHECK_INTERVAL, LONGEST_REST, Reach
 
 
 class Clock:
@@ -75,6 +75,6 @@ def test_who_is_back_is_asked_again(clock):
     reach = Reach(calls, [Peer()])
     assert visits(reach, clock, [0, 1]) == [True, False]
     calls.ready = True
-    assert visits(reach, clock, [MOST_REST, MOST_REST + 0.1]) == [False, True]
+    assert visits(reach, clock, [LONGEST_REST, LONGEST_REST + 0.1]) == [False, True]
     calls.ready = False
-    assert visits(reach, clock, [EVERY, EVERY + 0.1]) == [True, False]
+    assert visits(reach, clock, [CHECK_INTERVAL, CHECK_INTERVAL + 0.1]) == [True, False]

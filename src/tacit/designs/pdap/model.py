@@ -168,7 +168,7 @@ class PDap:
         Raises:
             DataError: There are not as many rewards as visits, or one is out of range.
         """
-        numbers = _numbers(rewards, "rewards")
+        numbers = _to_floats(rewards, "rewards")
         if numbers.shape != (len(visits.choices),):
             raise DataError("rewards and visits are not equally many", found=numbers.shape)
         answered = np.flatnonzero(~np.isnan(numbers)).tolist()
@@ -225,7 +225,7 @@ class PDap:
         Raises:
             DataError: The log does not have this form.
         """
-        numbers = _numbers(rewards, "rewards")
+        numbers = _to_floats(rewards, "rewards")
         if numbers.ndim != 1:
             raise DataError("rewards are no list of numbers", found=numbers.shape, expected="(n,)")
         _check_range(numbers)
@@ -253,7 +253,7 @@ class PDap:
 
     def _rows(self, contexts: ArrayLike) -> NDArray[np.float64]:
         """Convert contexts to (n, d) numbers in [0, 1]; an empty list gives (0, d)."""
-        rows = _numbers(contexts, "contexts")
+        rows = _to_floats(contexts, "contexts")
         if rows.shape == (0,):
             return np.empty((0, self.dimension))
         if rows.ndim != 2:
@@ -277,8 +277,16 @@ def _check_range(rewards: NDArray[np.float64]) -> None:
         raise DataError("a reward is out of range", expected="0 to 1")
 
 
-def _numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Convert values to floats; the DataError for others calls them `what`."""
+def _to_floats(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Convert values to an array of floats.
+
+    Args:
+        values: numbers, or rows of numbers.
+        what: the values are called in the error.
+
+    Raises:
+        DataError: They are not numbers, or rows differ in length.
+    """
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

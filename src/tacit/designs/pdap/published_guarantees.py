@@ -207,8 +207,8 @@ def _claim_of_draws(setting: Setting, epsilon: float, *, geometric: bool) -> Cla
     def losses(videos: int) -> str:
         examples: list[str] = []
         for level in (3, 5, 7):
-            a = theory.draw_exponent(_EXAMPLE_EPSILON, 1, 2, 1, level)
-            examples.append(f"{theory.selection_loss(a, videos):.4g} at level {level}")
+            exponent = theory.draw_exponent(_EXAMPLE_EPSILON, L=1, m=2, al=1, level=level)
+            examples.append(f"{theory.selection_loss(exponent, videos):.4g} at level {level}")
         return ", ".join(examples)
 
     deepest = _deepest_level_reached(setting)
@@ -267,12 +267,15 @@ def _claim_of_growing_epsilon(setting: Setting, epsilon: float) -> Claim:
     """Refute GP-DAP's epsilon, which grows with the level of the cell. Computes the largest."""
     examples: list[str] = []
     examples_with_small_spread: list[str] = []
+    epsilon_0 = 0.01
+    m = 2
     for rounds, first_split, growth in DEEP_CASES:
-        deepest = theory.deepest_level(rounds, first_split, growth, 2)
-        largest = theory.epsilon_at(0.01, 2, 1, deepest, geometric=True)
+        deepest = theory.deepest_level(rounds, first_split, growth, m)
+        # epsilon_0 m^(alpha l) with alpha = 1
+        largest = theory.epsilon_at(epsilon_0, m, 1, deepest, geometric=True)
         examples.append(f"{largest:.3g} at T = {rounds:g}, A = {first_split:g}, p = {growth:g}")
-        # Delta u = L m^(-alpha l) contributes the factor m^(alpha l) once more.
-        largest_with_small_spread = theory.epsilon_at(0.01, 2, 2, deepest, geometric=True)
+        # Delta u = L m^(-alpha l) contributes the factor m^(alpha l) once more: m^(2 l) in all.
+        largest_with_small_spread = theory.epsilon_at(epsilon_0, m, 2, deepest, geometric=True)
         examples_with_small_spread.append(f"{largest_with_small_spread:.6g}")
     text = "; ".join(examples)
     with_small_spread = ", ".join(examples_with_small_spread)
@@ -285,7 +288,7 @@ def _claim_of_growing_epsilon(setting: Setting, epsilon: float) -> Claim:
         "an epsilon that depends on how many people came is no guarantee; at its largest it is "
         "epsilon_0 m^(alpha l_max), which grows without bound in T",
         (
-            f"epsilon_0 = 0.01, m = 2, alpha = 1: {text}",
+            f"epsilon_0 = {epsilon_0:g}, m = {m}, alpha = 1: {text}",
             f"with Delta u = L m^(-alpha l) as well, up to {with_small_spread} for one visit",
             f"this setting, level {deepest}: {largest_here:.4g}",
         ),

@@ -1,14 +1,14 @@
 """Calls to neighbours that the operator lists, the only addresses that a vendor sends to.
 
-Calls    One attempt, within `WITHIN` seconds from looking up the name to the last byte. No redirect
-         is followed, no proxy of the environment is used, no content is decompressed. Everything
-         but a signed answer of the right type and size counts as no answer.
+Calls    One attempt, of at most `LONGEST_CALL` seconds from looking up the name to the last byte.
+         No redirect is followed, no proxy of the environment is used, no content is decompressed.
+         Everything but a signed answer of the right type and size counts as no answer.
 Checks   A neighbour that does not work is not asked for a while. If failed calls decided this,
          what happens at some people's visits would change those of others, which the learner's
          guarantee does not cover. So the service itself checks whether a neighbour is ready, at
-         most once in `EVERY` seconds, when any visitor comes; results of calls change nothing.
-         A neighbour that is not ready is not asked for `REST` seconds, then for twice as many, up
-         to `MOST_REST`, until a check finds it ready.
+         most once in `CHECK_INTERVAL` seconds, when any visitor comes; results of calls change
+         nothing. A neighbour that is not ready is not asked until a check finds it ready; checks
+         are made after 2 seconds, 4, 8 and so on, up to `LONGEST_REST`.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ def _is_vendor_address(url: str) -> bool:
     return bool(is_safe and not has_more_parts and parts.hostname and has_path)
 
 
-WITHIN = 1.0
+LONGEST_CALL = 1.0
 """Seconds of a call, at most."""
-_CHECK_WITHIN = 0.8
+_LONGEST_CHECK = 0.8
 """Seconds of a check whether a neighbour is ready, at most."""
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log addresses
 
@@ -174,7 +174,7 @@ class Calls:
         return sender
 
     def ask(
-        self, peer: Neighbour, forward: bytes, *, within: float = WITHIN
+        self, peer: Neighbour, forward: bytes, *, seconds: float = LONGEST_CALL
     ) -> asyncio.Task[bytes | None]:
         """Start to send a Forward to a neighbour.
 
@@ -184,17 +184,17 @@ class Calls:
         Args:
             peer: the neighbour.
             forward: an encoded Forward.
-            within: seconds until the call is given up; `WITHIN` at most.
+            seconds: time until the call is given up; `LONGEST_CALL` at most.
 
         Returns:
             A task that ends with the content of the signed answer; None if no answer that can be
             trusted comes in time.
 
         Raises:
-            MessageError: `forward` is no Forward.
+            MessageError: The bytes are not an encoded Forward.
         """
         nonce = Forward.decode(forward).request.hex()
-        call = self._post(peer, forward, nonce, min(within, WITHIN))
+        call = self._post(peer, forward, nonce, min(seconds, LONGEST_CALL))
         task = asyncio.get_running_loop().create_task(call)
         self._running.add(task)  # so that the task is not garbage collected
         task.add_done_callback(self._running.discard)
@@ -204,7 +204,7 @@ class Calls:
         """Check whether a neighbour's service says that it is ready."""
         try:
             async with (
-                asyncio.timeout(_CHECK_WITHIN),
+                asyncio.timeout(_LONGEST_CHECK),
                 self._client(peer) as client,
                 client.stream("GET", peer.health) as answer,
             ):
@@ -212,14 +212,14 @@ class Calls:
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return False
 
-    async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
+    async def _post(self, peer: Neighbour, body: bytes, nonce: str, seconds: float) -> bytes | None:
         """Send a signed Forward, and return the answer's content; None without a valid answer."""
         address = f"{peer.url}/forwards"
         headers = self.sign(peer, path=urlsplit(address).path, body=body, nonce=nonce)
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
         try:
             async with (
-                asyncio.timeout(within),
+                asyncio.timeout(seconds),
                 self._client(peer) as client,
                 client.stream("POST", address, content=body, headers=headers) as answer,
             ):
@@ -251,7 +251,7 @@ class Calls:
             trust_env=False,
             follow_redirects=False,
             verify=_authorities(),
-            timeout=WITHIN,
+            timeout=LONGEST_CALL,
         )
 
 
@@ -261,11 +261,12 @@ def _authorities() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-EVERY = 2.0
+CHECK_INTERVAL = 2.0
 """Seconds between two checks of a neighbour that is ready."""
-REST = 1.0
-"""Seconds before doubling: a neighbour is first checked again after twice as many."""
-MOST_REST = 30.0
+FIRST_REST = 1.0
+"""Half the seconds until a neighbour is checked again when it stops being ready: this number is
+doubled before each wait."""
+LONGEST_REST = 30.0
 """Seconds between two checks of a neighbour that is not ready, at most."""
 
 
@@ -281,7 +282,7 @@ class _PeerState:
 
     is_ready: bool = True
     next_check: float = 0.0
-    rest: float = REST
+    rest: float = FIRST_REST
 
 
 @dataclass
@@ -303,7 +304,7 @@ class Reach:
         for peer in self.peers:
             state = self._states.setdefault(peer.name, _PeerState())
             if time.monotonic() >= state.next_check:
-                state.next_check = time.monotonic() + EVERY
+                state.next_check = time.monotonic() + CHECK_INTERVAL
                 task = asyncio.get_running_loop().create_task(self._check(peer, state))
                 self._checks.add(task)  # so that the task is not garbage collected
                 task.add_done_callback(self._checks.discard)
@@ -313,8 +314,8 @@ class Reach:
         """Check whether a neighbour is ready, and set the time of the next check."""
         state.is_ready = await self.calls.reaches(peer)
         if state.is_ready:
-            state.rest = REST
-            state.next_check = time.monotonic() + EVERY
+            state.rest = FIRST_REST
+            state.next_check = time.monotonic() + CHECK_INTERVAL
         else:
-            state.rest = min(2 * state.rest, MOST_REST)
+            state.rest = min(2 * state.rest, LONGEST_REST)
             state.next_check = time.monotonic() + state.rest

@@ -340,12 +340,12 @@ class Visitor:
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", choose_without_learning)
 
-    def _ask(self, next_steps: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
+    def _ask(self, next_steps: Any, seconds: float) -> dict[str, asyncio.Task[bytes | None]]:
         """Run step 2: start calls to all neighbours that step 1 lists and that still exist.
 
         Args:
             next_steps: the stored answer of step 1.
-            within: seconds for the calls.
+            seconds: time for the calls.
 
         Returns:
             The calls, by name of the neighbour.
@@ -358,7 +358,7 @@ class Visitor:
         for name in next_steps["asks"]:
             neighbour = self.vendor.neighbours.get(name)
             if neighbour is not None:
-                calls[name] = reach.calls.ask(neighbour, forward, within=within)
+                calls[name] = reach.calls.ask(neighbour, forward, seconds=seconds)
         return calls
 
     async def finish(self, next_steps: Any, answer: bytes | None) -> Response:
