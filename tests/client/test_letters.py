@@ -518,7 +518,7 @@ def test_the_latest_epoch_is_asked_for_with_a_letter(service, client):
 def test_a_latest_epoch_that_is_none(service, client, answer):
     """Then nothing is decided or sent, until the service says something else."""
     service.answers[f"{TABLES}/latest"] = answer
-    with pytest.raises(ServiceError, match="latest epoch is none"):
+    with pytest.raises(ServiceError, match="latest epoch is not"):
         client().send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
     assert letters(service) == []
 

@@ -149,7 +149,7 @@ class Backend:
         try:
             rows = dict(zip(histories, answer["lists"], strict=True))
         except (KeyError, TypeError, ValueError):
-            raise ServiceError("The service's answer holds no lists.") from None
+            raise ServiceError("The service's answer does not hold lists.") from None
         return {customer: _read_list(row, customer) for customer, row in rows.items()}
 
     def similar_items(self, model: str, item: ItemId, *, n: int = 10) -> tuple[ListedItem, ...]:
@@ -188,7 +188,7 @@ def _read_list(answer: Any, customer: str | None) -> ServedList:
     ignored = answer.get("ignored")
     personal = answer.get("personal")
     if not isinstance(ignored, list) or not isinstance(personal, bool):
-        raise ServiceError("The service's answer is no list.")
+        raise ServiceError("The service's answer is not a list.")
     return ServedList(items, personal, tuple(map(str, ignored)), customer)
 
 
@@ -198,7 +198,7 @@ def _read_items(answer: Any) -> tuple[ListedItem, ...]:
         rows = answer["items"]
         return tuple(_read_item(row) for row in rows)
     except (KeyError, TypeError):
-        raise ServiceError("The service's answer is no list.") from None
+        raise ServiceError("The service's answer is not a list.") from None
 
 
 def _read_item(row: Any) -> ListedItem:

@@ -163,7 +163,7 @@ def _decode_memory(data: bytes, path: Path) -> MemoryContent:
         return _parse_content(fields)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DataError(
-            "is no memory of a device",
+            "is not a device's memory",
             path=path,
             expected="what this program writes",
             fix="Restore it from a copy: a device that forgets may spend more than it should.",

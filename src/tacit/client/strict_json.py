@@ -25,10 +25,10 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its keys and values; ValueError if a key occurs twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a key twice")
+        raise ValueError("a key occurs twice")
     return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
     """Refuse NaN and infinities, which `json.loads` would accept."""
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

@@ -166,7 +166,7 @@ class Transport:
         try:
             return read_json(data)
         except ValueError as error:
-            raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
+            raise ServiceError(f"{self._url} answered with invalid JSON: {error}.") from None
 
     def fetch_rows(self, *parts: str) -> list[dict[str, Any]]:
         """Fetch a list of rows, at the path of these parts.
@@ -177,7 +177,7 @@ class Transport:
         answer = self.parse_json(self.get(_path(*parts)))
         rows = answer.get(noun) if isinstance(answer, dict) else None
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise ServiceError(f"The service's list of {noun} is no list.")
+            raise ServiceError(f"The service's list of {noun} is not a list.")
         return rows
 
     def fetch_message(self, decode: Callable[[bytes], MessageType], *parts: str) -> MessageType:
@@ -330,12 +330,12 @@ def _parse_address(url: str) -> tuple[str, bool]:
         host = parts.hostname
         _ = parts.port  # which raises ValueError for a malformed one
     except ValueError:
-        raise ConfigError(f"{_one_line(url)} is no address of a service.") from None
+        raise ConfigError(f"{_one_line(url)} is not the address of a service.") from None
     has_more_parts = parts.username or parts.password or parts.query or parts.fragment
     if not host or parts.scheme not in ("http", "https") or has_more_parts:
         raise ConfigError(
-            f"{_one_line(url)} is no address of a service: give  https://HOST  without user name, "
-            "query or fragment."
+            f"{_one_line(url)} is not the address of a service: give  https://HOST  without user "
+            "name, query or fragment."
         )
     is_local = _is_local(host)
     if parts.scheme == "http" and not is_local:
@@ -364,7 +364,7 @@ def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> Messa
     try:
         return decode(data)
     except (MessageError, CanonicalError, ModelFileError, OverflowError) as error:
-        raise ServiceError(f"The service sent what is no message: {error}.") from None
+        raise ServiceError(f"The service sent an invalid message: {error}.") from None
 
 
 def _path(*parts: str) -> str:
@@ -379,5 +379,7 @@ def quote_name(name: str) -> str:
         ConfigError: The name is "", "." or "..", which would change the path.
     """
     if name in ("", ".", ".."):
-        raise ConfigError("A campaign, a disclosure or a model is asked for by its name.")
+        raise ConfigError(
+            'A campaign, a disclosure or a model has a name, which is not ".", ".." or empty.'
+        )
     return quote(name, safe="")

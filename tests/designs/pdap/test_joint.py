@@ -197,7 +197,7 @@ def test_a_visit_is_answered_once():
     with pytest.raises(PrivacyError, match="twice"):
         policy.update(choice, 1.0)
     for visit in (None, -1, 2):
-        with pytest.raises(PrivacyError, match="belongs to no visit"):
+        with pytest.raises(PrivacyError, match="is not a visit"):
             policy.update(replace(choice, visit=visit), 1.0)
     with pytest.raises(ConfigError, match="another learner"):
         policy.update(replace(choice, cell=(0.5,)), 1.0)

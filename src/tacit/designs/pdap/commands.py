@@ -57,7 +57,7 @@ class ReplaySettings:
         if not 0 < self.train < 1:
             raise ConfigError(f"--train is a share between 0 and 1; got {self.train:g}.")
         if not self.epsilon:
-            raise ConfigError("--epsilon names one or more.")
+            raise ConfigError("--epsilon needs one or more values.")
 
     @property
     def columns(self) -> VisitColumns:

@@ -50,7 +50,7 @@ class Agreement:
         is_noisy = not math.isinf(self.epsilon)
         if is_noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
             raise ConfigError(
-                f"{self.slices} slices of {self.features} features are more answers than "
+                f"{self.slices} slices of {self.features} features make more cells than "
                 f"{MOST_CATEGORIES}: reduce the contexts first, or cut them less."
             )
         if is_noisy and self.epsilon * MICRO >= NO_NOISE:

@@ -333,7 +333,7 @@ def neighbour_trust_card(
         ConfigError: The sums have no noise, or no rule uses them.
     """
     if math.isinf(settings.epsilon) or not settings.watches:
-        raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
+        raise ConfigError("TrustSettings without noise, or whose rules use no sums, have no card.")
     epsilon = PureAccountant().add(neighbour_release(settings, settings.epsilon).event).epsilon()
     reports = "what a neighbour states about rewards is not used"
     if settings.uses_reports:

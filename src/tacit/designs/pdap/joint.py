@@ -556,7 +556,7 @@ class JointLearner(Policy):
         if choice.visit is not None and choice.learner != self.tag:
             raise PrivacyError(
                 "This choice was made by another learner, or before this one was fitted anew: it "
-                "is not learned here, for a visit is in one release. Nothing was learned."
+                "is not learned here, because a visit is in one release. Nothing was learned."
             )
 
     def _scale_reward(self, arm: int, reward: float) -> float:

@@ -75,7 +75,7 @@ class Forward:
         require(has_few_features, f"a context has at most {MOST_FEATURES} features")
         last_slice = self.slices - 1
         for place in self.places:
-            require(is_integer(place, 0, last_slice), "a place is no slice")
+            require(is_integer(place, 0, last_slice), "a place is not a slice")
 
     def encode(self) -> bytes:
         """Write the message."""
@@ -156,7 +156,7 @@ class Reward:
     @classmethod
     def from_number(cls, request: bytes, reward: float) -> Reward:
         """Make a message of a finite reward, rounded to millionths and clipped to MOST_REWARD."""
-        require(math.isfinite(reward), "the reward is no number")
+        require(math.isfinite(reward), "the reward is not a number")
         millionths = round(reward * MICRO)
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
 

@@ -227,7 +227,9 @@ class PDap:
         """
         numbers = _to_floats(rewards, "rewards")
         if numbers.ndim != 1:
-            raise DataError("rewards are no list of numbers", found=numbers.shape, expected="(n,)")
+            raise DataError(
+                "rewards are not a list of numbers", found=numbers.shape, expected="(n,)"
+            )
         _check_range(numbers)
         for arm in decisions:
             if not isinstance(arm, Hashable) or arm not in self._numbers:
@@ -257,7 +259,7 @@ class PDap:
         if rows.shape == (0,):
             return np.empty((0, self.dimension))
         if rows.ndim != 2:
-            raise DataError("contexts are no table", found=rows.shape, expected="(n, d)")
+            raise DataError("contexts are not a table", found=rows.shape, expected="(n, d)")
         if len(rows):
             check_context(rows[0], self.dimension)
         is_in_cube = rows.min(initial=0) >= 0 and rows.max(initial=0) <= 1  # False for NaN

@@ -152,9 +152,9 @@ class Vendor:
                 f"got {len(videos)} and {len(peers)} names."
             )
         if len(set(videos)) < len(videos) or len(set(peers)) < len(peers):
-            raise ConfigError("Two videos, or two neighbours, have one name.")
+            raise ConfigError("Two videos, or two neighbours, have the same name.")
         if peers and forwarder is None:
-            raise ConfigError("Neighbours can be asked with a Forwarder only.")
+            raise ConfigError("A vendor needs a Forwarder to ask neighbours.")
         self.home = home
         self.forwarded_users = forwarded_users
         self.asks_all = asks_all
@@ -265,7 +265,7 @@ class Vendor:
         """
         peer = visit.peer
         if peer is None:
-            raise ConfigError("This visit waits for no neighbour.")
+            raise ConfigError("This visit does not wait for a neighbour.")
         video = messages.video_of(answer, visit.request)
         trust = None if visit.offer_known else self._trust.get(peer)
         visit.offer_known = True
@@ -407,7 +407,9 @@ class Vendor:
         if name in self._videos.values():
             raise ConfigError(f"There is a video {name!r} already.")
         if self.forwarded_users is not None and not isinstance(self.forwarded_users, Host):
-            raise ConfigError("No video joins where forwarded users have a learner of their own.")
+            raise ConfigError(
+                "Videos cannot be added where forwarded users have a learner of their own."
+            )
         self._videos[self.home.add_arm()] = name
 
     def remove_video(self, name: str) -> None:
@@ -425,7 +427,7 @@ class Vendor:
         if peer in self._trust:
             raise ConfigError(f"There is a neighbour {peer!r} already.")
         if self._forwarder is None:
-            raise ConfigError("Neighbours can be asked with a Forwarder only.")
+            raise ConfigError("A vendor needs a Forwarder to ask neighbours.")
         self._peers[self.home.add_arm(neighbour=True)] = peer
         self._trust[peer] = self._new_trust()
 

@@ -51,7 +51,7 @@ class WaitingVisits:
         """
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(
-                "This choice belongs to no visit of this learner. Answer a choice that this "
+                "This choice is not a visit of this learner. Answer a choice that this "
                 "learner's select returned, and tell settle which visit it replaces. Nothing was "
                 "learned."
             )

@@ -79,7 +79,10 @@ def estimate_snips(weights: Floats, clicks: Floats) -> Estimate:
     """
     total = float(weights.sum())
     if total == 0:
-        raise DataError("the policy shows nothing that the log shows", expected="some visit alike")
+        raise DataError(
+            "the policy shows nothing that the log shows",
+            expected="at least one visit in which both show the same",
+        )
     value = float((weights * clicks).sum()) / total
     return _estimate("snips", value + weights * (clicks - value) / weights.mean(), clicks)
 

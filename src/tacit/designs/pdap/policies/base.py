@@ -189,7 +189,7 @@ def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
     try:
         numbers = np.asarray(context, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError("the context holds something that is no number") from None
+        raise DataError("the context holds something that is not a number") from None
     if numbers.shape != (dimension,):
         raise DataError(
             "the context has another shape", found=numbers.shape, expected=f"({dimension},)"

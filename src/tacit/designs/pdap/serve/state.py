@@ -367,7 +367,7 @@ def pack(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     table = [[name, array.dtype.str, list(array.shape)] for name, array in contiguous.items()]
     if any(dtype not in _DTYPES for _, dtype, _ in table):
-        raise TypeError("an array of this type is not kept")
+        raise TypeError("an array of this type cannot be stored")
     text = json.dumps([numbers, table], separators=(",", ":"), allow_nan=False).encode("ascii")
     parts = [_LENGTH.pack(len(text)), text]
     parts += [array.tobytes() for array in contiguous.values()]
@@ -382,7 +382,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape in table:
         if dtype not in _DTYPES:
-            raise ValueError("an array of this type is not kept")
+            raise ValueError("an array of this type cannot be stored")
         count = int(np.prod(shape, dtype=np.int64))
         arrays[name] = np.frombuffer(data, dtype, count, offset).reshape(shape)
         offset += arrays[name].nbytes

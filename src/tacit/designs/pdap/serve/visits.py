@@ -250,11 +250,11 @@ def _check_forward(
                 headers, vendor.neighbours.values(), path=request.url.path, body=body
             )
     if sender != caller.name:
-        raise Problem(401, "This is not signed as messages of a neighbour have to be.")
+        raise Problem(401, "This is not signed as a neighbour's messages must be.")
     try:
         message = Forward.decode(body)
     except MessageError:
-        raise Problem(422, "This is no message of this kind.") from None
+        raise Problem(422, "This is not a message of this kind.") from None
     if message.request.hex() != key:
         raise Problem(422, "A message is sent with its own number as Idempotency-Key.")
 
