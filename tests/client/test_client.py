@@ -341,7 +341,7 @@ def test_another_catalogue(service, client):
 def test_lists_that_are_none(service, client, data):
     """A list of campaigns that is none is the service's error."""
     service.answers["/api/campaigns"] = data
-    with pytest.raises(ServiceError, match="no list"):
+    with pytest.raises(ServiceError, match="not a list"):
         client().campaigns()
 
 

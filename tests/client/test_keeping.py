@@ -131,7 +131,7 @@ def test_other_files_are_refused(tmp_path, text):
     """What is no memory is neither used nor replaced."""
     path = tmp_path / "memory"
     path.write_text(text)
-    with pytest.raises(DataError, match="no memory"), FileMemory(path).transaction():
+    with pytest.raises(DataError, match="not a device's memory"), FileMemory(path).transaction():
         pass
     assert path.read_text() == text
 
