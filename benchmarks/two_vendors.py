@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.clicks import generate
-from tacit.designs.pdap.serve.demo import FEATURES, NAMES, TENANT, VIDEOS, make_two
+from tacit.designs.pdap.serve.demo import FEATURES, NAMES, TENANT, VIDEOS, make_two_deployments
 from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"
@@ -293,7 +293,7 @@ def two_vendors(
     ports, tapped = (free_port(), free_port()), free_port()
     folders = (folder / NAMES[0], folder / NAMES[1])
     addresses = (f"http://{HOST}:{ports[0]}", f"http://{HOST}:{tapped}")
-    keys = make_two(folders, addresses, videos=videos, **settings)
+    keys = make_two_deployments(folders, addresses, videos=videos, **settings)
     for place, database in zip(folders, where, strict=True):
         file = place / "tacit.toml"
         settings_text = file.read_text("utf-8")

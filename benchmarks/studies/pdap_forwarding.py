@@ -52,11 +52,11 @@ def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]
                     _made(way, world, epsilon, vendor, randomness.replay(f"{seed} {vendor}"))
                     for vendor in range(world.vendors)
                 ]
-                vendors = dict(zip(world.names, (vendor for vendor, _ in made), strict=True))
+                vendors = dict(zip(world.vendor_names, (vendor for vendor, _ in made), strict=True))
                 network = Network(vendors, home_sees_clicks=way == "all", visit_epsilon=made[0][1])
                 run = Run(network, world, truth, seed)
                 run.train(world.arrivals)
-                yield run.row(way, epsilon, seed, run.training, "cumulative")
+                yield run.make_row(way, epsilon, seed, run.training, "cumulative")
 
 
 def _made(
@@ -79,7 +79,7 @@ def _made(
         home,
         world.videos_of(vendor),
         forwarded_users=Answering(home, epsilon=epsilon, randomness=source),
-        peers=tuple(name for number, name in enumerate(world.names) if number != vendor),
+        peers=tuple(name for number, name in enumerate(world.vendor_names) if number != vendor),
         forwarder=Forwarder(Agreement(world.dimensions, _SLICES, epsilon), randomness=source),
         trust_settings=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
         if words

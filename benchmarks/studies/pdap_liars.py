@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.forwarding import CLEAR_SLICES, Agreement, Forwarder
 from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.policies.base import Choice
@@ -259,7 +259,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         [str(video) for video in truth.videos_of(number)],
         forwarded_users=forwarded_users,
         peers=peers,
-        forwarder=Forwarder(Agreement(terms.dimension, CLEAR, math.inf), randomness=source),
+        forwarder=Forwarder(Agreement(terms.dimension, CLEAR_SLICES, math.inf), randomness=source),
         trust_settings=TrustSettings(
             low=low, high=high, share=terms.share, epsilon=terms.epsilon / 10
         ),

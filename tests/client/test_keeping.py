@@ -30,7 +30,7 @@ def test_round_trip(memory):
     state = State(5, "x", records, {"é"}, {"later": 7}, 2, b"{}", 2, ((9, DIGEST),))
     everything = MemoryContent(
         *("account", {"ab": (10**6, b"\x00\xff")}, "gender", state, True, "other", 8, 2, b"[]"),
-        answer=(b"{}", b"[]"),
+        last_answer=(b"{}", b"[]"),
     )
     with memory.transaction() as kept:
         vars(kept).update(vars(everything))

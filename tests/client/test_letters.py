@@ -604,7 +604,7 @@ def test_forget_me(service, client, tmp_path):
         assert kept.state.frozen >= set(FILMS[:20])
         assert kept.state.records == kept.state.arrivals == kept.reports == {}
         assert kept.state.letter is None
-        assert kept.answer == (b"", b"")
+        assert kept.last_answer == (b"", b"")
 
 
 def test_forgetting_is_final(service, client):

@@ -167,7 +167,7 @@ def init(
 
 def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatings) -> Result:
     """Write the folders of two vendors that forward to each other."""
-    from tacit.designs.pdap.serve.demo import make_two
+    from tacit.designs.pdap.serve.demo import make_two_deployments
 
     if vendors != 2 or source.path is not None:
         raise ConfigError("--vendors 2  writes two folders, and reads no ratings.")
@@ -179,7 +179,7 @@ def _init_vendors(folder: Path, tenant: str, vendors: int, source: OptionalRatin
     with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as temporary:
         made = Path(temporary) / "folder"
         inside = tuple(made / name for name in names)
-        keys = make_two(inside, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
+        keys = make_two_deployments(inside, addresses, names=names, tenant=tenant)  # type: ignore[arg-type]
         made.rename(folder)
     result = {"folders": folders, "addresses": addresses, "keys": keys}
     shown = [f"Wrote two vendors that forward to each other: {', '.join(names)}."]

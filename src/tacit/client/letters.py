@@ -96,7 +96,7 @@ class Letters:
         now = int(time.time()) if now is None else now
         history, refused_ids = split_wire_ids(history)
         entered, _ = split_wire_ids(entered or {})
-        next_attempt = self._note_ratings(name, history, entered, now)
+        next_attempt = self._store_arrivals(name, history, entered, now)
         if next_attempt is not None:
             return LetterResult(None, next_attempt, "")
         disclosure = self._service.fetch_disclosure(name)
@@ -110,7 +110,7 @@ class Letters:
         with self._memory.transaction() as content:
             state = self._open_state(content, history, now, disclosure)
             content.state = state
-            self._check_latest(name, state, disclosure.epoch_length, now)
+            self._close_outdated_state(name, state, disclosure.epoch_length, now)
             letter = scheme.Account(
                 state,
                 disclosure,
@@ -121,13 +121,13 @@ class Letters:
                 tell=notices.append,
             ).speak(history, entered, now)
             if letter is None:  # no letter up to this epoch remains to be sent
-                content.settled = max(content.settled, state.last_epoch)
+                content.settled_epoch = max(content.settled_epoch, state.last_epoch)
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
-                content.tables = disclosure.encode()
+                content.disclosure_data = disclosure.encode()
             content.name = name
-            if content.settled >= state.last_epoch:
+            if content.settled_epoch >= state.last_epoch:
                 letter = None
-            tables = content.tables
+            tables = content.disclosure_data
         if letter is not None:
             self._post_letter(name, letter, tables, current_digest=disclosure.digest)
         with self._memory.transaction() as content:
@@ -252,17 +252,17 @@ class Letters:
             if self._mark in (content.account, content.forgotten):
                 # Another program may have bound it while this object was making the account.
                 if self._account.is_fresh and content.state is None:
-                    content.lost = False
+                    content.is_lost = False
                 return
             if content.account not in (None, ""):
                 raise PrivacyError("This memory belongs to another account. Nothing was sent.")
             content.account = self._mark
-            content.lost = not self._account.is_fresh
+            content.is_lost = not self._account.is_fresh
             if content.state is not None:
                 content.state.created = self._account.created
-                content.state.closed = content.lost
+                content.state.closed = content.is_lost
 
-    def _note_ratings(
+    def _store_arrivals(
         self, name: str, history: History, entered: Mapping[ItemId, int], now: int
     ) -> int | None:
         """Store when ratings arrived, and decide whether to attempt sending a letter now.
@@ -295,9 +295,9 @@ class Letters:
             due = _due_second(content, self._account.secret, now)
             if due > now:
                 return due
-            if 0 <= now - content.tried < RETRY_SECONDS:
-                return content.tried + RETRY_SECONDS
-            content.tried = now
+            if 0 <= now - content.last_attempt < RETRY_SECONDS:
+                return content.last_attempt + RETRY_SECONDS
+            content.last_attempt = now
             return None
 
     def _open_state(
@@ -307,13 +307,13 @@ class Letters:
 
         It decides nothing new if the memory is lost or older than the account's last letter.
         """
-        last_letter_epoch = None if content.lost else self._account.last_letter_epoch
+        last_letter_epoch = None if content.is_lost else self._account.last_letter_epoch
         is_new = content.state is None and last_letter_epoch == -1
         if is_new:
             return State(created=self._account.created or now)
         return open_state(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
 
-    def _check_latest(self, name: str, state: State, length: int, now: int) -> None:
+    def _close_outdated_state(self, name: str, state: State, length: int, now: int) -> None:
         """Close the account on this device if the service has a letter that this memory lacks.
 
         Then another memory of the account exists, and decides on. The service is only asked when a
@@ -360,7 +360,7 @@ class Letters:
                 self._close_state()
             if is_outdated or error.status in (409, 413):
                 # The letter would not be accepted later either.
-                self._settle(release.epoch)
+                self._stop_sending(release.epoch)
             raise
         scores = decode_message(Scores.decode, answer)
         disclosure = Disclosure.decode(tables)
@@ -371,7 +371,7 @@ class Letters:
         scored_items = [item for item, *_ in scores.scores]
         if scored_items != list(disclosure.items):
             raise ServiceError("The service's scores cannot be used: they are not of all items.")
-        self._settle(release.epoch, (tables, answer))
+        self._stop_sending(release.epoch, (tables, answer))
 
     def _close_state(self) -> None:
         """Decide nothing any more, because the service has a letter of another memory."""
@@ -379,7 +379,7 @@ class Letters:
             if content.state is not None:
                 content.state.closed = True
 
-    def _settle(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
+    def _stop_sending(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
         """Note that the letter of an epoch is not sent again.
 
         Args:
@@ -387,9 +387,9 @@ class Letters:
             answer: Bytes of its disclosure and of its scores; None if the service refused it.
         """
         with self._memory.transaction() as content:
-            content.settled = max(content.settled, epoch)
+            content.settled_epoch = max(content.settled_epoch, epoch)
             if answer is not None:
-                content.answer = answer
+                content.last_answer = answer
 
     def _last_answer(self, name: str) -> tuple[Disclosure, Scores]:
         """Return the disclosure and the scores of the last letter that was answered.
@@ -398,7 +398,7 @@ class Letters:
             ConfigError: No letter was answered yet.
         """
         with self._memory.transaction() as content:
-            tables, scores = content.answer
+            tables, scores = content.last_answer
             is_answered = content.name == name and bool(scores)
         if not is_answered:
             raise ConfigError(
@@ -437,12 +437,12 @@ def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
     content.reports = new.reports
     content.name = new.name
     content.state = new.state
-    content.lost = new.lost
+    content.is_lost = new.is_lost
     content.forgotten = new.forgotten
-    content.tried = new.tried
-    content.settled = new.settled
-    content.tables = new.tables
-    content.answer = new.answer
+    content.last_attempt = new.last_attempt
+    content.settled_epoch = new.settled_epoch
+    content.disclosure_data = new.disclosure_data
+    content.last_answer = new.last_answer
 
 
 def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
@@ -452,13 +452,13 @@ def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
     fetched a disclosure yet.
     """
     state = content.state
-    if state is None or not content.tables:
+    if state is None or not content.disclosure_data:
         return now
-    if state.letter is not None and state.last_epoch > content.settled:
+    if state.letter is not None and state.last_epoch > content.settled_epoch:
         return now
-    length = state.epoch_length or Disclosure.decode(content.tables).epoch_length
+    length = state.epoch_length or Disclosure.decode(content.disclosure_data).epoch_length
     epoch = epochs.latest_ended_epoch(state.created, now, length)
-    has_letter = epoch is not None and epoch <= max(state.last_epoch, content.settled)
+    has_letter = epoch is not None and epoch <= max(state.last_epoch, content.settled_epoch)
     if epoch is None or has_letter:
         epoch = _running_epoch(state.created, now, length)
     return epochs.speaking_moment(epoch, state.created, length, secret)

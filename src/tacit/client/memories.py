@@ -44,18 +44,18 @@ class MemoryContent:
     """Name of the disclosure that the account answers."""
     state: State | None = None
     """State of the standard scheme's device."""
-    lost: bool = False
+    is_lost: bool = False
     """Whether another memory of this account may exist."""
     forgotten: str | None = None
     """Mark of an account that was forgotten here."""
-    tried: int = 0
+    last_attempt: int = 0
     """Unix second of the last attempt to send a letter."""
-    settled: int = -1
+    settled_epoch: int = -1
     """Last epoch whose letter the service accepted or refused, so that it is not sent again; -1 at
     first."""
-    tables: bytes = b""
+    disclosure_data: bytes = b""
     """Bytes of the disclosure that the last letter was made for."""
-    answer: tuple[bytes, bytes] = (b"", b"")
+    last_answer: tuple[bytes, bytes] = (b"", b"")
     """Bytes of the disclosure of the last answered letter, and of the scores that answered it."""
 
 
@@ -140,12 +140,12 @@ def _encode_memory(content: MemoryContent) -> bytes:
         "reports": reports,
         "name": content.name,
         "state": None if content.state is None else content.state.encode().decode(),
-        "lost": content.lost,
+        "lost": content.is_lost,
         "forgotten": content.forgotten,
-        "tried": content.tried,
-        "settled": content.settled,
-        "tables": content.tables.decode(),
-        "answer": [part.decode() for part in content.answer],
+        "tried": content.last_attempt,
+        "settled": content.settled_epoch,
+        "tables": content.disclosure_data.decode(),
+        "answer": [part.decode() for part in content.last_answer],
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -182,12 +182,12 @@ def _parse_content(fields: dict[str, Any]) -> MemoryContent:
         reports=reports,
         name=_require_text(fields["name"]),
         state=None if state is None else State.decode(state.encode()),
-        lost=fields["lost"] is True,
+        is_lost=fields["lost"] is True,
         forgotten=_require_text(fields["forgotten"]),
-        tried=_require_integer(fields["tried"]),
-        settled=_require_integer(fields["settled"]),
-        tables=fields["tables"].encode(),
-        answer=(tables.encode(), scores.encode()),
+        last_attempt=_require_integer(fields["tried"]),
+        settled_epoch=_require_integer(fields["settled"]),
+        disclosure_data=fields["tables"].encode(),
+        last_answer=(tables.encode(), scores.encode()),
     )
 
 

@@ -174,7 +174,7 @@ class Transport:
         The answer is an object that holds the list under the last part's name.
         """
         noun = parts[-1]
-        answer = self.parse_json(self.get(_path(*parts)))
+        answer = self.parse_json(self.get(_api_path(*parts)))
         rows = answer.get(noun) if isinstance(answer, dict) else None
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ServiceError(f"The service's list of {noun} is not a list.")
@@ -186,11 +186,11 @@ class Transport:
         Raises:
             ServiceError: Of status 404 if there is none, or the bytes are not such a message.
         """
-        return decode_message(decode, self.get(_path(*parts)))
+        return decode_message(decode, self.get(_api_path(*parts)))
 
     def fetch_catalogue(self, name: str, digest: bytes) -> list[ItemId]:
         """Fetch the item ids of a campaign; ServiceError unless they have this digest."""
-        answer = self.parse_json(self.get(_path("campaigns", name, "catalogue")))
+        answer = self.parse_json(self.get(_api_path("campaigns", name, "catalogue")))
         items: Any = answer.get("items") if isinstance(answer, dict) else None
         are_ids = isinstance(items, list) and all(type(item) in (int, str) for item in items)
         if not are_ids or catalogue_digest(items) != digest:
@@ -216,7 +216,7 @@ class Transport:
             The epoch; -1 if there is no letter, or if the disclosure is no longer served.
         """
         try:
-            data = self.get(_path("disclosures", name, "latest"), with_key=True)
+            data = self.get(_api_path("disclosures", name, "latest"), with_key=True)
         except ServiceError as error:
             if error.status == 404:
                 return -1
@@ -253,10 +253,10 @@ class Transport:
                 return self._read(response, deadline)
         except HTTPError as answer:
             with answer:
-                raise self._refusal(answer, deadline) from None
+                raise self._make_error(answer, deadline) from None
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, URLError) else error
-            failure = ServiceError(f"{self._url} cannot be reached: {_one_line(str(reason))}.")
+            failure = ServiceError(f"{self._url} cannot be reached: {_to_one_line(str(reason))}.")
             if isinstance(reason, ssl.SSLCertVerificationError):
                 raise failure from None  # a retry would find the same certificate
             raise _RetryableError(failure) from None
@@ -288,7 +288,7 @@ class Transport:
             raise IncompleteRead(b"".join(parts))
         return b"".join(parts)
 
-    def _refusal(self, answer: HTTPError, deadline: float) -> Exception:
+    def _make_error(self, answer: HTTPError, deadline: float) -> Exception:
         """Make the error for an answer of a status other than 200 to 299."""
         status = answer.code
         if 300 <= status < 400:
@@ -297,7 +297,7 @@ class Transport:
                 "moved, give its new address.",
                 status,
             )
-        text = self._problem_text(answer, deadline)
+        text = self._read_problem(answer, deadline)
         error = ServiceError(f"{self._url} answered {status}: {text}", status)
         if status not in _RETRYABLE_STATUSES:
             return error
@@ -305,14 +305,14 @@ class Transport:
         has_pause = seconds.isdecimal() and len(seconds) < 9
         return _RetryableError(error, float(seconds) if has_pause else None)
 
-    def _problem_text(self, answer: HTTPError, deadline: float) -> str:
+    def _read_problem(self, answer: HTTPError, deadline: float) -> str:
         """Return title and detail of a problem response (RFC 9457) on one line."""
         try:
             problem = json.loads(self._read(answer, deadline))
             parts = [str(problem[name]) for name in ("title", "detail") if name in problem]
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
             parts = []
-        text = _one_line(" - ".join(parts))
+        text = _to_one_line(" - ".join(parts))
         return text or "it does not say why."
 
 
@@ -330,17 +330,17 @@ def _parse_address(url: str) -> tuple[str, bool]:
         host = parts.hostname
         _ = parts.port  # which raises ValueError for a malformed one
     except ValueError:
-        raise ConfigError(f"{_one_line(url)} is not the address of a service.") from None
+        raise ConfigError(f"{_to_one_line(url)} is not the address of a service.") from None
     has_more_parts = parts.username or parts.password or parts.query or parts.fragment
     if not host or parts.scheme not in ("http", "https") or has_more_parts:
         raise ConfigError(
-            f"{_one_line(url)} is not the address of a service: give  https://HOST  without user "
-            "name, query or fragment."
+            f"{_to_one_line(url)} is not the address of a service: give  https://HOST  without "
+            "user name, query or fragment."
         )
     is_local = _is_local(host)
     if parts.scheme == "http" and not is_local:
         raise ConfigError(
-            f"{_one_line(url)} would send key and messages in the clear: give an https address."
+            f"{_to_one_line(url)} would send key and messages in the clear: give an https address."
         )
     return url.rstrip("/"), is_local
 
@@ -353,7 +353,7 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def _one_line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     """Write the service's text on one line, without control characters that a terminal obeys."""
     characters = [character if character.isprintable() else " " for character in text[:_MOST_SHOWN]]
     return " ".join("".join(characters).split()).rstrip(".")
@@ -367,7 +367,7 @@ def decode_message(decode: Callable[[bytes], MessageType], data: bytes) -> Messa
         raise ServiceError(f"The service sent an invalid message: {error}.") from None
 
 
-def _path(*parts: str) -> str:
+def _api_path(*parts: str) -> str:
     """Write the path of an API resource."""
     return "/api/" + "/".join(map(quote_name, parts))
 

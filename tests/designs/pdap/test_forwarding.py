@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import beta
 
 from tacit import randomness
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.forwarding import CLEAR_SLICES, Agreement, Forwarder
 from tacit.designs.pdap.guarantees import forwarded_context_card
 from tacit.errors import ConfigError
 
@@ -81,7 +81,7 @@ def test_nothing_told_costs_nothing():
 
 def test_in_the_clear_nothing_holds():
     """A context without noise says so in its message, and its loss is infinite."""
-    made = forwarder(math.inf, slices=CLEAR)
+    made = forwarder(math.inf, slices=CLEAR_SLICES)
     message = made.forward(HERE)
     assert math.isinf(made.visit_epsilon)
     assert np.allclose(message.context(), HERE, atol=1e-4)

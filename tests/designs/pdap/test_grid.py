@@ -14,7 +14,7 @@ from tacit.designs.pdap.grid import Grid
 )
 def test_the_first_feature_counts_most(context, number):
     """Of nine cells in two dimensions, row by row; the upper border belongs to the last cell."""
-    assert Grid(2, 3).number(np.array(context)) == number
+    assert Grid(2, 3).find_cell(np.array(context)) == number
 
 
 def test_a_centre_lies_in_the_middle_of_its_cell():
@@ -22,4 +22,4 @@ def test_a_centre_lies_in_the_middle_of_its_cell():
     grid = Grid(2, 3)
     assert grid.centres[0] == pytest.approx([1 / 6, 1 / 6])
     assert grid.centres[5] == pytest.approx([1 / 2, 5 / 6])
-    assert [grid.number(centre) for centre in grid.centres] == list(range(9))
+    assert [grid.find_cell(centre) for centre in grid.centres] == list(range(9))

@@ -83,8 +83,8 @@ def test_without_noise_the_sums_are_exact(monkeypatch):
     for choice, reward in zip(choices, rewards, strict=True):
         likes[choice.arm] += reward
         visits[choice.arm] += 1
-    assert np.allclose(policy.released.likes[:, 0], likes)
-    assert np.allclose(policy.released.visits[:, 0], visits)
+    assert np.allclose(policy.last_release.likes[:, 0], likes)
+    assert np.allclose(policy.last_release.visits[:, 0], visits)
 
 
 def test_immense_epsilon_is_the_twin():
@@ -210,11 +210,11 @@ def test_a_late_answer_is_in_the_epoch_in_which_it_comes():
     choice = policy.select(HERE)
     policy.select_many(stream(10)[0])
     assert policy.epochs.number == 1
-    assert policy.released.visits[:, 0].sum() == 0
+    assert policy.last_release.visits[:, 0].sum() == 0
     policy.update(choice, 1.0)
     policy.select_many(stream(15)[0])
     assert policy.epochs.number == 2
-    assert policy.released.visits[:, 0].sum() == pytest.approx(1.0)
+    assert policy.last_release.visits[:, 0].sum() == pytest.approx(1.0)
 
 
 def test_an_answer_may_come_too_late():
@@ -307,7 +307,7 @@ def test_which_arms_are_shown_is_known_from_public_sets():
     policy.select_many(contexts[:100], [2])
     policy.select_many(contexts[100:])
     nothing = Release(np.zeros((4, 3)), np.zeros((4, 3)))
-    observed = policy.observe(nothing)
+    observed = policy.make_observation(nothing)
     assert observed.arrivals == 200
     assert observed.shares[:, 2].mean() == pytest.approx(0.5 + 0.125, abs=0.02)
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from tacit.designs.pdap.joint import JointLearner
-from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.demo import NAMES, make_two_deployments
 from tacit.designs.pdap.serve.neighbours import Reach
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.service import Service, Settings, create_app, open_service
@@ -95,7 +95,7 @@ class Pair:
 
 def open_pair(folder: Path, **settings: float) -> Iterator[Pair]:
     folders = (folder / NAMES[0], folder / NAMES[1])
-    keys = make_two(folders, ADDRESSES, **{"share": 1.0, **settings})
+    keys = make_two_deployments(folders, ADDRESSES, **{"share": 1.0, **settings})
     yield from _opened(folders, keys)
 
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.designs.pdap.messages import Forward
-from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.demo import NAMES, make_two_deployments
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.signatures import new_vendor_key, sign
 from tacit.errors import ConfigError
@@ -89,7 +89,7 @@ def _as_it_came(answer):
 def test_a_private_file_that_is_open_to_others_is_refused(tmp_path, name, mode):
     """At the start, in a sentence with the command that closes it."""
     folders = (tmp_path / NAMES[0], tmp_path / NAMES[1])
-    make_two(folders, ("http://127.0.0.1:1", "http://127.0.0.1:2"))
+    make_two_deployments(folders, ("http://127.0.0.1:1", "http://127.0.0.1:2"))
     file = folders[0] / name
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(mode)
@@ -101,7 +101,7 @@ def test_a_private_file_that_is_open_to_others_is_refused(tmp_path, name, mode):
 def test_a_file_without_an_api_key_is_refused(tmp_path, content):
     """What could not be a header is told at the start, not found out at each visit."""
     folders = (tmp_path / NAMES[0], tmp_path / NAMES[1])
-    make_two(folders, ("http://127.0.0.1:1", "http://127.0.0.1:2"))
+    make_two_deployments(folders, ("http://127.0.0.1:1", "http://127.0.0.1:2"))
     (folders[0] / "neighbour.key").write_text(content, "utf-8")
     with pytest.raises(ConfigError, match="holds no API key"):
         open_service(Settings(folders[0]))

@@ -11,7 +11,7 @@ import pytest
 from tacit.designs.pdap.features import GRAINS, to_steps
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, decode_answer
-from tacit.designs.pdap.serve.demo import NAMES, make_two
+from tacit.designs.pdap.serve.demo import NAMES, make_two_deployments
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.state import OPEN_VISITS, VERSION, Ticket, VendorState, pack, unpack
 from tacit.designs.pdap.serve.state_cache import StateCache
@@ -27,7 +27,9 @@ SALT = bytes(SALT_BYTES)
 
 def folders(tmp_path: Path, **settings: float) -> tuple[Path, Path]:
     two = (tmp_path / NAMES[0], tmp_path / NAMES[1])
-    make_two(two, ("http://127.0.0.1:1", "http://127.0.0.1:2"), **{"share": 1.0, **settings})
+    make_two_deployments(
+        two, ("http://127.0.0.1:1", "http://127.0.0.1:2"), **{"share": 1.0, **settings}
+    )
     return two
 
 
@@ -190,7 +192,7 @@ def test_videos_and_neighbours_follow_the_settings(tmp_path):
     """What tacit.toml names since is tried, what it names no more is gone; the rest is kept."""
     folder = folders(tmp_path)[0]
     before = served(folder)
-    _, kept = before.cache.step(lambda desk: _begun(desk))(None, None)
+    _, kept = before.cache.make_transition(lambda desk: _begun(desk))(None, None)
     text = (folder / "tacit.toml").read_text()
     (folder / "tacit.toml").write_text(text.replace('"cinema-1"', '"new"'))
     after = served(folder)
@@ -209,7 +211,7 @@ def test_the_first_neighbour_joins_and_the_last_one_leaves(tmp_path):
     ):
         (folder / "tacit.toml").write_text(text)
         vendor = served(folder)
-        answer, kept = vendor.cache.step(_begun)(None, kept)
+        answer, kept = vendor.cache.make_transition(_begun)(None, kept)
         assert answer.status == 200
         desk = vendor.cache.open(kept)
         assert (desk.vendor.visits, desk.vendor.peers) == (visits, peers)
@@ -219,7 +221,7 @@ def test_other_settings_are_told_at_the_start(tmp_path):
     """Before anybody asks, and which they are; the same ones, and other names, are gone on with."""
     folder = folders(tmp_path)[0]
     before = served(folder)
-    _, kept = before.cache.step(_begun)(None, None)
+    _, kept = before.cache.make_transition(_begun)(None, None)
     toml = folder / "tacit.toml"
     before.check_stored_states({before.state: SALT + kept}.get)
     text = toml.read_text()
@@ -295,16 +297,16 @@ def test_names_of_the_future_are_not_waited_for(tmp_path, monkeypatch):
 def test_a_step_that_fails_is_not_gone_on_from(settings):
     """What a transaction drew and then lost is not in the next one."""
     cache = StateCache(settings)
-    _, kept = cache.step(_begun)(None, None)
+    _, kept = cache.make_transition(_begun)(None, None)
 
     def fails(desk):
         desk.begin(HERE, ())
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        cache.step(fails)(None, kept)
-    cache.step(_begun)(None, kept)  # its transaction is undone
-    _, new = cache.step(_begun)(None, kept)
+        cache.make_transition(fails)(None, kept)
+    cache.make_transition(_begun)(None, kept)  # its transaction is undone
+    _, new = cache.make_transition(_begun)(None, kept)
     assert unpack(new)[0]["visits"] == 2
 
 

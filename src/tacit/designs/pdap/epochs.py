@@ -91,7 +91,10 @@ class Epochs:
         self.arrivals_by_set.clear()
 
     def start_anew(self) -> None:
-        """Set this epoch back to the first length, because arms joined; not too often."""
+        """Set this epoch back to the first length, because arms joined.
+
+        This has no effect if it happened in the last n / ANEW_SHARE arrivals.
+        """
         if self.arrivals - self._started_anew >= self.horizon / ANEW_SHARE:
             self._length = math.ceil(self.horizon / FIRST_SHARE)
             self._started_anew = self.arrivals

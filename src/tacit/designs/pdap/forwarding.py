@@ -57,29 +57,29 @@ class Agreement:
             raise ConfigError("An epsilon above 4294 protects nobody: use inf.")
 
     @property
-    def answers(self) -> int:
+    def cells(self) -> int:
         """The number of cells that a message can name."""
         return int(self.slices**self.features)
 
     @property
-    def tells_cell(self) -> bool:
+    def depends_on_context(self) -> bool:
         """Whether a message depends on the context at all."""
         return self.features > 0 and self.slices > 1
 
     @property
-    def micros(self) -> int:
+    def epsilon_in_millionths(self) -> int:
         """The field `epsilon` of messages: millionths of a nat, rounded up; 0 without a context."""
-        if not self.tells_cell:
+        if not self.depends_on_context:
             return 0
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
         """Return whether a message has the form that was agreed on."""
         actual = (len(forward.places), forward.slices, forward.epsilon)
-        return actual == (self.features, self.slices, self.micros)
+        return actual == (self.features, self.slices, self.epsilon_in_millionths)
 
 
-CLEAR = messages.MOST_SLICES
+CLEAR_SLICES = messages.MOST_SLICES
 """Slices for contexts that are sent without noise, as in the paper: the finest grid there is."""
 _ROUNDING_MARGIN = 2**-40
 """Share of epsilon that is not used, so that a budget for n visits pays for n despite rounding."""
@@ -97,9 +97,9 @@ class Forwarder:
         """Prepare the mechanism of an agreement."""
         self.agreement = agreement
         self._source = randomness
-        is_noisy = agreement.tells_cell and not math.isinf(agreement.epsilon)
+        is_noisy = agreement.depends_on_context and not math.isinf(agreement.epsilon)
         epsilon = agreement.epsilon * (1 - _ROUNDING_MARGIN)
-        self.response = KaryResponse(epsilon, agreement.answers) if is_noisy else None
+        self.response = KaryResponse(epsilon, agreement.cells) if is_noisy else None
         self._random_bytes = b""  # drawn ahead, for the numbers of requests
         self._process = os.getpid()
 
@@ -112,7 +112,7 @@ class Forwarder:
     def visit_epsilon(self) -> float:
         """Nats that a forwarded visit costs, at most; inf if the true cell is sent."""
         if self.response is None:
-            return math.inf if self.agreement.tells_cell else 0.0
+            return math.inf if self.agreement.depends_on_context else 0.0
         return PureAccountant().add(self.response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64]) -> Forward:
@@ -132,7 +132,9 @@ class Forwarder:
             true_cell = int(np.ravel_multi_index(places, shape))
             randomised_cell = int(self.response([true_cell], self._source)[0])
             places = tuple(int(place) for place in np.unravel_index(randomised_cell, shape))
-        return Forward(self._draw_request_number(), self.agreement.micros, slices, places)
+        return Forward(
+            self._draw_request_number(), self.agreement.epsilon_in_millionths, slices, places
+        )
 
     def _draw_request_number(self) -> bytes:
         """Return the next REQUEST_BYTES random bytes.

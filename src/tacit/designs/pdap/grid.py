@@ -41,7 +41,7 @@ class Grid:
     def __len__(self) -> int:
         return len(self.centres)
 
-    def number(self, context: ArrayLike) -> int:
+    def find_cell(self, context: ArrayLike) -> int:
         """Return the number of the cell that holds this context."""
         number = 0
         for feature in check_context(context, self.dimension).tolist():

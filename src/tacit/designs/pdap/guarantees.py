@@ -332,7 +332,7 @@ def neighbour_trust_card(
     Raises:
         ConfigError: The sums have no noise, or no rule uses them.
     """
-    if math.isinf(settings.epsilon) or not settings.watches:
+    if math.isinf(settings.epsilon) or not settings.uses_sums:
         raise ConfigError("TrustSettings without noise, or whose rules use no sums, have no card.")
     epsilon = PureAccountant().add(neighbour_release(settings, settings.epsilon).event).epsilon()
     reports = "what a neighbour states about rewards is not used"

@@ -117,8 +117,8 @@ class JointLearner(Policy):
         epsilon: nats of one visit.
         features: of contexts, fixed at the start.
         epochs: public time.
-        released: the last release of visits that this learner chose arms for; None before one.
-        released_log: the last release of rows of logs; None before one.
+        last_release: the last release of visits that this learner chose arms for; None before one.
+        last_log_release: the last release of rows of logs; None before one.
         tag: drawn at random; only choices that carry it are learned.
     """
 
@@ -129,8 +129,8 @@ class JointLearner(Policy):
         self.epsilon = setting.epsilon
         self.features = setting.features
         self.epochs = Epochs(setting.horizon)
-        self.released: Release | None = None
-        self.released_log: Release | None = None
+        self.last_release: Release | None = None
+        self.last_log_release: Release | None = None
         self._draws = NormalDraws(randomness)
         self.tag = secrets.token_hex(16)
         self._waiting_visits = WaitingVisits()
@@ -380,8 +380,8 @@ class JointLearner(Policy):
         self._sums.resume(arrays["exact"], epochs)
         self._log_sums = self._new_sums()
         self._log_sums.resume(arrays["log_exact"], log_epochs)
-        self.released = None
-        self.released_log = None
+        self.last_release = None
+        self.last_log_release = None
 
     def _new_sums(self) -> EpochSums:
         """Return sums of zero for the arms of this epoch."""
@@ -466,12 +466,12 @@ class JointLearner(Policy):
         forget = False
         if self.epochs.own_arrivals:
             release = self._sums.release(self.epochs.number)
-            observations.append(self.observe(release))
+            observations.append(self.make_observation(release))
             forget = self._notice_change(release)
-            self.released = release
+            self.last_release = release
         if self.epochs.log_rows:
             log_release = self._log_sums.release(self.epochs.number)
-            self.released_log = log_release
+            self.last_log_release = log_release
             shares = shares_of_log(log_release, self.epochs.log_rows)
             observations.append(Observation(log_release, self.epochs.log_rows, shares))
         if observations:
@@ -485,7 +485,7 @@ class JointLearner(Policy):
             )
         self._renew_arms_and_time()
 
-    def observe(self, release: Release) -> Observation:
+    def make_observation(self, release: Release) -> Observation:
         """Combine a release of this epoch with the public policy that chose in it."""
         sets: list[tuple[list[int], int]] = []
         for arms, arrivals in self.epochs.arrivals_by_set.items():
@@ -539,11 +539,11 @@ class JointLearner(Policy):
         """
         is_neighbour = self._ranges().is_neighbour
         is_joining = np.arange(len(self._arms)) >= first_row
-        self._beliefs.start[is_joining & ~is_neighbour] = self._beliefs.own_mean
+        self._beliefs.prior_mean[is_joining & ~is_neighbour] = self._beliefs.own_mean
         if (is_joining & is_neighbour).any():
             own_rows = np.flatnonzero(~is_neighbour)
             best_mean = mean_of_best_own(self._beliefs, own_rows, self.features)
-            self._beliefs.start[is_joining & is_neighbour] = best_mean
+            self._beliefs.prior_mean[is_joining & is_neighbour] = best_mean
 
     def _check_origin(self, choice: Choice) -> None:
         """Refuse a choice of another learner, and one whose context is not valid."""

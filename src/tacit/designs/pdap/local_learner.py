@@ -159,7 +159,7 @@ class LocalLearner(Policy):
     def _draw(self, context: NDArray[np.float64], arms: Sequence[int] | None) -> Choice:
         """Draw an arm by the means of the context's cell, or uniformly with chance `explore`."""
         allowed = self.allowed_arms(arms)
-        cell = self.grid.number(context)
+        cell = self.grid.find_cell(context)
         draw = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
         explores = draw < int(self.explore * CHANCE_PARTS)
         uniform_index = int(integers_below(self._source, len(allowed), 1)[0])
@@ -189,7 +189,7 @@ class LocalLearner(Policy):
         A second draw from the context would cost epsilon a second time.
         """
         best = self._best_on_average(self.allowed_arms(arms))
-        return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
+        return Choice(best, "exploit", self.grid.find_cell(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
         """Return the arm with the largest published mean over all cells."""
@@ -253,11 +253,13 @@ class LocalLearner(Policy):
         self._publish()
         return arm
 
-    def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+    def choose_uniformly(
+        self, context: NDArray[np.float64], arms: Sequence[int] | None = None
+    ) -> Choice:
         """Choose any arm at random, for a visit that costs nothing and is not reported."""
         allowed = self.allowed_arms(arms)
         index = int(integers_below(self._source, len(allowed), 1)[0])
-        return Choice(allowed[index], "train", self.grid.number(context), 1 / len(allowed))
+        return Choice(allowed[index], "train", self.grid.find_cell(context), 1 / len(allowed))
 
     def _publish(self) -> None:
         """Publish the means, and set the number of visits at which they are published next."""
@@ -309,7 +311,7 @@ class Device:
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose an arm by the policy while the budget lasts, and any arm afterwards."""
         if not self._budget.affords(self._policy.event):
-            return self._policy.uniform(context, arms)
+            return self._policy.choose_uniformly(context, arms)
         self._budget.spend(self._policy.event)
         choice = self._policy.select(context, arms)
         self._unreported[id(choice)] = choice  # while it is stored, no other object has its id

@@ -75,9 +75,9 @@ class Beliefs:
         visits: (K, M) V, summed over epochs.
         releases: (K,) R, the number of releases that an arm was in.
         precision: (K, M, M) P.
-        liked: (K, M) h_L.
-        visited: (K, M) h_V.
-        start: (K,) m, the prior mean reward; theta is the deviation from it.
+        like_evidence: (K, M) h_L.
+        visit_evidence: (K, M) h_V.
+        prior_mean: (K,) m, the prior mean reward; theta is the deviation from it.
         likes_of_all: L_0 summed over all releases and own videos, also those that have left.
         visits_of_all: V_0 summed over all releases and own videos, also those that have left.
     """
@@ -87,9 +87,9 @@ class Beliefs:
     visits: Floats
     releases: Floats
     precision: Floats
-    liked: Floats
-    visited: Floats
-    start: Floats
+    like_evidence: Floats
+    visit_evidence: Floats
+    prior_mean: Floats
     likes_of_all: float = 0.0
     visits_of_all: float = 0.0
 
@@ -103,9 +103,9 @@ class Beliefs:
             visits=np.zeros((arms, terms)),
             releases=np.zeros(arms),
             precision=np.repeat(prior_precision(features)[None], arms, axis=0),
-            liked=np.zeros((arms, terms)),
-            visited=np.zeros((arms, terms)),
-            start=np.full(arms, 0.5),
+            like_evidence=np.zeros((arms, terms)),
+            visit_evidence=np.zeros((arms, terms)),
+            prior_mean=np.full(arms, 0.5),
         )
 
     @classmethod
@@ -117,9 +117,9 @@ class Beliefs:
             visits=arrays["visits"].copy(),
             releases=arrays["releases"].copy(),
             precision=arrays["precision"].copy(),
-            liked=arrays["liked"].copy(),
-            visited=arrays["visited"].copy(),
-            start=arrays["start"].copy(),
+            like_evidence=arrays["liked"].copy(),
+            visit_evidence=arrays["visited"].copy(),
+            prior_mean=arrays["start"].copy(),
         )
 
     @property
@@ -137,9 +137,9 @@ class Beliefs:
         self.visits = np.concatenate([self.visits[rows], new.visits])
         self.releases = np.concatenate([self.releases[rows], new.releases])
         self.precision = np.concatenate([self.precision[rows], new.precision])
-        self.liked = np.concatenate([self.liked[rows], new.liked])
-        self.visited = np.concatenate([self.visited[rows], new.visited])
-        self.start = np.concatenate([self.start[rows], new.start])
+        self.like_evidence = np.concatenate([self.like_evidence[rows], new.like_evidence])
+        self.visit_evidence = np.concatenate([self.visit_evidence[rows], new.visit_evidence])
+        self.prior_mean = np.concatenate([self.prior_mean[rows], new.prior_mean])
 
     def arrays(self) -> dict[str, Floats]:
         """Return all arrays by name, to store them."""
@@ -149,9 +149,9 @@ class Beliefs:
             "visits": self.visits,
             "releases": self.releases,
             "precision": self.precision,
-            "liked": self.liked,
-            "visited": self.visited,
-            "start": self.start,
+            "liked": self.like_evidence,
+            "visited": self.visit_evidence,
+            "start": self.prior_mean,
         }
 
 
@@ -175,13 +175,13 @@ class Posterior:
     """The posterior distributions of all arms' mean rewards, in the form that choices need.
 
     Attributes:
-        start: (K,) m.
+        prior_mean: (K,) m.
         theta: (K, M) posterior means.
         roots: (M, K, M) square roots of the covariances: root_k = roots[:, k] has
             root_k root_k' = P_k^-1, so the variance of arm k at phi is |phi' root_k|^2.
     """
 
-    start: Floats
+    prior_mean: Floats
     theta: Floats
     roots: Floats
 
@@ -202,14 +202,14 @@ class Posterior:
         """
         terms, arms, _ = self.roots.shape
         product = phi @ self._product_table  # (n, K + K M)
-        means = product[:, :arms] + self.start
+        means = product[:, :arms] + self.prior_mean
         phi_times_root = product[:, arms:].reshape(len(phi), arms, terms)
         variances = np.einsum("nkm,nkm->nk", phi_times_root, phi_times_root)
         return means, np.sqrt(variances)
 
     def means(self, phi: Floats) -> Floats:
         """Compute (n, K) mean rewards at (n, M) features."""
-        return np.asarray(self.start + phi @ self.theta.T)
+        return np.asarray(self.prior_mean + phi @ self.theta.T)
 
 
 def learn_epoch(
@@ -248,18 +248,18 @@ def learn_epoch(
     prior = prior_precision(features)
     if forget:
         beliefs.precision[:] = prior
-        beliefs.liked[:] = 0.0
-        beliefs.visited[:] = 0.0
+        beliefs.like_evidence[:] = 0.0
+        beliefs.visit_evidence[:] = 0.0
     else:
         evidence = beliefs.precision[is_neighbour] - prior
         beliefs.precision[is_neighbour] = prior + FADING * evidence
-        beliefs.liked[is_neighbour] *= FADING
-        beliefs.visited[is_neighbour] *= FADING
-    beliefs.start[own_rows] = beliefs.own_mean
+        beliefs.like_evidence[is_neighbour] *= FADING
+        beliefs.visit_evidence[is_neighbour] *= FADING
+    beliefs.prior_mean[own_rows] = beliefs.own_mean
     for observation, gram in zip(observations, grams, strict=True):
         _add_evidence(beliefs, own_rows, observation.release, gram, squared_scale, ranges)
     if len(neighbour_rows):
-        beliefs.start[neighbour_rows] = mean_of_best_own(beliefs, own_rows, features)
+        beliefs.prior_mean[neighbour_rows] = mean_of_best_own(beliefs, own_rows, features)
         for observation, gram in zip(observations, grams, strict=True):
             _add_evidence(beliefs, neighbour_rows, observation.release, gram, squared_scale, ranges)
     return posterior_of(beliefs)
@@ -273,12 +273,14 @@ def squared_noise_scale(features: Features, epsilon: float) -> float:
 def posterior_of(beliefs: Beliefs) -> Posterior:
     """Compute the posterior theta ~ N(P^-1 (h_L - m h_V), P^-1) of every arm."""
     covariance = np.linalg.inv(beliefs.precision)
-    evidence = beliefs.liked - beliefs.start[:, None] * beliefs.visited
+    evidence = beliefs.like_evidence - beliefs.prior_mean[:, None] * beliefs.visit_evidence
     theta = np.einsum("kij,kj->ki", covariance, evidence)
     # P^-1 = U diag(values) U', so U diag(values)^(1/2) is a root of it: (K, M, M)
     values, vectors = np.linalg.eigh((covariance + covariance.transpose(0, 2, 1)) / 2)
     roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return Posterior(beliefs.start.copy(), theta, np.ascontiguousarray(roots.transpose(1, 0, 2)))
+    return Posterior(
+        beliefs.prior_mean.copy(), theta, np.ascontiguousarray(roots.transpose(1, 0, 2))
+    )
 
 
 def prior_precision(features: Features) -> Floats:
@@ -396,7 +398,7 @@ def _add_evidence(
     """
     low = ranges.low[rows]
     width = ranges.width[rows]
-    scaled_mean = (beliefs.start[rows] - low) / width
+    scaled_mean = (beliefs.prior_mean[rows] - low) / width
     noise_variance = 2 * squared_scale * (scaled_mean**2 + (1 - scaled_mean) ** 2)
     # G = U diag(g) U', so G W G = U diag(g^2 / d) U' and G W = U diag(g / d) U', where
     # d = width^2 (.2 g + s2): all (k, M, M) for the k arms.
@@ -410,8 +412,8 @@ def _add_evidence(
     visits = release.visits[rows]
     likes = low[:, None] * visits + width[:, None] * release.likes[rows]
     beliefs.precision[rows] += left_of_gwg @ transposed
-    beliefs.liked[rows] += (left_of_gw @ (transposed @ likes[:, :, None]))[:, :, 0]
-    beliefs.visited[rows] += (left_of_gw @ (transposed @ visits[:, :, None]))[:, :, 0]
+    beliefs.like_evidence[rows] += (left_of_gw @ (transposed @ likes[:, :, None]))[:, :, 0]
+    beliefs.visit_evidence[rows] += (left_of_gw @ (transposed @ visits[:, :, None]))[:, :, 0]
 
 
 def mean_of_best_own(beliefs: Beliefs, own_rows: NDArray[np.int64], features: Features) -> float:

@@ -95,7 +95,7 @@ class TrustSettings:
             raise ConfigError(f"alarm is a chance between 0 and 1; got {self.alarm}.")
 
     @property
-    def watches(self) -> bool:
+    def uses_sums(self) -> bool:
         """Whether any rule uses the sums, which depend on what happened at visits."""
         return self.uses_reports or self.share < 1 or self.failures < NEVER
 

@@ -206,7 +206,7 @@ class Vendor:
     @property
     def caution_epsilon(self) -> float:
         """Nats of one visit, present or absent, for trust; in addition to what `home` charges."""
-        if self._forwarder is None or not self._trust_settings.watches:
+        if self._forwarder is None or not self._trust_settings.uses_sums:
             return 0.0
         release = neighbour_release(self._trust_settings, self._noise_epsilon)
         return PureAccountant().add(release.event).epsilon()
@@ -461,7 +461,9 @@ class Vendor:
         visit.forward = message.encode()
         if visit.peer is not None:
             visit.request = message.request
-            if self._remembers and not self.asks_all and self.learning:
+            # With asks_all the vendor sees all clicks itself, and waits for no reports.
+            expects_report = self.learning and not self.asks_all
+            if expects_report and self._remembers:
                 self._waiting[visit.peer, visit.request] = visit
 
     def _advance_time(self) -> None:
@@ -476,7 +478,7 @@ class Vendor:
                 break
             del self._waiting[oldest]
         is_last_of_epoch = self.visits % self._trust_settings.epoch == 0
-        if not is_last_of_epoch or not self._trust_settings.watches:
+        if not is_last_of_epoch or not self._trust_settings.uses_sums:
             return
         for name, trust in self._trust.items():
             stops_using_reports = trust.end_epoch(self.visits)

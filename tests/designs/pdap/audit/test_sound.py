@@ -72,7 +72,7 @@ def test_the_metered_audit_is_sure_to_see_something():
     )
     code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
     known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), SAMPLES // 2, 1e-6)
-    assert known.ideal > 0.25 * devices.VISITS * devices.EPSILON
+    assert known.ideal > 0.25 * devices.PAID_VISITS * devices.EPSILON
 
 
 @pytest.mark.parametrize("make", SOUND[:3], ids=lambda make: make.__name__)
@@ -164,9 +164,9 @@ def test_a_row_of_a_log_replaced_costs_twice_at_most():
     learner = joint.learner_maker(joint.setting())
     other = joint.LOG.copy()
     other[1] = [0.0, 0, 1, 0.0]
-    run = release_by(learner, joint.follow_log)
+    run = release_by(learner, joint.run_log)
     assert joint.EPSILON < laplace_loss(moves(run, joint.LOG, other)) <= 2 * joint.EPSILON
-    assert find_differences(learner, joint.LOG, other, joint.follow_log) == ()
+    assert find_differences(learner, joint.LOG, other, joint.run_log) == ()
 
 
 def test_lines_of_the_joint_learner_hold():

@@ -10,7 +10,7 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.experiment.bounds import bounds_of, draw_loss
+from tacit.designs.pdap.experiment.bounds import check_bounds, draw_loss
 from tacit.designs.pdap.experiment.run import simulate
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.policies.p_dap import PDap
@@ -25,7 +25,7 @@ def bounds(world=WORLD, policies=(("dap", math.inf), ("p-dap", 0.1), ("gp-dap", 
         result = simulate(world, name, epsilon, 0)
         rows += result.rows
         levels[name, epsilon, 0] = result.levels
-    return bounds_of(world, rows, levels)
+    return check_bounds(world, rows, levels)
 
 
 def one(found, item, policy, level=None, words=""):
@@ -92,7 +92,7 @@ def test_lemma_3_is_refuted_by_exact_draws():
     """At epsilon .01 the draw is next to uniform: T times the mean gap, beyond ln K + ln T."""
     world = replace(WORLD, arrivals=5000, vendors=1)
     bound = one(bounds(world, (("p-dap", 0.01),)), "Lemma 3", "p-dap")
-    means = world.clicks(0).means(0.5 + 0 * world.contexts(1, 0))[0].tolist()
+    means = world.clicks(seed=0).means(0.5 + 0 * world.contexts(1, 0))[0].tolist()
     gap = max(means) - min(means)
     uniform = 5000 * gap / 2
     assert bound.measured == pytest.approx(uniform, rel=0.02)
@@ -106,7 +106,7 @@ def test_theorem_2_is_refuted_where_an_arm_is_suboptimal():
     # No run of so many visits: the bound does not depend on what was measured in one.
     short = replace(WORLD, arrivals=10)
     result = simulate(short, "p-dap", 0.001, 0)
-    found = bounds_of(world, result.rows, {("p-dap", 0.001, 0): result.levels})
+    found = check_bounds(world, result.rows, {("p-dap", 0.001, 0): result.levels})
     bound = one(found, "Theorem 2", "p-dap")
     gap = theory.suboptimal_gap(0.01, 1, 1)
     assert gap / 2**bound.level < 1 <= gap / 2 ** (bound.level - 1)
@@ -139,7 +139,7 @@ def test_lemma_3_is_of_the_whole_cube_and_the_first_world():
     spread = theory.spread(s.lipschitz, s.slices, s.smoothness, 0)
     assert bound.printed == theory.draw_regret_as_printed(spread, 0.5, 2, 200)
     assert bound.corrected == theory.draw_regret(spread, 0.5, 2, 200)
-    means = world.clicks(0).means(np.full((1, 2), 0.5))[0, :2].tolist()
+    means = world.clicks(seed=0).means(np.full((1, 2), 0.5))[0, :2].tolist()
     policy = PDap(s, epsilon=0.5, randomness=randomness.secure(), gamma=0.0)
     assert bound.measured == pytest.approx(200 * draw_loss(policy, 0, means)[0])
 
@@ -148,7 +148,7 @@ def test_theorem_2_is_of_all_visits_of_its_cell():
     """As many draws as a cell of the level has before it splits, A m^(p l), at most T."""
     world = replace(WORLD, arrivals=200_000, lipschitz=0.01)
     short = simulate(replace(WORLD, arrivals=10), "p-dap", 0.001, 0)
-    found = bounds_of(world, short.rows, {("p-dap", 0.001, 0): short.levels})
+    found = check_bounds(world, short.rows, {("p-dap", 0.001, 0): short.levels})
     bound = one(found, "Theorem 2", "p-dap")
     s = world.setting
     draws = min(s.horizon, s.first_split * s.slices ** (s.p * bound.level))
@@ -161,7 +161,7 @@ def test_bounds_are_of_the_end_of_the_training():
     """What was measured is the regret of all visits, not of the first checkpoint."""
     result = simulate(WORLD, "dap", math.inf, 0)
     ended = [row for row in result.rows if row.arrivals == 200]
-    found = bounds_of(WORLD, result.rows, {("dap", math.inf, 0): result.levels})
+    found = check_bounds(WORLD, result.rows, {("dap", math.inf, 0): result.levels})
     assert one(found, "Theorem 3", "dap").measured == ended[0].regret
     assert ended[0].regret > result.rows[0].regret
 

@@ -12,7 +12,7 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.experiment import network
 from tacit.designs.pdap.experiment.network import make_network
 from tacit.designs.pdap.experiment.world import World
-from tacit.designs.pdap.forwarding import CLEAR, Forwarder
+from tacit.designs.pdap.forwarding import CLEAR_SLICES, Forwarder
 from tacit.designs.pdap.settings import Setting
 from tacit.errors import ConfigError
 
@@ -53,9 +53,9 @@ def test_gp_daps_noise_shrinks_with_the_level():
         assert sent[0].epsilon == pytest.approx(2**level * sent[1].epsilon)
         drawn = geometric.home.selection(level, 2), uniform.home.selection(level, 2)
         assert drawn[0].epsilon == pytest.approx(2**level * drawn[1].epsilon)
-        tried = geometric.home.controls.neighbour(level, 100)
+        tried = geometric.home.controls.explore_neighbour(level, 100)
         assert tried == pytest.approx(4**level * math.log(100) + 16)
-        more = uniform.home.controls.neighbour(level, 100)
+        more = uniform.home.controls.explore_neighbour(level, 100)
         assert more == pytest.approx(4**level * math.log(100) + 16 * 2**level)
 
 
@@ -68,7 +68,7 @@ def test_a_vendor_alone_pays_for_no_cell():
     assert two.visit_epsilon == pytest.approx(2 * alone.visit_epsilon)
 
 
-@pytest.mark.parametrize(("name", "slices"), [("sound-joint", 2), ("dap", CLEAR)])
+@pytest.mark.parametrize(("name", "slices"), [("sound-joint", 2), ("dap", CLEAR_SLICES)])
 def test_a_randomised_cell_is_a_half_of_each_feature(monkeypatch, name, slices):
     """Sound vendors send which half of each feature a visitor is in: more answers would each be
     less accurate. Without an epsilon the context goes out as it is."""
@@ -98,7 +98,7 @@ def test_gamma_is_lemma_5s_unless_given():
     assert printed.gamma_at(0.5) == expected
     assert WORLD.gamma_at(0.5) == 0
     home = vendors("p-dap", printed, 0.5)[0].home
-    assert home.controls.neighbour(0, 100) == pytest.approx(math.log(100) + expected / 4)
+    assert home.controls.explore_neighbour(0, 100) == pytest.approx(math.log(100) + expected / 4)
     assert printed.gamma_at(math.inf) == 0
 
 

@@ -56,7 +56,7 @@ def test_regret_is_the_best_of_all_videos_minus_what_was_shown():
     truth = world.clicks(5)
     run = Run(OneVideo(), world, truth, 5)
     run.train(60)
-    row = run.row("one", math.inf, 5, run.training, "cumulative")
+    row = run.make_row("one", math.inf, 5, run.training, "cumulative")
     means = truth.means(world.contexts(120, 5))
     expected = float((means.max(axis=1) - means[:, 0]).mean())
     assert row.average_regret == pytest.approx(expected, rel=1e-12)
@@ -71,9 +71,9 @@ def test_vendors_take_turns():
     world = replace(SMALL, arrivals=4, test=(5,))
     run = Run(OneVideo(), world, world.clicks(1), 1)
     run.train(4)
-    assert run.network.homes == [*world.names] * 4
+    assert run.network.homes == [*world.vendor_names] * 4
     list(run.test(learning=True))
-    assert run.network.homes[12:] == [*world.names, *world.names][:5]
+    assert run.network.homes[12:] == [*world.vendor_names, *world.vendor_names][:5]
 
 
 def test_a_run_goes_on_where_it_stopped():
@@ -117,7 +117,7 @@ def test_clicks_come_with_the_chance_of_the_video():
     truth = world.clicks(2)
     run = Run(OneVideo(), world, truth, 2)
     run.train(2000)
-    row = run.row("one", math.inf, 2, run.training, "cumulative")
+    row = run.make_row("one", math.inf, 2, run.training, "cumulative")
     expected = float(truth.means(world.contexts(4000, 2))[:, 0].mean())
     assert row.accuracy == pytest.approx(expected, abs=6 * 0.5 / math.sqrt(4000))
 

@@ -62,6 +62,10 @@ def test_control_functions():
     """D1 = D3 = t^(2 / (3 + d)) ln t, and K times that to train; at any level."""
     controls = controls_of_a_grid(setting(videos=20))
     expected = 1000**0.4 * math.log(1000)
-    assert controls.own(0, 1000) == controls.neighbour(5, 1000) == pytest.approx(expected)
-    assert controls.trained(1, 1000) == pytest.approx(20 * expected)
-    assert controls.served(1, 1000) == pytest.approx(expected)
+    assert (
+        controls.explore_own(0, 1000)
+        == controls.explore_neighbour(5, 1000)
+        == pytest.approx(expected)
+    )
+    assert controls.train_neighbour(1, 1000) == pytest.approx(20 * expected)
+    assert controls.explore_forwarded(1, 1000) == pytest.approx(expected)

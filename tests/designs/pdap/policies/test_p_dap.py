@@ -141,7 +141,7 @@ def test_noise_costs_visits(kind, growth):
 def test_gamma_is_lemma_5s_unless_given():
     """A small epsilon asks neighbours for more visits than there are."""
     policy = PDap(setting(horizon=200_000), epsilon=0.01, randomness=replay(6))
-    assert policy.controls.neighbour(0, 1) == pytest.approx(
+    assert policy.controls.explore_neighbour(0, 1) == pytest.approx(
         theory.gamma(200_000, 3, 0.01, 0.05) / 4
     )
 

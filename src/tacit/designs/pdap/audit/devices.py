@@ -33,13 +33,13 @@ LEFT = np.array([0.1])
 """A context in one cell."""
 RIGHT = np.array([0.9])
 """A context in the other cell."""
-VISITS = 2
+PAID_VISITS = 2
 """Visits that a device's budget covers."""
-COMES = 3
+VISITS_MADE = 3
 """Visits that its owner makes."""
 _NOT_EXPLORED = (1 << 63) - 1
 """A random word whose last 20 bits are ones, so that the draw is above any chance to explore."""
-Make = Callable[[Source], "TableDevice"]
+MakeDevice = Callable[[Source], "TableDevice"]
 """Makes a device whose randomness comes from a source."""
 
 
@@ -71,7 +71,7 @@ class TableDevice(LocalLearner):
         self.answer = report.answer
 
 
-def worst_table(arms: int) -> Make:
+def worst_table(arms: int) -> MakeDevice:
     """Return a maker of devices with the worst table.
 
     The first arm is liked on the left, all others on the right. The last arm is a neighbour.
@@ -83,7 +83,7 @@ def worst_table(arms: int) -> Make:
     return partial(TableDevice, setting, table)
 
 
-def shown_distribution(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
+def shown_distribution(make: MakeDevice, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
     """Compute the distribution of the arm that a device draws.
 
     It is a mixture: uniform with the chance to explore, otherwise by the weights.
@@ -99,11 +99,11 @@ def shown_distribution(make: Make, context: NDArray[np.float64]) -> dict[Hashabl
 
 
 def visit_distribution(
-    make: Make, context: NDArray[np.float64], reward: float
+    make: MakeDevice, context: NDArray[np.float64], reward: float
 ) -> dict[Hashable, Fraction]:
     """Compute the distribution of what leaves a device at one visit: (arm, randomised answer)."""
     device = make(secure())
-    cell = device.grid.number(context)
+    cell = device.grid.find_cell(context)
 
     def report_answer(source: Source) -> Hashable:
         return make(source).report(Choice(0, "exploit", cell), reward).answer
@@ -117,11 +117,12 @@ def visit_distribution(
 
 
 def life_distribution(
-    make: Make, context: NDArray[np.float64], reward: float, *, metered: bool = True
+    make: MakeDevice, context: NDArray[np.float64], reward: float, *, metered: bool = True
 ) -> Distribution:
-    """Compute the distribution of what leaves a device in `COMES` visits.
+    """Compute the distribution of what leaves a device in `VISITS_MADE` visits.
 
-    Its budget covers `VISITS` of them; at the others the arm is uniform and nothing is reported.
+    Its budget covers `PAID_VISITS` of them. At the others, the arm is uniform and nothing is
+    reported.
 
     Args:
         make: makes the device.
@@ -133,9 +134,9 @@ def life_distribution(
     policy = make(secure())
     arms = len(policy.allowed_arms())
     free_visit: Distribution = {(arm, None): Fraction(1, arms) for arm in range(arms)}
-    device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
+    device = Device(policy, lifetime_epsilon=PAID_VISITS * EPSILON)
     lives: dict[Any, Fraction] = {(): Fraction(1)}
-    for _ in range(COMES):
+    for _ in range(VISITS_MADE):
         is_paid = device.select(context).phase != "train"
         next_visit = paid_visit if is_paid or not metered else free_visit
         pairs = product(lives.items(), next_visit.items())
@@ -143,16 +144,16 @@ def life_distribution(
     return lives
 
 
-def simulate_life(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
-    """Run `COMES` visits of a metered device.
+def simulate_life(make: MakeDevice, context: NDArray[np.float64], reward: float) -> Hashable:
+    """Run `VISITS_MADE` visits of a metered device.
 
     Returns:
         (arm, randomised answer) of each visit; the answer is None where none is sent.
     """
     policy = make(secure())
-    device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
+    device = Device(policy, lifetime_epsilon=PAID_VISITS * EPSILON)
     outputs: list[tuple[int, int | None]] = []
-    for _ in range(COMES):
+    for _ in range(VISITS_MADE):
         policy.answer = None
         choice = device.select(context)
         device.update(choice, reward)
@@ -191,15 +192,15 @@ def visits_claim() -> AuditedClaim:
 
 
 def lives_claim() -> AuditedClaim:
-    """Make the claim about `COMES` visits of a person whose device pays for `VISITS`."""
+    """Make the claim about `VISITS_MADE` visits, of which a device pays for `PAID_VISITS`."""
     make = worst_table(2)
     check = distribution_check(
-        f"{COMES} visits, paid for {VISITS}",
+        f"{VISITS_MADE} visits, paid for {PAID_VISITS}",
         lambda: (life_distribution(make, LEFT, 1.0), life_distribution(make, RIGHT, 0.0)),
         (partial(simulate_life, make, LEFT, 1.0), partial(simulate_life, make, RIGHT, 0.0)),
         share=2,
     )
-    claim = VISITS * EPSILON
+    claim = PAID_VISITS * EPSILON
     return AuditedClaim(
         "sound-context, metered", claim, (check,), unit="person", adjacency="any other"
     )

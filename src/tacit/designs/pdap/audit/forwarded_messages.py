@@ -50,7 +50,7 @@ def forwards_claim() -> AuditedClaim:
     return AuditedClaim("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 
 
-class _BySide(Policy):
+class _PolicyBySide(Policy):
     """A policy that chooses the own video on the left, and the last neighbour on the right."""
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
@@ -74,7 +74,7 @@ def send_context(
         (neighbour, bytes) for each that is asked. The number of the request is set to zero.
     """
     home = Vendor(
-        _BySide(1, PEERS),
+        _PolicyBySide(1, PEERS),
         ["own"],
         peers=[f"peer {number}" for number in range(PEERS)],
         forwarder=Forwarder(agreement, randomness=source),
@@ -97,4 +97,4 @@ def sent_distribution(
     response = Forwarder(agreement, randomness=secure()).response
     assert response is not None
     send: Any = partial(send_context, agreement, context, asks_all=asks_all)
-    return response_distribution(send, agreement.answers, response.truth)
+    return response_distribution(send, agreement.cells, response.truth)

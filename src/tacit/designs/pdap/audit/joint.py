@@ -36,7 +36,7 @@ Rows = NDArray[np.float64]
 prescribed), how often the visit is answered, and the reward.
 
 A second answer is refused by the learner, and costs nothing."""
-Make = Callable[[Source], JointLearner]
+MakeLearner = Callable[[Source], JointLearner]
 """Makes a learner whose randomness comes from a source."""
 
 
@@ -54,11 +54,11 @@ class VisitRecord(NamedTuple):
     beliefs: bytes
 
 
-class Follow(Protocol):
+class StreamRunner(Protocol):
     """Runs a learner over a stream."""
 
     def __call__(
-        self, make: Make, rows: Rows, source: Source, *, given: bool
+        self, make: MakeLearner, rows: Rows, source: Source, *, given: bool
     ) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
         """Return all numbers that were released, and a record of each visit."""
 
@@ -66,8 +66,8 @@ class Follow(Protocol):
 _SEEDS = (0, 1)
 
 
-def follow_visits(
-    make: Make, rows: Rows, source: Source, *, given: bool
+def run_visits(
+    make: MakeLearner, rows: Rows, source: Source, *, given: bool
 ) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
     """Run a learner over a stream of visits.
 
@@ -85,7 +85,7 @@ def follow_visits(
     records: list[VisitRecord] = []
     for feature, arm, answers, reward in rows:
         choice = policy.select(np.array([feature]), [int(arm)] if given else None)
-        releases.append(policy.released)
+        releases.append(policy.last_release)
         records.append(VisitRecord(choice.arm, choice.phase, encode_beliefs(policy)))
         for number in range(int(answers)):
             if number == 0:
@@ -94,16 +94,16 @@ def follow_visits(
                 with suppress(PrivacyError):
                     policy.update(choice, reward)
     policy.select(np.array([_LEFT]))  # releases an epoch that is due
-    releases.append(policy.released)
+    releases.append(policy.last_release)
     return numbers_of(releases), records
 
 
-def follow_log(
-    make: Make, rows: Rows, source: Source, *, given: bool
+def run_log(
+    make: MakeLearner, rows: Rows, source: Source, *, given: bool
 ) -> tuple[list[NDArray[np.float64]], list[VisitRecord]]:
     """Learn a log, two rows at a time, and serve one visit after each two rows.
 
-    Args and result are those of `follow_visits`; all rows of the log are learned.
+    Args and result are those of `run_visits`; all rows of the log are learned.
     """
     policy = make(source)
     releases: list[Release | None] = []
@@ -115,7 +115,7 @@ def follow_log(
         policy.learn_log(arms, contexts, two_rows[:, 3].tolist())
         policy.epochs.end_now()
         choice = policy.select(np.array([_LEFT]), [0] if given else None)
-        releases += [policy.released, policy.released_log]
+        releases += [policy.last_release, policy.last_log_release]
         records.append(VisitRecord(choice.arm, choice.phase, encode_beliefs(policy)))
     return numbers_of(releases), records
 
@@ -137,18 +137,20 @@ def numbers_of(releases: Sequence[Release | None]) -> list[NDArray[np.float64]]:
     return numbers
 
 
-def release_by(make: Make, follow: Follow = follow_visits) -> Callable[[Rows], NDArray[np.float64]]:
+def release_by(
+    make: MakeLearner, run_stream: StreamRunner = run_visits
+) -> Callable[[Rows], NDArray[np.float64]]:
     """Return a function that maps a stream, with prescribed arms, to all released numbers."""
 
     def release(rows: Rows) -> NDArray[np.float64]:
-        numbers, _ = follow(make, rows, secure(), given=True)
+        numbers, _ = run_stream(make, rows, secure(), given=True)
         return np.concatenate(numbers)
 
     return release
 
 
 def find_differences(
-    make: Make, a: Rows, b: Rows, follow: Follow = follow_visits
+    make: MakeLearner, a: Rows, b: Rows, run_stream: StreamRunner = run_visits
 ) -> tuple[str, ...]:
     """Find differences between two runs that the releases do not explain.
 
@@ -156,37 +158,39 @@ def find_differences(
         make: makes the learner.
         a: one of two neighbouring streams.
         b: the other.
-        follow: runs the learner over a stream.
+        run_stream: runs the learner over a stream.
 
     Returns:
         A sentence for each difference; none if the learner is private.
     """
     differences: dict[str, None] = {}  # a set that keeps the order
     for seed in _SEEDS:
-        for difference in _compare_runs(make, a, b, seed, follow):
+        for difference in _compare_runs(make, a, b, seed, run_stream):
             differences[difference] = None
     return tuple(differences)
 
 
-def _compare_runs(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> Iterator[str]:
+def _compare_runs(
+    make: MakeLearner, a: Rows, b: Rows, seed: int, run_stream: StreamRunner
+) -> Iterator[str]:
     """Replay both streams with one seed, and yield a sentence for each unexplained difference."""
-    records_a, noises, draws_a = _replay(make, a, seed, follow)
+    records_a, noises, draws_a = _replay(make, a, seed, run_stream)
     streams = [a, b]
-    if follow is follow_visits:
+    if run_stream is run_visits:
         # Prescribe the arms that the learner chose in the first stream.
         arms = [record.arm for record in records_a]
         streams = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
-    noise_moves = moves(release_by(make, follow), *streams)
+    noise_moves = moves(release_by(make, run_stream), *streams)
     if noise_moves.bare:
         yield "something that is released moves without noise"
         return
-    records_b, _, draws_b = _replay(make, b, seed, follow, noises, noise_moves)
+    records_b, _, draws_b = _replay(make, b, seed, run_stream, noises, noise_moves)
     if draws_a != draws_b:
         yield "the draws differ"
     is_same_visit = (a == b).all(axis=1).tolist()
     for visit, (record_a, record_b) in enumerate(zip(records_a, records_b, strict=True)):
         # Only the visitor who differs may be shown something else.
-        must_agree = follow is follow_log or is_same_visit[visit]
+        must_agree = run_stream is run_log or is_same_visit[visit]
         if record_a.beliefs != record_b.beliefs:
             yield f"something else is believed at visit {visit} although all releases agree"
         elif record_a != record_b and must_agree:
@@ -194,10 +198,10 @@ def _compare_runs(make: Make, a: Rows, b: Rows, seed: int, follow: Follow) -> It
 
 
 def _replay(
-    make: Make,
+    make: MakeLearner,
     rows: Rows,
     seed: int,
-    follow: Follow,
+    run_stream: StreamRunner,
     earlier_noises: NDArray[np.int64] | None = None,
     noise_moves: Moves | None = None,
 ) -> tuple[list[VisitRecord], NDArray[np.int64], list[str]]:
@@ -207,7 +211,7 @@ def _replay(
         make: makes the learner.
         rows: of the stream.
         seed: of the randomness.
-        follow: runs the learner over a stream.
+        run_stream: runs the learner over a stream.
         earlier_noises: noises of an earlier run, to use again; None draws new ones.
         noise_moves: added to the earlier noises.
 
@@ -229,7 +233,7 @@ def _replay(
         return noisy
 
     with intercept_samplers(answer):
-        _, records = follow(make, rows, tape, given=False)
+        _, records = run_stream(make, rows, tape, given=False)
     all_noises = np.concatenate([*noises, np.empty(0, dtype=np.int64)])
     return records, all_noises, tape.record
 
@@ -270,7 +274,7 @@ def setting(**changes: Any) -> JointSetting:
     return JointSetting(**{**sizes, **defaults, **changes})
 
 
-def learner_maker(setting_of_learner: JointSetting) -> Make:
+def learner_maker(setting_of_learner: JointSetting) -> MakeLearner:
     """Return a maker of learners with this setting."""
     return lambda source: JointLearner(setting_of_learner, randomness=source)
 
@@ -339,7 +343,7 @@ def replaced_log_row_claim() -> AuditedClaim:
     all_features = setting(epsilon=LARGE_EPSILON / 2)
     checks = (
         _check_stream(
-            "another row", few_numbers, LOG, other, share=5, changes=2, follow=follow_log
+            "another row", few_numbers, LOG, other, share=5, changes=2, run_stream=run_log
         ),
         _check_stream(
             "all features",
@@ -348,7 +352,7 @@ def replaced_log_row_claim() -> AuditedClaim:
             other,
             share=_LEAST_SHARE,
             changes=2,
-            follow=follow_log,
+            run_stream=run_log,
         ),
     )
     return AuditedClaim(
@@ -381,7 +385,7 @@ def _check_stream(
     b: Rows,
     share: int,
     changes: int = 1,
-    follow: Follow = follow_visits,
+    run_stream: StreamRunner = run_visits,
 ) -> Check:
     """Return a check of everything that is released, and of all choices in a replay.
 
@@ -392,21 +396,21 @@ def _check_stream(
         b: (visits, 4) the other.
         share: one in `share` of an audit's samples is drawn for this pair.
         changes: visits by which the streams differ; a replaced visit counts twice.
-        follow: runs the learner over a stream.
+        run_stream: runs the learner over a stream.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
         make = learner_maker(setting_of_learner)
         pair = laplace_pair(
             name,
-            release_by(make, follow),
+            release_by(make, run_stream),
             a.tolist(),
             b.tolist(),
             distance=changes * setting_of_learner.noise.bound,
             share=share,
         )
         result = check_pair(pair, samples=samples, alpha=alpha)
-        differences = (*result.differences, *find_differences(make, a, b, follow))
+        differences = (*result.differences, *find_differences(make, a, b, run_stream))
         return replace(result, differences=differences)
 
     return check

@@ -21,8 +21,8 @@ from tacit.designs.pdap.audit import joint
 from tacit.designs.pdap.audit.devices import (
     EPSILON,
     LEFT,
+    PAID_VISITS,
     RIGHT,
-    VISITS,
     life_distribution,
     worst_table,
 )
@@ -46,7 +46,7 @@ _shipped_add_to = SumNoise.add_to
 _shipped_add = EpochSums.add
 _shipped_release = EpochSums.release
 _shipped_select = JointLearner.select
-_shipped_observe = JointLearner.observe
+_shipped_make_observation = JointLearner.make_observation
 _shipped_notice = ChangeAlarm.notice
 
 
@@ -129,7 +129,7 @@ def release_and_remember(sums: EpochSums, epoch: int) -> Release:
 
 def policy_from_unreleased_sums(policy: JointLearner, release: Release) -> Observation:
     """Compute the policy of an epoch from how often each arm was really learned."""
-    observation = _shipped_observe(policy, release)
+    observation = _shipped_make_observation(policy, release)
     exact_shares = _exact_counts[0] / max(_exact_counts[0].sum(), 1.0)
     points = len(observation.shares)
     return replace(observation, shares=np.repeat(exact_shares[None], points, axis=0))
@@ -137,7 +137,7 @@ def policy_from_unreleased_sums(policy: JointLearner, release: Release) -> Obser
 
 def arrivals_from_learned_visits(policy: JointLearner, release: Release) -> Observation:
     """Count the visits that were learned as the arrivals of an epoch."""
-    observation = _shipped_observe(policy, release)
+    observation = _shipped_make_observation(policy, release)
     return replace(observation, arrivals=int(_exact_counts[0].sum()))
 
 
@@ -155,13 +155,13 @@ def log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards: Any)
     policy.epochs.end_now()
 
 
-BEYOND: Rows = np.array([[0.0, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
+REWARD_BEYOND_RANGE: Rows = np.array([[0.0, 2.0, 1.0, 11.0], *joint.FORWARDED[1:].tolist()])
 """A stream with a neighbour's reward that is four times its range."""
-CORNER: Rows = joint.stream((0.13, 0, 0.37))
+FRACTIONS: Rows = joint.stream((0.13, 0, 0.37))
 """A stream with a visit whose features are not whole grains, and whose reward is a fraction."""
-LONGEST: Rows = joint.stream((0.5, 0, 1.0), (1.0, 1, 1.0), (0.5, 0, 0.0))
+LARGEST_NORM: Rows = joint.stream((0.5, 0, 1.0), (1.0, 1, 1.0), (0.5, 0, 0.0))
 """A stream whose second visit has features of a larger norm than the others."""
-FALLING: Rows = joint.stream((1.0, 0, 1.0), (1.0, 0, 0.0), (1.0, 0, 1.0))
+FALLING_REWARDS: Rows = joint.stream((1.0, 0, 1.0), (1.0, 0, 0.0), (1.0, 0, 1.0))
 """A stream whose second visit lowers the mean reward of its epoch."""
 OTHER_LOG: Rows = np.array([joint.LOG[0], [0.0, 0.0, 1.0, 1.0], joint.LOG[2], joint.LOG[3]])
 """A log whose second row differs from `joint.LOG`: it shows another arm."""
@@ -180,7 +180,7 @@ class StreamBug:
         rule_of: unused here; other bugs name the rule that they break.
         epsilon: claimed for one visit.
         other: the other stream; None if `visit` is given.
-        follow: runs the learner over a stream.
+        run_stream: runs the learner over a stream.
     """
 
     name: str
@@ -191,7 +191,7 @@ class StreamBug:
     rule_of: None = None
     epsilon: float = joint.EPSILON
     other: Rows | None = None
-    follow: joint.Follow = joint.follow_visits
+    run_stream: joint.StreamRunner = joint.run_visits
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Run the audit.
@@ -210,9 +210,9 @@ class StreamBug:
         with plant(self.fault if bug else {}):
             make = joint.learner_maker(joint.setting())
             if self.tool == "grey-box":
-                differences = find_differences(make, self.rows, other, self.follow)
+                differences = find_differences(make, self.rows, other, self.run_stream)
                 return len(differences) > 0, None
-            loss = laplace_loss(moves(release_by(make, self.follow), self.rows, other))
+            loss = laplace_loss(moves(release_by(make, self.run_stream), self.rows, other))
         return exceeds(self.epsilon, loss), loss
 
 
@@ -262,17 +262,22 @@ BUGS: tuple[Bug, ...] = (
         1,
         tool="grey-box",
     ),
-    StreamBug("a reward that is not clipped", {EpochSums: {"add": reward_not_clipped}}, BEYOND, 0),
+    StreamBug(
+        "a reward that is not clipped",
+        {EpochSums: {"add": reward_not_clipped}},
+        REWARD_BEYOND_RANGE,
+        0,
+    ),
     StreamBug(
         "a bound from the data",
         {EpochSums: {"release": bound_from_data}},
-        LONGEST,
+        LARGEST_NORM,
         1,
     ),
     StreamBug(
         "grains rounded away from zero",
         {EpochSums: {"add": rounded_away_from_zero}},
-        CORNER,
+        FRACTIONS,
         0,
     ),
     StreamBug(
@@ -288,7 +293,7 @@ BUGS: tuple[Bug, ...] = (
         "the policy from unreleased sums",
         {
             EpochSums: {"release": release_and_remember},
-            JointLearner: {"observe": policy_from_unreleased_sums},
+            JointLearner: {"make_observation": policy_from_unreleased_sums},
         },
         joint.UNEXPLORED,
         1,
@@ -298,7 +303,7 @@ BUGS: tuple[Bug, ...] = (
         "arrivals counted from learned visits",
         {
             EpochSums: {"release": release_and_remember},
-            JointLearner: {"observe": arrivals_from_learned_visits},
+            JointLearner: {"make_observation": arrivals_from_learned_visits},
         },
         joint.UNEXPLORED,
         1,
@@ -310,7 +315,7 @@ BUGS: tuple[Bug, ...] = (
             EpochSums: {"release": release_and_remember},
             ChangeAlarm: {"notice": alarm_on_exact_means},
         },
-        FALLING,
+        FALLING_REWARDS,
         1,
         tool="grey-box",
     ),
@@ -321,7 +326,7 @@ BUGS: tuple[Bug, ...] = (
         None,
         tool="grey-box",
         other=OTHER_LOG,
-        follow=joint.follow_log,
+        run_stream=joint.run_log,
     ),
     # The bug learns every answer. Only the first visit of this stream is answered twice.
     StreamBug(
@@ -334,5 +339,5 @@ BUGS: tuple[Bug, ...] = (
         "a fresh randomisation for each neighbour", _randomise_for_each, [(0, 1)], EPSILON
     ),
     EnumeratedBug("a neighbour asked because of the cell", _ask_chosen_only, [(0, 1)], EPSILON),
-    EnumeratedBug("visits that nobody meters", _live_unmetered, [(0, 1)], VISITS * EPSILON),
+    EnumeratedBug("visits that nobody meters", _live_unmetered, [(0, 1)], PAID_VISITS * EPSILON),
 )

@@ -59,7 +59,7 @@ class Bound:
     verdict: Outcome
 
 
-def bounds_of(
+def check_bounds(
     world: World,
     rows: Sequence[Row],
     levels: Mapping[tuple[str, float, int], Sequence[LevelRegret]],
@@ -110,7 +110,7 @@ def _is_of_contender(row: Row, contender: Contender) -> bool:
     return row.policy == contender.policy and row.epsilon == contender.epsilon
 
 
-def _bound(
+def _judge_bound(
     item: str,
     quantity: str,
     contender: Contender,
@@ -151,13 +151,13 @@ def _bounds_of_draws(world: World, contender: Contender) -> list[Bound]:
     policy_class = GPDap if contender.policy == "gp-dap" else PDap
     policy = policy_class(world.setting, epsilon=contender.epsilon, randomness=secure(), gamma=0.0)
     return [
-        _theorem_1(world, contender, policy),
-        _lemma_3(world, contender, policy),
-        _theorem_2(world, contender, policy),
+        _check_theorem_1(world, contender, policy),
+        _check_lemma_3(world, contender, policy),
+        _check_theorem_2(world, contender, policy),
     ]
 
 
-def _theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
+def _check_theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Theorem 1 for one best video of mean 1, and all others at its shortfall below 1.
 
     The paper's choice of t is ln T. But a mean is at least 0, so the shortfall is at most 1, and
@@ -171,7 +171,7 @@ def _theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
     t = max(0.0, min(math.log(setting.horizon), largest_t))
     shortfall = min(1.0, theory.draw_shortfall(spread, epsilon, videos, 1, t))
     weights = policy.selection(0, videos).weights([1.0] + [1.0 - shortfall] * (videos - 1))
-    return _bound(
+    return _judge_bound(
         "Theorem 1",
         f"chance that a draw is {shortfall:.3g} or more below the best video",
         contender,
@@ -183,7 +183,7 @@ def _theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
     )
 
 
-def _lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
+def _check_lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Lemma 3 for T draws in the whole cube, by the chances of a click in its middle."""
     setting = world.setting
     videos = setting.videos
@@ -191,9 +191,9 @@ def _lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
     epsilon = contender.epsilon
     spread = theory.spread(setting.lipschitz, setting.slices, setting.smoothness, 0)
     middle = np.full((1, world.dimensions), 0.5)
-    means = world.clicks(0).means(middle)[0, :videos].tolist()
+    means = world.clicks(seed=0).means(middle)[0, :videos].tolist()
     loss_of_draw, _ = draw_loss(policy, 0, means)
-    return _bound(
+    return _judge_bound(
         "Lemma 3",
         f"loss of {visits:,} draws by the means in the middle of the cube",
         contender,
@@ -205,7 +205,7 @@ def _lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
     )
 
 
-def _theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
+def _check_theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
     """Check Theorem 2 for own videos of means 1 and 0.
 
     The cell is of the first level at which a mean of 0 is suboptimal in the theorem's sense.
@@ -223,7 +223,7 @@ def _theorem_2(world: World, contender: Contender, policy: PDap) -> Bound:
         geometric=contender.policy == "gp-dap",
     )
     _, loss_by_video = draw_loss(policy, level, means)
-    return _bound(
+    return _judge_bound(
         "Theorem 2",
         f"loss by one video of mean 0 beside one of mean 1, in {draws:,.0f} draws",
         contender,
@@ -250,20 +250,20 @@ def _bounds_of_cells(
     bounds: list[Bound] = []
     for level, regrets in sorted(group_by(regrets_by_level, lambda item: item.level).items()):
         own_video = max(regret.own_video for regret in regrets)
-        bounds.append(_lemma_1(world, contender, level, own_video))
+        bounds.append(_check_lemma_1(world, contender, level, own_video))
         if world.vendors > 1:
             neighbour = max(regret.neighbour for regret in regrets)
-            bounds += _lemma_4(world, contender, level, neighbour)
+            bounds += _check_lemma_4(world, contender, level, neighbour)
         exploitation = max(regret.exploitation for regret in regrets)
-        bounds.append(_lemma_6(world, contender, level, exploitation))
+        bounds.append(_check_lemma_6(world, contender, level, exploitation))
     return bounds
 
 
-def _lemma_1(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
+def _check_lemma_1(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
     """Check Lemma 1 against the largest regret of an own video in a cell of this level."""
     s = world.setting
     bound = theory.suboptimal_regret(s.slices, s.smoothness, level, math.log(s.horizon))
-    return _bound(
+    return _judge_bound(
         "Lemma 1",
         "exploring one own video in one cell",
         contender,
@@ -275,10 +275,12 @@ def _lemma_1(world: World, contender: Contender, level: int, largest_regret: flo
     )
 
 
-def _lemma_4(world: World, contender: Contender, level: int, largest_regret: float) -> list[Bound]:
+def _check_lemma_4(
+    world: World, contender: Contender, level: int, largest_regret: float
+) -> list[Bound]:
     """Check each version of Lemma 4 against the largest regret of a neighbour in a cell."""
     s = world.setting
-    gamma = _gamma(world, contender)
+    gamma = _gamma_of(world, contender)
     gamma_of_cell = gamma
     if contender.policy == "gp-dap":
         gamma_of_cell = gamma / float(s.slices ** (s.smoothness * level))
@@ -286,7 +288,7 @@ def _lemma_4(world: World, contender: Contender, level: int, largest_regret: flo
     corrected = theory.neighbour_regret(*sizes, gamma_of_cell)
 
     def check_version(version: str) -> Bound:
-        bound = _bound(
+        bound = _judge_bound(
             "Lemma 4",
             f"training and exploring one neighbour in one cell ({version})",
             contender,
@@ -304,12 +306,12 @@ def _lemma_4(world: World, contender: Contender, level: int, largest_regret: flo
     return [check_version(version) for version in ("statement", "proof", "theorem 3")]
 
 
-def _lemma_6(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
+def _check_lemma_6(world: World, contender: Contender, level: int, largest_regret: float) -> Bound:
     """Check Lemma 6 against the largest regret of exploiting in a cell of this level."""
     s = world.setting
     gap = theory.suboptimal_gap(s.lipschitz, s.dimension, s.smoothness)
     bound = theory.near_optimal_regret(s.first_split, gap, s.p, s.slices, s.smoothness, level)
-    return _bound(
+    return _judge_bound(
         "Lemma 6",
         "exploiting in one cell",
         contender,
@@ -338,17 +340,17 @@ def _bounds_of_all_cells(
     has_noise = contender.policy == "p-dap" and not math.isinf(contender.epsilon)
     bounds: list[Bound] = []
     if has_noise and world.vendors > 1:
-        bounds.append(_lemma_5(world, contender.epsilon))
+        bounds.append(_check_lemma_5(world, contender.epsilon))
     deepest_level = max(regret_of_level.level for regret_of_level in regrets_by_level)
-    bounds.append(_lemma_7(world, contender, deepest_level))
-    bounds.append(_theorem_3(world, contender, regret))
+    bounds.append(_check_lemma_7(world, contender, deepest_level))
+    bounds.append(_check_theorem_3(world, contender, regret))
     has_uniform_contexts = world.groups == 0 and world.features == 0
     if has_uniform_contexts and contender.policy != "gp-dap":
-        bounds.append(_corollary_2(world, contender, regret))
+        bounds.append(_check_corollary_2(world, contender, regret))
     return bounds
 
 
-def _lemma_5(world: World, epsilon: float) -> Bound:
+def _check_lemma_5(world: World, epsilon: float) -> Bound:
     """Check Lemma 5 against the largest noise in the totals of one simulated tree.
 
     The noise of a node has the lemma's scale.
@@ -358,7 +360,7 @@ def _lemma_5(world: World, epsilon: float) -> Bound:
     counter = TreeCounter(theory.tree_loss(s.horizon, scale), s.horizon).start()
     noises = [abs(counter.add(0)) for _ in range(s.horizon)]
     gamma = theory.gamma(s.horizon, world.vendors, epsilon, SIGMA)
-    return _bound(
+    return _judge_bound(
         "Lemma 5",
         f"noise in a total of rewards, with a chance of {1 - SIGMA:g}",
         Contender("p-dap", epsilon),
@@ -369,12 +371,12 @@ def _lemma_5(world: World, epsilon: float) -> Bound:
     )
 
 
-def _lemma_7(world: World, contender: Contender, deepest_level: int) -> Bound:
+def _check_lemma_7(world: World, contender: Contender, deepest_level: int) -> Bound:
     """Check Lemma 7 against the deepest level that was reached."""
     s = world.setting
     rounds = max(s.horizon, s.first_split)
     bound = theory.deepest_level(rounds, s.first_split, s.p, s.slices)
-    return _bound(
+    return _judge_bound(
         "Lemma 7",
         "deepest level of a cell",
         contender,
@@ -385,12 +387,12 @@ def _lemma_7(world: World, contender: Contender, deepest_level: int) -> Bound:
     )
 
 
-def _theorem_3(world: World, contender: Contender, regret: float) -> Bound:
+def _check_theorem_3(world: World, contender: Contender, regret: float) -> Bound:
     """Check Theorem 3 against the largest regret of a run."""
     s = world.setting
     epsilon = contender.epsilon
-    gamma = _gamma(world, contender)
-    return _bound(
+    gamma = _gamma_of(world, contender)
+    return _judge_bound(
         "Theorem 3",
         "regret of one vendor",
         contender,
@@ -404,12 +406,12 @@ def _theorem_3(world: World, contender: Contender, regret: float) -> Bound:
     )
 
 
-def _corollary_2(world: World, contender: Contender, regret: float) -> Bound:
+def _check_corollary_2(world: World, contender: Contender, regret: float) -> Bound:
     """Check Corollary 2 against the largest regret of a run, where contexts are uniform."""
     s = world.setting
     epsilon = contender.epsilon
-    symbols = _uniform_world(world, epsilon=epsilon, gamma=_gamma(world, contender))
-    return _bound(
+    symbols = _uniform_world(world, epsilon=epsilon, gamma=_gamma_of(world, contender))
+    return _judge_bound(
         "Corollary 2",
         "regret of one vendor, uniform contexts",
         contender,
@@ -458,11 +460,11 @@ def _bounds_of_saving(
             p_dap = [row.regret for row in last_rows if _is_of_contender(row, without_growth)]
             gp_dap = [row.regret for row in last_rows if _is_of_contender(row, contender)]
             saved = float(np.mean(p_dap)) - float(np.mean(gp_dap))
-            bounds.append(_theorem_6(world, epsilon, saved))
+            bounds.append(_check_theorem_6(world, epsilon, saved))
     return bounds
 
 
-def _theorem_6(world: World, epsilon: float, saved: float) -> Bound:
+def _check_theorem_6(world: World, epsilon: float, saved: float) -> Bound:
     """Check Theorem 6 against the regret that GP-DAP saved, mean over seeds.
 
     It is a bound from below, so a smaller saving refutes it.
@@ -489,6 +491,6 @@ def _theorem_6(world: World, epsilon: float, saved: float) -> Bound:
     )
 
 
-def _gamma(world: World, contender: Contender) -> float:
+def _gamma_of(world: World, contender: Contender) -> float:
     """Compute Gamma, the visits that a neighbour's noise costs this policy in the whole cube."""
     return 0.0 if contender.policy == "dap" else world.gamma_at(contender.epsilon)

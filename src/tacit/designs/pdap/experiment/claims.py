@@ -77,7 +77,7 @@ def regret_claims(rows: Sequence[Row]) -> list[Claim]:
     ]
 
 
-def _claim(
+def _judge_claim(
     item: str,
     words: str,
     contender: Contender,
@@ -117,12 +117,12 @@ def _claims_of_values(regrets: Regrets) -> list[Claim]:
     if DAP in regrets:
         words = "average regret at the end below 0.02"
         values = list(regrets[DAP].values())
-        claims.append(_claim("Figure 6", words, DAP, values, most=DAP_REGRET))
+        claims.append(_judge_claim("Figure 6", words, DAP, values, most=DAP_REGRET))
     p_dap = Contender("p-dap", PAPERS_EPSILON)
     if p_dap in regrets:
         words = "average regret at the end at most 0.03"
         values = list(regrets[p_dap].values())
-        claims.append(_claim("Figure 7", words, p_dap, values, most=PRIVATE_REGRET))
+        claims.append(_judge_claim("Figure 7", words, p_dap, values, most=PRIVATE_REGRET))
     return claims
 
 
@@ -137,7 +137,7 @@ def _claims_that_dap_is_lowest(regrets: Regrets) -> list[Claim]:
             figure = FIGURE_OF_POLICY[contender.policy]
             words = "average regret above DAP's, by"
             differences = [regret_by_seed[seed] - regrets[DAP][seed] for seed in regret_by_seed]
-            claims.append(_claim(figure, words, contender, differences, least=0.0))
+            claims.append(_judge_claim(figure, words, contender, differences, least=0.0))
     return claims
 
 
@@ -152,7 +152,7 @@ def _claims_that_epsilon_matters(regrets: Regrets) -> list[Claim]:
         at_smaller = regrets[contender]
         differences = [at_smaller[seed] - at_largest[seed] for seed in at_smaller]
         words = f"average regret above that at epsilon {largest_epsilon:g}, by"
-        claims.append(_claim("Figure 7", words, contender, differences, least=0.0))
+        claims.append(_judge_claim("Figure 7", words, contender, differences, least=0.0))
     return claims
 
 
@@ -166,7 +166,9 @@ def _claims_that_gp_dap_saves(regrets: Regrets) -> list[Claim]:
         if p_dap.keys() == gp_dap.keys():
             savings = [1 - gp_dap[seed] / p_dap[seed] for seed in gp_dap]
             words = "share by which regret is below P-DAP's: 0.32"
-            claims.append(_claim("Figure 8", words, contender, savings, least=GEOMETRIC_SAVING))
+            claims.append(
+                _judge_claim("Figure 8", words, contender, savings, least=GEOMETRIC_SAVING)
+            )
     return claims
 
 
@@ -194,5 +196,5 @@ def _claims_that_regret_is_sublinear(training: Sequence[Row], last: int) -> list
                 powers.append(math.log(regret / at_half[seed]) / math.log(last / half))
         if powers:
             words = "regret grows as a power of visits below 1, in the second half"
-            claims.append(_claim(figure, words, contender, powers, most=1.0))
+            claims.append(_judge_claim(figure, words, contender, powers, most=1.0))
     return claims

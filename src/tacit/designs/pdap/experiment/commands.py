@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit import design
 from tacit.design import Command, option
-from tacit.designs.pdap.experiment.bounds import bounds_of
+from tacit.designs.pdap.experiment.bounds import check_bounds
 from tacit.designs.pdap.experiment.claims import regret_claims
 from tacit.designs.pdap.experiment.network import NAMES, WITH_EPSILON
 from tacit.designs.pdap.experiment.orderings import orderings
@@ -81,7 +81,7 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
         regret=regret_over_time(runs),
         orderings=orderings(runs),
         claims=regret_claims(runs),
-        bounds=bounds_of(settings, runs, levels),
+        bounds=check_bounds(settings, runs, levels),
     )
     manifest = _manifest(settings)
     if settings.report is not None:

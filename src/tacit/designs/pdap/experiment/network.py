@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.experiment.world import World
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
+from tacit.designs.pdap.forwarding import CLEAR_SLICES, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.designs.pdap.policies.cap import Cap
@@ -148,7 +148,7 @@ def make_network(name: str, epsilon: float, world: World, sources: Sequence[Sour
             vendor, visit_epsilon = _make_hosting_vendor(name, epsilon, world, number, source)
             vendors.append(vendor)
     return Network(
-        dict(zip(world.names, vendors, strict=True)),
+        dict(zip(world.vendor_names, vendors, strict=True)),
         home_sees_clicks=name not in PUBLISHED,
         visit_epsilon=visit_epsilon,
     )
@@ -184,7 +184,7 @@ def _make_published_vendor(
         videos,
         forwarded_users=forwarded_users,
         peers=_names_of_others(world, vendor),
-        forwarder=Forwarder(Agreement(world.dimensions, CLEAR, math.inf), randomness=source),
+        forwarder=Forwarder(Agreement(world.dimensions, CLEAR_SLICES, math.inf), randomness=source),
         # In the paper, vendors trust all reports.
         trust_settings=TrustSettings(low=-_ANY_REWARD, high=_ANY_REWARD, share=1.0, failures=NEVER),
     )
@@ -223,7 +223,7 @@ def _make_hosting_vendor(
         setting = JointSetting(**world.sizes, horizon=max(2, world.arrivals), epsilon=epsilon)
         home = JointLearner(setting, randomness=source)
         learning_epsilon = PureAccountant().add(home.event).epsilon()
-    slices = CLEAR if math.isinf(epsilon) else _SENT_SLICES
+    slices = CLEAR_SLICES if math.isinf(epsilon) else _SENT_SLICES
     forwarder = Forwarder(Agreement(sent_features, slices, epsilon), randomness=source)
     hosting_vendor = Vendor(
         home,
@@ -241,4 +241,4 @@ def _make_hosting_vendor(
 
 def _names_of_others(world: World, vendor: int) -> tuple[str, ...]:
     """Return the names of all vendors but the one with this number."""
-    return world.names[:vendor] + world.names[vendor + 1 :]
+    return world.vendor_names[:vendor] + world.vendor_names[vendor + 1 :]

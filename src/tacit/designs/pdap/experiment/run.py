@@ -260,7 +260,9 @@ class Run:
                 yield number + 1, tally
         self.network.set_learning(True)
 
-    def row(self, policy: str, epsilon: float, seed: int, tally: Tally, protocol: Protocol) -> Row:
+    def make_row(
+        self, policy: str, epsilon: float, seed: int, tally: Tally, protocol: Protocol
+    ) -> Row:
         """Turn sums over visits into shares and means."""
         n = tally.visits
         regret = tally.best_chances - tally.chances
@@ -300,7 +302,7 @@ class Run:
         def click(video: str) -> float:
             return float(uniform < self._click_chance(features, video))
 
-        visit = self.network.visit(self.world.names[vendor], context, click)
+        visit = self.network.visit(self.world.vendor_names[vendor], context, click)
         assert visit.video is not None
         chance = self._click_chance(features, visit.video)
         tally.add(visit, clicked=uniform < chance, chance=chance, best_chance=best)
@@ -341,11 +343,11 @@ def simulate(world: World, policy: str, epsilon: float, seed: int) -> RunResult:
         epsilon_of_row = epsilon if policy in WITH_EPSILON else math.inf
         for arrivals in checkpoints(world.arrivals):
             run.train(arrivals)
-            rows.append(run.row(policy, epsilon_of_row, seed, run.training, "cumulative"))
+            rows.append(run.make_row(policy, epsilon_of_row, seed, run.training, "cumulative"))
         for _, tally in run.test(learning=False):
-            rows.append(run.row(policy, epsilon_of_row, seed, tally, "train-then-test"))
+            rows.append(run.make_row(policy, epsilon_of_row, seed, tally, "train-then-test"))
         for _, tally in run.test(learning=True):
-            rows.append(run.row(policy, epsilon_of_row, seed, tally, "train-then-continue"))
+            rows.append(run.make_row(policy, epsilon_of_row, seed, tally, "train-then-continue"))
     return RunResult(tuple(rows), tuple(run.cells.by_level()))
 
 

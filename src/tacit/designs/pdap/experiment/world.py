@@ -70,7 +70,7 @@ class World:
             raise ConfigError("--features is at least --dimensions.")
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def vendor_names(self) -> tuple[str, ...]:
         """Names of the vendors."""
         return tuple(f"vendor {number}" for number in range(self.vendors))
 

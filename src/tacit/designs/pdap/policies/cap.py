@@ -22,4 +22,8 @@ class Cap(Dap):
 
     def __init__(self, setting: Setting) -> None:
         controls = controls_by_level(setting)
-        super().__init__(setting, neighbours=0, controls=replace(controls, own=controls.served))
+        super().__init__(
+            setting,
+            neighbours=0,
+            controls=replace(controls, explore_own=controls.explore_forwarded),
+        )

@@ -1,10 +1,11 @@
 """Control functions: how often an arm is tried in a cell before its mean is trusted.
 
-paper   here        as printed
-G1      own         m^(2 alpha l) ln T
-K G3    trained     m^(2 alpha l) ln t: each of a neighbour's K videos is tried ln t / K times
-G3      served      m^(2 alpha l) ln t / K
-G2      neighbour   m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
+paper   here                as printed
+G1      explore_own         m^(2 alpha l) ln T
+K G3    train_neighbour     m^(2 alpha l) ln t: each of a neighbour's K videos is tried
+                            ln t / K times
+G3      explore_forwarded   m^(2 alpha l) ln t / K
+G2      explore_neighbour   m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 
 Deviation  in rows K G3 and G3, each of the neighbour's videos is tried m^(2 alpha l) ln t times,
            so training is K times as long. With the printed ln t / K, the chance that two means are
@@ -29,16 +30,17 @@ class Controls:
     """The control functions of one policy.
 
     Attributes:
-        own: for exploring each own video.
-        served: for exploring each own video with forwarded users; in CAP also with own users.
-        trained: for training each neighbour, whose reward is then not learned.
-        neighbour: for exploring each neighbour, whose reward is learned.
+        explore_own: for exploring each own video.
+        explore_forwarded: for exploring each own video with forwarded users; in CAP also with own
+            users.
+        train_neighbour: for training each neighbour, whose reward is then not learned.
+        explore_neighbour: for exploring each neighbour, whose reward is learned.
     """
 
-    own: Control
-    served: Control
-    trained: Control
-    neighbour: Control
+    explore_own: Control
+    explore_forwarded: Control
+    train_neighbour: Control
+    explore_neighbour: Control
 
 
 def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool = False) -> Controls:
@@ -65,7 +67,12 @@ def controls_by_level(setting: Setting, gamma: float = 0.0, *, geometric: bool =
     def train(level: int, t: int) -> float:
         return setting.videos * explore(level, t)
 
-    return Controls(own=explore_own, served=explore, trained=train, neighbour=explore_neighbour)
+    return Controls(
+        explore_own=explore_own,
+        explore_forwarded=explore,
+        train_neighbour=train,
+        explore_neighbour=explore_neighbour,
+    )
 
 
 def controls_of_a_grid(setting: Setting) -> Controls:
@@ -82,4 +89,9 @@ def controls_of_a_grid(setting: Setting) -> Controls:
     def train(level: int, t: int) -> float:
         return setting.videos * explore(level, t)
 
-    return Controls(own=explore, served=explore, trained=train, neighbour=explore)
+    return Controls(
+        explore_own=explore,
+        explore_forwarded=explore,
+        train_neighbour=train,
+        explore_neighbour=explore,
+    )

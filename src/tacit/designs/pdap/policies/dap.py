@@ -73,14 +73,14 @@ class Dap(Policy):
         t = self.arrivals + 1
         if own:
             arm = min(own, key=statistics.counts.__getitem__)
-            if statistics.counts[arm] < self.controls.own(level, t):
+            if statistics.counts[arm] < self.controls.explore_own(level, t):
                 return Choice(arm, "explore", cell)
         if neighbours:
             arm = min(neighbours, key=statistics.trained.__getitem__)
-            if statistics.trained[arm] < self.controls.trained(level, t):
+            if statistics.trained[arm] < self.controls.train_neighbour(level, t):
                 return Choice(arm, "train", cell)
             arm = min(neighbours, key=statistics.counts.__getitem__)
-            if statistics.counts[arm] < self.controls.neighbour(level, t):
+            if statistics.counts[arm] < self.controls.explore_neighbour(level, t):
                 return Choice(arm, "explore", cell)
         arm, chance = self.best_arm(level, statistics, own, neighbours)
         return Choice(arm, "exploit", cell, chance)

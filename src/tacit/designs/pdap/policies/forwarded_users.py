@@ -67,7 +67,7 @@ class ForwardedUsers(Dap):
             setting,
             neighbours=0,
             # Own videos are explored here by the control function for forwarded users.
-            controls=replace(controls, own=controls.served),
+            controls=replace(controls, explore_own=controls.explore_forwarded),
             partition=uniform_partition(setting) if uniform else None,
         )
         self.claimed_epsilon = epsilon

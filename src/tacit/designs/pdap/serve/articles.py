@@ -99,7 +99,7 @@ async def add_articles(
             return refusal(409, str(error))
 
     payload = json.dumps(body.articles).encode()
-    return await vendor.step(service, caller, f"POST {ARTICLES}", key, payload, add)
+    return await vendor.run_transaction(service, caller, f"POST {ARTICLES}", key, payload, add)
 
 
 @router.delete(
@@ -124,7 +124,9 @@ async def remove_article(
             return refusal(404, "There is nothing at this address.")
         return reply({"removed": True})
 
-    return await vendor.step(service, caller, f"DELETE {ARTICLES}", key, article.encode(), remove)
+    return await vendor.run_transaction(
+        service, caller, f"DELETE {ARTICLES}", key, article.encode(), remove
+    )
 
 
 def list_articles(vendor: ServedVendor, stored: bytes | None, now: float) -> dict[str, int | None]:

@@ -24,7 +24,7 @@ def make_demo(_: Path) -> str:
     return _section(NAMES[0], VIDEOS)
 
 
-def make_two(
+def make_two_deployments(
     folders: tuple[Path, Path],
     addresses: tuple[str, str],
     *,

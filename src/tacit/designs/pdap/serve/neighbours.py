@@ -42,7 +42,7 @@ _HERE = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeerLines:
+class PeerSettings:
     """The settings [vendors.NAME.peers.NAME] of one neighbour, under the neighbour's own name."""
 
     url: str = setting(
@@ -82,7 +82,7 @@ class Neighbour:
         """
         if not NAME.fullmatch(name):
             raise ConfigError(f"{TOML}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
-        settings = section.read_settings(PeerLines)
+        settings = section.read_settings(PeerSettings)
         if not _is_vendor_address(settings.url):
             raise ConfigError(
                 f"{TOML}: {section.name}.url is  https://HOST/api/vendors/NAME  (http on this "

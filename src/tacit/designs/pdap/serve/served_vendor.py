@@ -165,7 +165,7 @@ class ServedVendor(ServedThing):
         (holder,) = self.personal_holders(user)
         return [Charge(holder, self.settings.cost(asks=asks), opens=self.settings.cap)]
 
-    async def step(
+    async def run_transaction(
         self,
         service: Service,
         caller: Caller,
@@ -187,7 +187,7 @@ class ServedVendor(ServedThing):
             more: further arguments of `idempotency.answer_once`.
         """
         payload_of_vendor = self.name.encode() + b"\x00" + payload
-        transition = idempotency.salt_states(self.cache.step(change_state))
+        transition = idempotency.salt_states(self.cache.make_transition(change_state))
         return await idempotency.answer_once(
             service,
             caller,

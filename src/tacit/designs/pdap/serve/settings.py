@@ -14,7 +14,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import JointLearner, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
-from tacit.designs.pdap.serve.neighbours import PeerLines
+from tacit.designs.pdap.serve.neighbours import PeerSettings
 from tacit.designs.pdap.serve.state import MOST_VIDEOS
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.designs.pdap.vendor import Vendor
@@ -97,7 +97,7 @@ class VendorSettings:
         "neighbours, each a table `[vendors.NAME.peers.NAME]`",
         None,
         default_text="none",
-        table=PeerLines,
+        table=PeerSettings,
     )
 
     @classmethod

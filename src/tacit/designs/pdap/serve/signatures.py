@@ -6,8 +6,8 @@ Signed    of a request: method, path, digest and type of the content, Idempotenc
           deployment is not valid for another of the same name). Of an answer: status, digest and
           type, Tacit-Audience (the service that asked), and the nonce of the request.
 Refused   everything but one signature in exactly the form that `sign` writes, by a known key, for
-          this receiver, not older than `LASTS` seconds and not from the future; clocks may differ
-          by `SKEW`. The ledger notices a second use of a nonce.
+          this receiver, not older than `VALID_SECONDS` and not from the future; clocks may differ
+          by `CLOCK_SKEW`. The ledger notices a second use of a nonce.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from tacit.errors import ConfigError
 from tacit.service.keys import create_private_file, read_private_file
 
-LASTS = 60
+VALID_SECONDS = 60
 """Seconds for which a signature is valid."""
-SKEW = 30
+CLOCK_SKEW = 30
 """Seconds by which the clocks of two vendors may differ."""
 OCTETS = "application/octet-stream"
 AUDIENCE = "tacit-audience"
@@ -123,7 +123,7 @@ def check(
         raise SignatureError
     key = senders.get(match["keyid"])
     age = now - int(match["created"])
-    if key is None or not -SKEW <= age <= LASTS + SKEW:
+    if key is None or not -CLOCK_SKEW <= age <= VALID_SECONDS + CLOCK_SKEW:
         raise SignatureError
     if nonce and match["nonce"] != nonce:
         raise SignatureError

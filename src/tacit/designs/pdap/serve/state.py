@@ -120,12 +120,11 @@ class VendorState:
             )
         self.visits = np.zeros(OPEN_VISITS, visit_row(self._home.features.dimension))
 
-    def encode(self, settings: str) -> bytes:
+    def encode(self, lasting_settings: str) -> bytes:
         """Encode the state, without requests to neighbours that are in progress.
 
         Args:
-            settings: the vendor's `lasting_settings`; the state can only be continued under the
-                same ones.
+            lasting_settings: of the vendor; the state can only be continued under the same ones.
         """
         numbers, arrays = self._home.export_state()
         videos, peers = self.vendor.arms
@@ -135,7 +134,7 @@ class VendorState:
             "peers": list(peers.items()),
             "known": {name: self.vendor.trust_in(name).export_state() for name in peers.values()},
             "version": VERSION,
-            "settings": settings,
+            "settings": lasting_settings,
             "since": self.since,
             "names": self.names,
             "articles": self.articles,
@@ -144,16 +143,16 @@ class VendorState:
         return pack(numbers, arrays | {"visit_rows": rows})
 
     @classmethod
-    def decode(cls, data: bytes, vendor: Vendor, settings: str) -> VendorState | None:
+    def decode(cls, data: bytes, vendor: Vendor, lasting_settings: str) -> VendorState | None:
         """Load a stored state into a vendor; None if it was stored under other settings.
 
         Args:
             data: what `encode` returned.
             vendor: a new one, made from the same settings; it is changed.
-            settings: the vendor's `lasting_settings`.
+            lasting_settings: of the vendor.
         """
         numbers, arrays = unpack(data)
-        if numbers["settings"] != settings:
+        if numbers["settings"] != lasting_settings:
             return None
         state = cls(vendor, numbers["names"], numbers["since"], numbers["articles"])
         state.visits = arrays["visit_rows"].reshape(-1).view(state.visits.dtype).copy()

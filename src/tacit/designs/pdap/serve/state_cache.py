@@ -38,7 +38,7 @@ class StateCache:
         self._vendor_to_restore = settings.vendor()
         """Into which a stored state is loaded."""
 
-    def step(self, change_state: Callable[[VendorState], Reply]) -> Transition:
+    def make_transition(self, change_state: Callable[[VendorState], Reply]) -> Transition:
         """Make a transition of the stored state, for `idempotency.answer_once`.
 
         Args:

@@ -162,7 +162,7 @@ async def visits(
     if len(body.context) != vendor.settings.features:
         raise Problem(422, "A context has as many features as GET /api/vendors says.")
     context = np.array(body.context, dtype=np.float64)
-    return await Visitor(service, vendor, caller, key, context).visit(request)
+    return await VisitRequest(service, vendor, caller, key, context).visit(request)
 
 
 @router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
@@ -183,7 +183,9 @@ async def visit_reward(
         return reply({"received": True})  # whether it was learned may depend on other visits
 
     payload = f"{ticket} {int(body.clicked)}".encode()
-    return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, learn_click)
+    return await vendor.run_transaction(
+        service, caller, f"{VISIT}/reward", key, payload, learn_click
+    )
 
 
 @router.post(
@@ -210,7 +212,7 @@ async def forwards(
         return Reply(200, OCTETS, state.vendor.serve(caller.name, forward))
 
     operation = "POST /api/vendors/forwards"
-    answer = await vendor.step(service, caller, operation, key, forward, offer_video)
+    answer = await vendor.run_transaction(service, caller, operation, key, forward, offer_video)
     return _sign_answer(vendor, caller, key, answer)
 
 
@@ -270,7 +272,7 @@ def _sign_answer(vendor: ServedVendor, caller: Caller, nonce: str, answer: Respo
 
 
 @dataclass(frozen=True)
-class Visitor:
+class VisitRequest:
     """A visitor's request for a video, which takes the three steps above.
 
     Attributes:
@@ -379,9 +381,9 @@ class Visitor:
     async def _step(
         self, operation: str, change_state: Callable[[VendorState], Reply], **more: Any
     ) -> Response:
-        """Run one transaction for this request; args as in `ServedVendor.step`."""
+        """Run one transaction for this request; args as in `ServedVendor.run_transaction`."""
         context = self.context.astype("<f8").tobytes()
-        return await self.vendor.step(
+        return await self.vendor.run_transaction(
             self.service, self.caller, operation, self.key, context, change_state, **more
         )
 
