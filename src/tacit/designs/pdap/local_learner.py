@@ -139,9 +139,9 @@ class LocalLearner(Policy):
         """The event that one visit is charged; `visit_epsilon` may be slightly smaller."""
         if math.isinf(self.epsilon):
             return NonPrivate()
-        # A plain Exponential event may be accounted as bounded range: losses of one draw span at
-        # most epsilon. Here they can span more, as in permute-and-flip, so only the pure loss
-        # may be used.
+        # Accountants charge less for a plain exponential mechanism, whose losses lie in a range of
+        # length epsilon. A draw that sometimes explores does not have this property. As for
+        # permute-and-flip, only its pure loss may be charged.
         draw = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
         return compose(draw, self.response.event)
 

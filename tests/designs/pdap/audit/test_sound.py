@@ -35,7 +35,7 @@ SAMPLES_OF_A_TEST = 1_000
 def test_draw_loses_what_the_closed_form_says(arms):
     """From the weights that the shipped device draws with, on the worst tables."""
     make = devices.worst_table(arms)
-    p, q = (devices.shown_distribution(make, side) for side in (devices.LEFT, devices.RIGHT))
+    p, q = (devices.arm_distribution(make, side) for side in (devices.LEFT, devices.RIGHT))
     told, explore = make(secure()).setting, float(make(secure()).explore)
     assert sum(p.values()) == sum(q.values()) == Fraction(1)
     exponent = theory.exponent_for(told.draw_epsilon, arms, explore)

@@ -83,7 +83,7 @@ def worst_table(arms: int) -> MakeDevice:
     return partial(TableDevice, setting, table)
 
 
-def shown_distribution(make: MakeDevice, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
+def arm_distribution(make: MakeDevice, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
     """Compute the distribution of the arm that a device draws.
 
     It is a mixture: uniform with the chance to explore, otherwise by the weights.
@@ -112,7 +112,7 @@ def visit_distribution(
     answers = response_distribution(
         report_answer, device.response.categories, device.response.truth, before=1
     )
-    pairs = product(shown_distribution(make, context).items(), answers.items())
+    pairs = product(arm_distribution(make, context).items(), answers.items())
     return {(arm, answer): p * q for (arm, p), (answer, q) in pairs}
 
 

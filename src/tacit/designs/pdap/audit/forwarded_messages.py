@@ -92,7 +92,9 @@ def sent_distribution(
     agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True
 ) -> Distribution:
     """Compute the exact distribution of what `send_context` returns."""
-    if send_context(agreement, context, secure(), asks_all=asks_all) == ():
+    output = send_context(agreement, context, secure(), asks_all=asks_all)
+    asks_nobody = output == ()  # which depends on the context alone
+    if asks_nobody:
         return {(): Fraction(1)}
     response = Forwarder(agreement, randomness=secure()).response
     assert response is not None

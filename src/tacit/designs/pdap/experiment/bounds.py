@@ -357,7 +357,10 @@ def _check_lemma_5(world: World, epsilon: float) -> Bound:
     """
     s = world.setting
     scale = theory.noise_scale("lemma 5", s.horizon, world.vendors, s.videos, epsilon)
-    counter = TreeCounter(theory.tree_loss(s.horizon, scale), s.horizon).start()
+    # A counter takes an epsilon: the one whose noise has this scale.
+    epsilon_of_counter = theory.tree_loss(s.horizon, scale)
+    counter = TreeCounter(epsilon_of_counter, s.horizon).start()
+    # With rewards of 0, each total is noise alone.
     noises = [abs(counter.add(0)) for _ in range(s.horizon)]
     gamma = theory.gamma(s.horizon, world.vendors, epsilon, SIGMA)
     return _judge_bound(
