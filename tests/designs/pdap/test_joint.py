@@ -235,7 +235,7 @@ def test_a_settled_visit_is_the_same_visit_and_is_not_learned():
     policy = joint()
     choice = policy.select(HERE)
     arrivals = policy.arrivals
-    settled = policy.settle(HERE, [0], instead=choice)
+    settled = policy.choose_again(HERE, [0], instead=choice)
     policy.update(settled, 1.0)
     assert (waiting(policy), policy.arrivals) == (0, arrivals)
     with pytest.raises(PrivacyError, match="twice"):

@@ -27,7 +27,7 @@ class Promising(Dap):
 
     epsilon = 1.0
 
-    def settle(self, context, arms, *, instead=None):
+    def choose_again(self, context, arms, *, instead=None):
         return self.select(context, arms)
 
 

@@ -38,7 +38,7 @@ class Claims(Uniform):
     def select(self, context, arms=None):
         return super().select(context, [self.allowed_arms(arms)[-1]])
 
-    def settle(self, context, arms, *, instead=None) -> Choice:
+    def choose_again(self, context, arms, *, instead=None) -> Choice:
         return super().select(context, arms)
 
 

@@ -186,12 +186,12 @@ class JointLearner(Policy):
             numbers_per_visit = len(self._arms) * self.features.terms
             visits_per_block = max(1, NUMBERS_AT_ONCE // numbers_per_visit)
             end = len(choices) + min(visits_left_in_epoch, visits_per_block)
-            choices += self._choose(contexts[len(choices) : end], shown)
+            choices += self._choose_and_count(contexts[len(choices) : end], shown)
         return choices
 
     def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Choose the arm believed best, without counting a visit: nothing is released for it."""
-        return Choice(self._best(context, self.allowed_arms(arms)), "exploit", None, None)
+        return Choice(self._best_arm(context, self.allowed_arms(arms)), "exploit", None, None)
 
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from the answer to one visit; see `update_many`."""
@@ -241,14 +241,14 @@ class JointLearner(Policy):
         joined = set(self.allowed_arms())
         if not joined.issuperset(arms):
             raise ConfigError("A log shows an arm that never joined, or has left.")
-        if self.epochs.is_due or self._has_joining():
+        if self.epochs.is_due or self._has_joining_arms():
             self._end_epoch()
         rows = [self._rows[arm] for arm in arms]
         scaled_rewards: list[float] = []
         for arm, reward in zip(arms, rewards, strict=True):
             scaled_rewards.append(self._scale_reward(arm, check_reward(reward)))
         self.epochs.count_log(len(rows))
-        self._add(self._log_sums, rows, contexts, scaled_rewards)
+        self._add_to_sums(self._log_sums, rows, contexts, scaled_rewards)
 
     def release_if_due(self) -> None:
         """Release the epoch if it has ended, without waiting for the next visitor."""
@@ -276,7 +276,7 @@ class JointLearner(Policy):
             times_chosen[visits, drawn_means.argmax(axis=1)] += 1
         return times_chosen / SHARE_DRAWS
 
-    def settle(
+    def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
         """Choose the arm believed best for a visit whose first choice could not be shown.
@@ -284,7 +284,7 @@ class JointLearner(Policy):
         It is not counted as a further visit: public time must not reveal at which visits this
         happens. The answer is not learned, because the public policy makes no such choices.
         """
-        best = self._best(context, self.allowed_arms(arms))
+        best = self._best_arm(context, self.allowed_arms(arms))
         return Choice(best, "exploit", None, None, instead.visit, instead.learner)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -299,8 +299,8 @@ class JointLearner(Policy):
     def add_arm(self, *, neighbour: bool = False) -> int:
         """Add an arm, which can be shown from the next epoch on, and return its number."""
         arm = super().add_arm(neighbour=neighbour)
-        if self.epochs.arrivals == self.epochs.begins_at:
-            self._renew_arms()
+        if self.epochs.arrivals == self.epochs.begins_at:  # nothing was shown in this epoch yet
+            self._update_rows()
             self.epochs.start_anew()
         return arm
 
@@ -388,7 +388,7 @@ class JointLearner(Policy):
         noise = SumNoise(self.epsilon, self.features.bound_in_grains)
         return EpochSums(len(self._arms), self.features.terms, noise)
 
-    def _has_joining(self) -> bool:
+    def _has_joining_arms(self) -> bool:
         """Whether an arm has joined that cannot be shown in this epoch."""
         return any(arm not in self._rows for arm in self.allowed_arms())
 
@@ -412,7 +412,7 @@ class JointLearner(Policy):
             return self._shown_arms
         return tuple(arm for arm in allowed if arm in self._rows)
 
-    def _choose(self, contexts: Floats, shown: tuple[int, ...]) -> list[Choice]:
+    def _choose_and_count(self, contexts: Floats, shown: tuple[int, ...]) -> list[Choice]:
         """Choose among the arms `shown` for visits with these contexts, and count the visits."""
         phi = self.features.evaluate(contexts)
         means, deviations = self._posterior.evaluate(phi)
@@ -434,7 +434,7 @@ class JointLearner(Policy):
             self._waiting_visits.start_waiting(visit)
         return choices
 
-    def _best(self, context: NDArray[np.float64], allowed: list[int]) -> int:
+    def _best_arm(self, context: NDArray[np.float64], allowed: list[int]) -> int:
         """Return the allowed arm with the largest mean; the first if all join in the next epoch."""
         checked = check_context(context, self.features.dimension)
         shown = [arm for arm in allowed if arm in self._rows]
@@ -443,7 +443,7 @@ class JointLearner(Policy):
         means = self._posterior.means(self.features.evaluate(checked[None]))[0]
         return max(shown, key=lambda arm: means[self._rows[arm]])
 
-    def _add(
+    def _add_to_sums(
         self, sums: EpochSums, rows: list[int], contexts: Any, rewards: Sequence[float]
     ) -> None:
         """Add visits to sums: rows of the arms, contexts (n, d), and scaled rewards (n,)."""
@@ -457,7 +457,7 @@ class JointLearner(Policy):
         if self._answers:
             rows, contexts, scaled_rewards = zip(*self._answers, strict=True)
             self._answers.clear()
-            self._add(self._sums, list(rows), contexts, scaled_rewards)
+            self._add_to_sums(self._sums, list(rows), contexts, scaled_rewards)
 
     def _end_epoch(self) -> None:
         """Release the sums of this epoch, learn from them, and begin the next one."""
@@ -483,7 +483,7 @@ class JointLearner(Policy):
                 ranges=self._ranges(),
                 forget=forget,
             )
-        self._renew_arms_and_time()
+        self._begin_next_epoch()
 
     def make_observation(self, release: Release) -> Observation:
         """Combine a release of this epoch with the public policy that chose in it."""
@@ -506,16 +506,16 @@ class JointLearner(Policy):
             noise=len(self._arms) * squared_noise_scale(self.features, self.epsilon),
         )
 
-    def _renew_arms_and_time(self) -> None:
+    def _begin_next_epoch(self) -> None:
         """Begin the next epoch, with rows for arms that joined and without those that left."""
-        joined = self._has_joining()
+        joined = self._has_joining_arms()
         if joined or self.epochs.has_removed_arm:
-            self._renew_arms()
+            self._update_rows()
         self.epochs.begin_next()
         if joined:
             self.epochs.start_anew()
 
-    def _renew_arms(self) -> None:
+    def _update_rows(self) -> None:
         """Add a row for each arm that has joined, and delete the rows of arms that left."""
         self._add_answers()
         allowed = sorted(self.allowed_arms())

@@ -181,7 +181,7 @@ class LocalLearner(Policy):
         """
         return np.full(len(contexts), self._best_on_average(self.own))
 
-    def settle(
+    def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
         """Choose the arm that is best on average, where the arm drawn for a visit cannot be shown.

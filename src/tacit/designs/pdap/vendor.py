@@ -276,7 +276,7 @@ class Vendor:
             own_arms = list(self._videos)
             if not own_arms:
                 raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-            visit.choice = self.home.settle(visit.context, own_arms, instead=visit.choice)
+            visit.choice = self.home.choose_again(visit.context, own_arms, instead=visit.choice)
             video = self._videos[visit.choice.arm]
             visit.peer = None
         elif visit.choice.phase == "train":

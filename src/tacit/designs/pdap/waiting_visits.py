@@ -52,7 +52,7 @@ class WaitingVisits:
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(
                 "This choice is not a visit of this learner. Answer a choice that this "
-                "learner's select returned, and tell settle which visit it replaces. Nothing was "
+                "learner's select returned, and tell choose_again which visit it replaces. Nothing was "
                 "learned."
             )
         if number < arrivals - VISITS_REMEMBERED:

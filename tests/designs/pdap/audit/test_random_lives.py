@@ -86,7 +86,7 @@ def _take_step(policy, life, script, waiting, target, *, is_learned):
         choice = waiting.pop(int(pick[0] * len(waiting)))
         life.answers += 1
         if pick[1] < 0.15:
-            choice = policy.settle(context[0], shown, instead=choice)
+            choice = policy.choose_again(context[0], shown, instead=choice)
             life.seen.append(choice.arm)
         if life.answers != target + 1 or is_learned:
             policy.update(choice, 3 * reward - 1)

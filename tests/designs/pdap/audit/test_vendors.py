@@ -69,7 +69,9 @@ def test_a_second_choice_tells_nothing_of_the_context():
 
     policy = Told(LocalSetting(**{**WORLD, "videos": 2}), randomness=secure())
     drawn = Choice(2, "exploit", 0)
-    shown = {policy.settle(at, [0, 1], instead=drawn).arm for at in (OWN_SIDE, NEIGHBOUR_SIDE)}
+    shown = {
+        policy.choose_again(at, [0, 1], instead=drawn).arm for at in (OWN_SIDE, NEIGHBOUR_SIDE)
+    }
     assert shown == {0}
     assert policy.visits == 0
 

@@ -107,7 +107,7 @@ class Policy:
         """
         raise NotImplementedError
 
-    def settle(
+    def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
         """Choose again for a visit whose first choice could not be shown; it stays one visit.
