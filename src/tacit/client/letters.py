@@ -127,9 +127,9 @@ class Letters:
             content.name = name
             if content.settled_epoch >= state.last_epoch:
                 letter = None
-            tables = content.disclosure_data
+            disclosure_data = content.disclosure_data
         if letter is not None:
-            self._post_letter(name, letter, tables, current_digest=disclosure.digest)
+            self._post_letter(name, letter, disclosure_data, current_digest=disclosure.digest)
         with self._memory.transaction() as content:
             due = _due_second(content, self._account.secret, now)
         return LetterResult(letter, due, " ".join(dict.fromkeys(notices)))
@@ -243,7 +243,7 @@ class Letters:
         """Bind the memory to the account, unless it is bound already.
 
         An account that this object did not make may have another memory elsewhere, in which
-        decisions are stored. Then the memory here is marked as `lost`, and decides nothing.
+        decisions are stored. Then the memory here is marked (`is_lost`), and decides nothing.
 
         Raises:
             PrivacyError: The memory is bound to another account.
@@ -334,7 +334,9 @@ class Letters:
             state.closed = True
             state.letter = None
 
-    def _post_letter(self, name: str, letter: bytes, tables: bytes, *, current_digest: str) -> None:
+    def _post_letter(
+        self, name: str, letter: bytes, disclosure_data: bytes, *, current_digest: str
+    ) -> None:
         """Send a letter that the memory holds, and store the scores that answer it.
 
         The account's file is written before the letter is sent.
@@ -342,7 +344,7 @@ class Letters:
         Args:
             name: The disclosure's name.
             letter: The letter's bytes.
-            tables: Bytes of the disclosure that the letter was made for.
+            disclosure_data: Bytes of the disclosure that the letter was made for.
             current_digest: Digest of the disclosure that is served now.
 
         Raises:
@@ -363,7 +365,7 @@ class Letters:
                 self._stop_sending(release.epoch)
             raise
         scores = decode_message(Scores.decode, answer)
-        disclosure = Disclosure.decode(tables)
+        disclosure = Disclosure.decode(disclosure_data)
         if scores.disclosure != disclosure.digest:
             raise ServiceError(
                 "The service's scores cannot be used: they are of another disclosure."
@@ -371,7 +373,7 @@ class Letters:
         scored_items = [item for item, *_ in scores.scores]
         if scored_items != list(disclosure.items):
             raise ServiceError("The service's scores cannot be used: they are not of all items.")
-        self._stop_sending(release.epoch, (tables, answer))
+        self._stop_sending(release.epoch, (disclosure_data, answer))
 
     def _close_state(self) -> None:
         """Decide nothing any more, because the service has a letter of another memory."""
@@ -398,15 +400,15 @@ class Letters:
             ConfigError: No letter was answered yet.
         """
         with self._memory.transaction() as content:
-            tables, scores = content.last_answer
-            is_answered = content.name == name and bool(scores)
+            disclosure_data, scores = content.last_answer
+            is_answered = content.name == name and len(scores) > 0
         if not is_answered:
             raise ConfigError(
                 "There are no scores on the device yet: the first letter leaves 30 minutes after "
                 "the account was made. Until then rank with recommend_on_device, or show what is "
                 "popular."
             )
-        return Disclosure.decode(tables), Scores.decode(scores)
+        return Disclosure.decode(disclosure_data), Scores.decode(scores)
 
     def _fetch_item_table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
         """Fetch a disclosure and its item table, at most once in each epoch."""

@@ -51,8 +51,8 @@ class WaitingVisits:
         """
         if number is None or not 0 <= number < arrivals:
             raise PrivacyError(
-                "This choice is not a visit of this learner. Answer a choice that this "
-                "learner's select returned, and tell choose_again which visit it replaces. Nothing was "
+                "This choice is not a visit of this learner. Answer a choice that this learner's "
+                "select returned, and tell choose_again which visit it replaces. Nothing was "
                 "learned."
             )
         if number < arrivals - VISITS_REMEMBERED:
