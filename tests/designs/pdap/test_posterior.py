@@ -58,7 +58,7 @@ def test_six_visits_without_noise():
     """The beliefs of two arms at epsilon = inf."""
     beliefs = Beliefs.before_data(FEATURES, 2)
     posterior = learned(beliefs, release_of_six(), epsilon=math.inf)
-    assert posterior.start == pytest.approx([0.509434] * 2, abs=1e-6)
+    assert posterior.prior_mean == pytest.approx([0.509434] * 2, abs=1e-6)
     assert beliefs.expected[0] == pytest.approx([3, -0.000196, -0.182863, 0.001348], abs=2e-6)
     theta = [
         [0.056023, -0.406359, 0.032094, 0.037250],
@@ -86,7 +86,7 @@ def test_six_visits_at_epsilon_one_and_again():
     assert beliefs.expected[0] == pytest.approx(
         [5.976562, -1.280804, -0.355527, 0.517206], abs=2e-6
     )
-    assert posterior.start == pytest.approx([0.517857] * 2, abs=1e-6)
+    assert posterior.prior_mean == pytest.approx([0.517857] * 2, abs=1e-6)
     theta = [
         [0.022280, -0.049628, -0.000436, 0.003055],
         [0.022308, 0.047971, -0.001679, -0.002903],

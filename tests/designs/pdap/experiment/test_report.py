@@ -13,7 +13,7 @@ from tacit.designs.pdap.experiment.report import (
     title_of,
     verdict,
 )
-from tacit.designs.pdap.experiment.summary import RegretPoint
+from tacit.designs.pdap.experiment.summary import Contender, RegretPoint
 from tacit.evaluation import Interval
 
 DAP = ("dap", math.inf)
@@ -69,7 +69,8 @@ def test_the_papers_protocol_is_judged_where_it_was_run():
 
 def test_policies_are_titled_with_their_epsilon():
     """Only those that have one."""
-    assert [title_of(contender) for contender in (DAP, ("p-dap", 0.01), ("sound-joint", 1.0))] == [
+    contenders = (Contender(*DAP), Contender("p-dap", 0.01), Contender("sound-joint", 1.0))
+    assert [title_of(contender) for contender in contenders] == [
         "DAP",
         "P-DAP, ε = 0.01",
         "sound joint, ε = 1",
