@@ -277,7 +277,7 @@ def test_workers_with_other_names_do_not_take_turns(tmp_path):
     video is learned from nothing at each turn."""
     workers, kept = renamed(tmp_path), None
     for number in range(10):
-        _, kept = workers[number % 2].step(_begun)(None, kept)
+        _, kept = workers[number % 2].make_transition(_begun)(None, kept)
     numbers = unpack(kept)[0]
     assert "new" in dict(numbers["videos"]).values()
     assert "cinema-1" not in dict(numbers["videos"]).values()
@@ -289,8 +289,8 @@ def test_names_of_the_future_are_not_waited_for(tmp_path, monkeypatch):
     """A clock that was ahead and was put back does not keep the names of that time for ever."""
     old, new = renamed(tmp_path)
     monkeypatch.setattr(old, "_since", time.time_ns() + 10**15)
-    _, kept = old.step(_begun)(None, None)
-    _, kept = new.step(_begun)(None, kept)
+    _, kept = old.make_transition(_begun)(None, None)
+    _, kept = new.make_transition(_begun)(None, kept)
     assert "new" in dict(unpack(kept)[0]["videos"]).values()
 
 
@@ -314,7 +314,7 @@ def test_another_workers_state_is_gone_on_from(settings):
     """Two workers in turn: each begins with what the other kept."""
     workers, kept = (StateCache(settings), StateCache(settings)), None
     for number in range(6):
-        _, kept = workers[number % 2].step(_begun)(None, kept)
+        _, kept = workers[number % 2].make_transition(_begun)(None, kept)
     assert unpack(kept)[0]["visits"] == 6
 
 
@@ -335,7 +335,7 @@ def test_another_workers_state_is_gone_on_from(settings):
         ('public_key = "', 'public_key = "A', "32 bytes"),
         ("neighbour.key", "../neighbour.key", "outside"),
         ('key = "vendor.pem"', 'key = "neighbour.key"', "no private key"),
-        ("peers.arthouse", "peers.cinema", "no neighbour of its own"),
+        ("peers.arthouse", "peers.cinema", "neighbour of itself"),
     ],
 )
 def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, old, new, told):
