@@ -283,7 +283,7 @@ def answer_letter(
         return answer
     trial = Account(account.secret, account.created, account.last_letter_epoch)
     with stored.transaction() as held:
-        forgetful = Memory(replace(held, tried=0))
+        forgetful = Memory(replace(held, last_attempt=0))
     return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
 
 
@@ -306,7 +306,7 @@ def _ask(
         notice = str(error)
     with memory.transaction() as kept:
         letter = kept.state.letter if kept.state else None
-        scores = kept.answer[1]
+        scores = kept.last_answer[1]
     return LetterResult(letter, due, notice), Scores.decode(scores) if scores else None
 
 

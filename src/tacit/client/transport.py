@@ -117,7 +117,7 @@ class Transport:
         self._largest = largest
         self._sleep = sleep
         # {} uses no proxy; None uses those of the environment, which are for other machines.
-        proxies = {} if is_local else None
+        proxies: dict[str, str] | None = {} if is_local else None
         self._opener = build_opener(_NoRedirects(), ProxyHandler(proxies))
 
     def get(self, path: str, *, with_key: bool = False) -> bytes:

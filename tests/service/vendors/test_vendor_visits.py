@@ -104,7 +104,7 @@ def test_a_retry_after_a_crash_sends_the_same_bytes(pair, again, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(visits.Visitor, "finish", dies)
+        patch.setattr(visits.VisitRequest, "finish", dies)
         assert pair.home.visit(key="the-same-key").status_code == 500
     paid, before = spent(pair.home), pair.home.wire.crossed[-1][1]
     for new in again(pair):
