@@ -208,9 +208,10 @@ class Letters:
     def forget(self, user: str, history: Collection[ItemId], now: int | None = None) -> Any:
         """Let the service delete everything that it stores about this account.
 
-        First, the memory is emptied, except for the ids of items that are rated now or were decided
-        before: a new account with this memory never decides about them. After this, the account can
-        send nothing but this request, which may be repeated, also by a new `Client`.
+        First, the memory is emptied. It only keeps the ids of items that are rated now, or about
+        which the device decided before, so that a new account with this memory does not decide
+        about them again. After this, the account can send nothing but this request, which may be
+        repeated, also by a new `Client`.
 
         Args:
             user: The name of the user that the key belongs to.

@@ -17,7 +17,7 @@ from tacit.errors import ConfigError
 from tests.support.pdap_answers import Answering, answer_range
 
 
-def vendor(*, hosting=True, epoch=50, remembers=10, source=None, **changed):
+def vendor(*, hosting=True, epoch=50, remembered_visits=10, source=None, **changed):
     source = source or randomness.secure()
     options = {
         "videos": 3,
@@ -38,7 +38,7 @@ def vendor(*, hosting=True, epoch=50, remembers=10, source=None, **changed):
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=randomness.secure()),
         trust_settings=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
-        remembers=remembers,
+        remembered_visits=remembers,
     )
 
 
@@ -170,7 +170,7 @@ def test_the_state_is_bounded():
 def test_a_vendor_that_keeps_nobody_hears_of_nobody():
     """Nothing of visits or guests stays behind: a word about one, or a guest's click, is of no
     use."""
-    one = vendor(remembers=0)
+    one = vendor(remembered_visits=0)
     visit = until_asked(one)
     one.receive_offer(visit, Offer(visit.request, "theirs").encode())
     assert not one.receive_reward("peer", Reward.from_number(visit.request, 1.0).encode())

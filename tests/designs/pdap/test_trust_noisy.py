@@ -341,7 +341,7 @@ def test_a_found_liars_arm_starts_anew():
 def test_words_are_waited_for_by_age(later, waited):
     """A visit's word is waited for until so many visits later; not until so many others wait, for
     then one visit would decide whether another's word counts."""
-    shop = vendor(TrustSettings(share=1.0), remembers=5)
+    shop = vendor(TrustSettings(share=1.0), remembered_visits=5)
     first = shop.choose(HERE)
     shop.receive_offer(first, Offer(first.request, "theirs").encode())
     word = Reward.from_number(first.request, 1.0).encode()

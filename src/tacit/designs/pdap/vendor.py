@@ -126,7 +126,7 @@ class Vendor:
         agreement: Agreement | None = None,
         trust_settings: TrustSettings | None = None,
         asks_all: bool = False,
-        remembers: int = 10_000,
+        remembered_visits: int = 10_000,
     ) -> None:
         """Start with nothing learned.
 
@@ -139,7 +139,7 @@ class Vendor:
             agreement: the form in which neighbours send contexts; None means that of `forwarder`.
             trust_settings: None means the defaults.
             asks_all: see the class.
-            remembers: how many forwarded users are remembered with their answers, and how many of
+            remembered_visits: how many forwarded users are remembered with their answers, and how many of
                 the last visits may wait for a report; 0 if the caller remembers them.
 
         Raises:
@@ -163,7 +163,7 @@ class Vendor:
             agreement = forwarder.agreement
         self._agreement = agreement
         self._forwarder = forwarder
-        self._remembers = remembers
+        self._remembered_visits = remembered_visits
         self._trust_settings = trust_settings or TrustSettings()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         """Visits that wait for a report, by neighbour and number of the request, oldest first."""
@@ -362,7 +362,7 @@ class Vendor:
         choice = self.forwarded_users.select(context)
         offer = Offer(forward.request, self._videos[choice.arm]).encode()
         self._guests[peer, forward.request] = _Guest(data, offer, choice)
-        if len(self._guests) > self._remembers:
+        if len(self._guests) > self._remembered_visits:
             self._guests.popitem(last=False)
         return offer
 
@@ -463,7 +463,7 @@ class Vendor:
             visit.request = message.request
             # With asks_all the vendor sees all clicks itself, and waits for no reports.
             expects_report = self.learning and not self.asks_all
-            if expects_report and self._remembers:
+            if expects_report and self._remembered_visits:
                 self._waiting[visit.peer, visit.request] = visit
 
     def _advance_time(self) -> None:
@@ -474,7 +474,7 @@ class Vendor:
         """
         while self._waiting:
             oldest = next(iter(self._waiting))
-            if self._waiting[oldest].number > self.visits - self._remembers:
+            if self._waiting[oldest].number > self.visits - self._remembered_visits:
                 break
             del self._waiting[oldest]
         is_last_of_epoch = self.visits % self._trust_settings.epoch == 0

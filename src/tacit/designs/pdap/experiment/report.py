@@ -293,8 +293,10 @@ def _training_figures(findings: Findings, world: World) -> Iterator[Figure]:
     contenders = contenders_of(training)
     x_title = "visits of each vendor"
 
-    def lines_of(value: Callable[[Row], float], shown: Sequence[Contender]) -> list[Line]:
-        return _lines(training, contenders, shown, lambda row: row.arrivals, value)
+    def lines_of(
+        value: Callable[[Row], float], contenders_shown: Sequence[Contender]
+    ) -> list[Line]:
+        return _lines(training, contenders, contenders_shown, lambda row: row.arrivals, value)
 
     regret = lines_of(lambda row: row.regret, contenders)
     yield _figure("Regret", regret, x_title, "regret of one vendor so far", findings)
@@ -321,7 +323,7 @@ def _test_figure(findings: Findings, protocol: Protocol) -> Figure:
 def _lines(
     rows: Sequence[Row],
     contenders: Sequence[Contender],
-    shown: Sequence[Contender],
+    contenders_shown: Sequence[Contender],
     x_value: Callable[[Row], int],
     y_value: Callable[[Row], float],
 ) -> list[Line]:
@@ -330,12 +332,12 @@ def _lines(
     Args:
         rows: from which the values are taken.
         contenders: all policies of the page, from whose order the colours follow.
-        shown: the policies that get a line.
+        contenders_shown: the policies that get a line.
         x_value: of a row.
         y_value: of a row.
     """
     lines: list[Line] = []
-    for contender in shown:
+    for contender in contenders_shown:
         rows_of_policy = [row for row in rows if (row.policy, row.epsilon) == contender]
         means: dict[float | None, Interval | None] = {}
         for x, rows_at_x in group_by(rows_of_policy, x_value).items():

@@ -212,7 +212,7 @@ class VendorSettings:
             agreement=self.agreement,
             trust_settings=self.trust_settings,
             asks_all=True,
-            remembers=0,
+            remembered_visits=0,
         )
 
     @property
