@@ -38,7 +38,7 @@ def vendor(*, hosting=True, epoch=50, remembered_visits=10, source=None, **chang
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=randomness.secure()),
         trust_settings=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
-        remembered_visits=remembers,
+        remembered_visits=remembered_visits,
     )
 
 

@@ -139,8 +139,8 @@ class Vendor:
             agreement: the form in which neighbours send contexts; None means that of `forwarder`.
             trust_settings: None means the defaults.
             asks_all: see the class.
-            remembered_visits: how many forwarded users are remembered with their answers, and how many of
-                the last visits may wait for a report; 0 if the caller remembers them.
+            remembered_visits: how many forwarded users are remembered with their answers, and how
+                many of the last visits may wait for a report; 0 if the caller stores them.
 
         Raises:
             ConfigError: The numbers of names and arms differ, a name occurs twice, or there are
