@@ -131,8 +131,8 @@ def test_one_more_context_than_the_training_is_tested():
     ((size, tally),) = run.test(learning=False)
     means = truth.means(world.contexts(65, 3)[60:])
     assert size == tally.visits == 5
-    assert tally.best == pytest.approx(float(means.max(axis=1).sum()))
-    assert tally.shown == pytest.approx(float(means[:, 0].sum()))
+    assert tally.best_chances == pytest.approx(float(means.max(axis=1).sum()))
+    assert tally.chances == pytest.approx(float(means[:, 0].sum()))
 
 
 @pytest.mark.parametrize("name", NAMES)
