@@ -71,7 +71,10 @@ def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic
 
 
 def mean_interval(areas: Sequence[float]) -> tuple[float, float, float]:
-    """Compute the mean of AUCs, and its 95 % interval by Student's t; of a single AUC no width."""
+    """Compute the mean of AUCs and the ends of its 95 % interval by Student's t.
+
+    A single AUC has no spread: both ends are the AUC itself.
+    """
     middle = float(np.mean(areas))
     half = 0.0
     if len(areas) > 1:

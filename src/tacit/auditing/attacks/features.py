@@ -122,11 +122,12 @@ def positions(seen: Releases) -> Floats:
     labels = seen.epochs.data
     counts = np.diff(seen.ratings.indptr)
     order = np.lexsort((labels, rows))
-    rank = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
+    sorted_ranks = np.arange(len(rows)) - seen.ratings.indptr[rows[order]]
+    # A group holds a person's items of one epoch, which share the mean of their ranks.
     _, group = np.unique(_number_pairs(rows, labels)[order], return_inverse=True)
-    tied = np.bincount(group, rank) / np.bincount(group)
+    mean_ranks = np.bincount(group, sorted_ranks) / np.bincount(group)
     ranks = np.empty(len(rows))
-    ranks[order] = tied[group]
+    ranks[order] = mean_ranks[group]
     centred: Floats = (ranks + 0.5) / counts[rows] - 0.5
     return centred
 

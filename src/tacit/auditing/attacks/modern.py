@@ -113,6 +113,7 @@ class NearestNeighbours(Learner):
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
         self._people = self._unit_rows(seen.ratings)
+        # (people,) labels less their mean, so that a score of 0 is the share among all people.
         self._surplus = known - known.mean()
         return self
 

@@ -414,9 +414,11 @@ class _Implicit(Answers):
         likes.eliminate_zeros()
         with threadpool_limits(1, "blas"):
             model.fit(likes[np.diff(likes.indptr) > 0], show_progress=False)
-        found = getattr(model, "item_factors", None)
-        if found is not None:
-            self.factors = np.asarray(getattr(found, "to_numpy", lambda: found)(), np.float64)
+        factors = getattr(model, "item_factors", None)
+        if hasattr(factors, "to_numpy"):  # a matrix on a GPU
+            factors = factors.to_numpy()
+        if factors is not None:
+            self.factors = np.asarray(factors, np.float64)
 
     def _rank(self, history: History, n: int) -> Ints:
         return next(self._rank_each([history], n))

@@ -42,11 +42,11 @@ def attribute_of(ratings: Ratings, name: str | None) -> str | None:
         DataError: The ratings have no attribute of this name.
     """
     if name is not None:
-        ratings.attribute(name)
+        ratings.attribute(name)  # raises DataError where there is none of this name
         return name
-    for known in sorted(ratings.user_attributes):
-        if len(_count_values(ratings.user_attributes[known])) == 2:
-            return known
+    for attribute in sorted(ratings.user_attributes):
+        if len(_count_values(ratings.user_attributes[attribute])) == 2:
+            return attribute
     return None
 
 

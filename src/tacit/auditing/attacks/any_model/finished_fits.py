@@ -50,7 +50,8 @@ class FinishedFits:
 
 
 def _read(path: Path) -> dict[str, list[list[float]]]:
-    known: dict[str, list[list[float]]] = {}
+    """Read findings by the key of a fit; ConfigError for a file of another kind."""
+    findings: dict[str, list[list[float]]] = {}
     lines = path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []
     for line in lines:
         if not (line.startswith(_BEGINS) or _BEGINS.startswith(line)):
@@ -60,5 +61,5 @@ def _read(path: Path) -> dict[str, list[list[float]]]:
             )
         with suppress(ValueError):
             row = json.loads(line)
-            known[row["fit"]] = row["findings"]
-    return known
+            findings[row["fit"]] = row["findings"]
+    return findings

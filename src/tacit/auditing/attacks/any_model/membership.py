@@ -71,10 +71,13 @@ class Prober:
     """
 
     def __init__(self, answers: Answers, ids: Sequence[Any], length: int) -> None:
-        self.answers, self.ids, self.length = answers, ids, length
-        self._before = np.full(len(ids), len(ids), dtype=np.int64)
-        popular = answers.rank({}, len(ids))
-        self._before[popular] = np.arange(len(popular))
+        self.answers = answers
+        self.ids = ids
+        self.length = length
+        # (items,) place of each item in the list of an account without ratings.
+        self._place_for_new = np.full(len(ids), len(ids), dtype=np.int64)
+        listed = answers.rank({}, len(ids))
+        self._place_for_new[listed] = np.arange(len(listed))
 
     def favour(self, people: Sequence[Person], view: str) -> Floats:
         """Return (people,) how much the hidden half is favoured, each half hidden in turn."""
@@ -109,8 +112,8 @@ class Prober:
         """
         after = np.full(len(self.ids), self.length, dtype=np.int64)
         after[listed] = np.arange(len(listed))
-        ahead = np.sort(self._before[known])
-        places = self._before[hidden]
+        ahead = np.sort(self._place_for_new[known])
+        places = self._place_for_new[hidden]
         before = np.minimum(places - np.searchsorted(ahead, places), self.length)
         gained: Floats = np.log1p(before) - np.log1p(after[hidden])
         return gained
@@ -214,7 +217,8 @@ def attack_membership_of_fixed_model(
 def likelihood_ratios(shadows: Floats, inside: Labels, victims: Floats) -> Floats:
     """Return (victims, people) log likelihood ratios of in and out.
 
-    Two normal distributions of one variance v, half a person's own and half the median of all:
+    What is seen of a person is normal, with a mean for in and one for out, estimated from the
+    shadows. Both have the variance v: half the person's own and half the median of all people's.
         log ratio = ((seen - mean_out)^2 - (seen - mean_in)^2) / (2 v).
 
     Args:

@@ -238,19 +238,26 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     Every group's distribution of stars is coupled to the plain average of all groups'. A group's
     distribution has its shape from the rounded histogram plus pseudo-ratings of the item's (as many
     as predict left-out people best) and its mean from `estimate_offsets`. Every level is released
-    with a small chance more, the same for all values, so that none is a certificate. common:
-    (items,) whether an item has a coupling; the others' stars are released as they are, but for
-    that chance.
+    with a small chance more, the same for all values: no released level proves a value.
+
+    Args:
+        statistics: Sums of one attribute.
+        common: (items,) whether an item has a coupling. Stars of other items are released as they
+            are, but for that small chance.
+
+    Returns:
+        None on a continuous scale.
     """
     if statistics.histogram is None:
         return None
     histogram = statistics.histogram.sum(axis=0)
     for_means = _best_shrinkage(statistics)
-    fits = np.zeros(len(_PSEUDO_RATINGS))
+    log_likelihoods = np.zeros(len(_PSEUDO_RATINGS))  # of left-out people, by pseudo-ratings
     for held in statistics.histogram:
         for index, pseudo in enumerate(_PSEUDO_RATINGS):
-            fits[index] += np.sum(held * np.log(_star_shares(histogram - held, pseudo, for_means)))
-    pseudo = _PSEUDO_RATINGS[np.argmax(fits)]
+            shares = _star_shares(histogram - held, pseudo, for_means)
+            log_likelihoods[index] += np.sum(held * np.log(shares))
+    pseudo = _PSEUDO_RATINGS[np.argmax(log_likelihoods)]
     shares = _star_shares(round_counts(histogram), pseudo, for_means)
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
