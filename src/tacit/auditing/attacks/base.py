@@ -190,6 +190,7 @@ def stack_releases(parts: Sequence[Releases]) -> Releases:
 
 
 def _stack_rows(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    """Put the rows of the matrices one below the other."""
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 

@@ -199,16 +199,19 @@ def estimate_variances(residuals: sparse.csr_array, profiles: Floats) -> Varianc
         return Variances(total / count, 1.0)
 
     def noise(kappa: float) -> float:
+        """Best sigma^2 at this kappa."""
         explained = float(np.sum(projections**2 / (scales + kappa)))
         return max(total - explained, 1e-9 * total) / count
 
     def loss(log_kappa: float) -> float:
+        """Minus twice the log likelihood, up to a constant, at the best sigma^2."""
         kappa = float(np.exp(log_kappa))
         return float(count * np.log(noise(kappa)) + np.sum(np.log1p(scales / kappa)))
 
     centre = np.log(scale)
-    found = minimize_scalar(loss, bounds=(centre - 7, centre + 7), method="bounded")
-    kappa = float(np.exp(found.x))
+    # Kappa is searched within a factor of e^7 of the mean l.
+    best = minimize_scalar(loss, bounds=(centre - 7, centre + 7), method="bounded")
+    kappa = float(np.exp(best.x))
     return Variances(noise(kappa), kappa)
 
 

@@ -73,6 +73,7 @@ class Space:
         return self._blocks_of[seen]
 
     def _compute_blocks(self, seen: Releases) -> Blocks:
+        """Compute the features of these people."""
         mask = _mask(seen)
         errors = self._errors(seen)
         counts = np.diff(seen.ratings.indptr).astype(float)

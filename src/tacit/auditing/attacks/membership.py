@@ -62,6 +62,7 @@ class FromLists:
         return float(np.mean(gains)) / self.length if gains else 0.0
 
     def _places(self, model: Recommender, history: History) -> dict[Any, int]:
+        """Return the rank of each item in the list for a history."""
         listed = model.recommend(history=history, n=self.length)
         return {row.item_id: row.rank for row in listed}
 
@@ -208,11 +209,12 @@ def play(
 
 
 def _judge(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
+    """Judge one attack over the game's rounds."""
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
     mean_auc, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
-    found = [count_guesses(inside, given, _SURE) for inside, given in pairs]
-    right = sum(right_in_round for right_in_round, _ in found)
-    made = sum(made_in_round for _, made_in_round in found)
+    counts = [count_guesses(inside, given, _SURE) for inside, given in pairs]
+    right = sum(right_in_round for right_in_round, _ in counts)
+    made = sum(made_in_round for _, made_in_round in counts)
     people = sum(len(inside) for inside, _ in pairs)
     delta = game.delta or 0.0
     bound = least_epsilon(right, made, people=people, delta=delta, level=ALPHA)

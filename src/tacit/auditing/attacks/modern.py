@@ -126,6 +126,7 @@ class NearestNeighbours(Learner):
         return np.concatenate([np.zeros(0), *parts])
 
     def _scores(self, unit_rows: sparse.csr_array) -> Floats:
+        """(rows,) mean surplus of the nearest training people, weighed by similarity."""
         similarities = (unit_rows @ self._people.T).toarray()
         n_neighbours = min(NEIGHBOURS, similarities.shape[1])
         nearest = np.argpartition(-similarities, n_neighbours - 1, axis=1)[:, :n_neighbours]
@@ -164,22 +165,25 @@ class _Quadratic:
     """
 
     def fit(self, features: Floats, labels: Labels) -> Self:
+        """Fit a distribution to the (people, columns) features of each label."""
         self._groups = [self._group(features[labels == label]) for label in (0, 1)]
         return self
 
     def decision_function(self, features: Floats) -> Floats:
+        """(people,) log density under label 1 less that under label 0."""
         of_zero, of_one = (self._log_density(features, *group) for group in self._groups)
         log_ratio: Floats = of_one - of_zero
         return log_ratio
 
     @staticmethod
     def _group(features: Floats) -> tuple[Floats, Floats]:
+        """Return the mean and the regularised covariance."""
         covariance = 0.9 * np.atleast_2d(np.cov(features, rowvar=False))
         return features.mean(axis=0), covariance + 0.1 * np.eye(features.shape[1])
 
     @staticmethod
     def _log_density(features: Floats, mean: Floats, covariance: Floats) -> Floats:
-        # Up to a constant: -(d' C^-1 d + ln det C) / 2 with d (features,) from the mean.
+        """(people,) -(d' C^-1 d + ln det C) / 2, with d the deviations from the mean."""
         deviations = features - mean
         squares = (deviations * np.linalg.solve(covariance, deviations.T).T).sum(axis=1)
         log_density: Floats = -(squares + np.linalg.slogdet(covariance)[1]) / 2
@@ -241,14 +245,17 @@ def _networks(labels: Labels) -> list[Any]:
 
 
 def _all_features(blocks: Blocks) -> Floats:
+    """(people, columns) all directions, and summaries."""
     return np.hstack([blocks.directions(60, 60), blocks.summaries()])
 
 
 def _half_of_directions(blocks: Blocks) -> Floats:
+    """(people, columns) the first 30 directions of mask and residuals, and summaries."""
     return np.hstack([blocks.directions(30, 30), blocks.summaries()])
 
 
 def _few_directions(blocks: Blocks) -> Floats:
+    """(people, 30) directions over the root of the number of items, without summaries."""
     return np.hstack([blocks.mask[:, :10], blocks.residuals[:, :20]]) / blocks.root
 
 

@@ -74,6 +74,7 @@ class NaiveBayes(Learner):
         return log_odds
 
     def _counts(self, ratings: sparse.csr_array) -> sparse.csr_array:
+        """Return stars as counts: less the minimum of training, and 0 at least."""
         return _with_short_indices(ratings, np.maximum(ratings.data - self._minimum, 0.0))
 
 
@@ -99,6 +100,7 @@ class _PenalisedClassifier(Learner):
         self.chosen_strength: float | None = None
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
+        """Choose a penalty, then learn from all these people."""
         from threadpoolctl import threadpool_limits
 
         known = self._check_training(ratings, labels)
@@ -150,6 +152,7 @@ class _PenalisedClassifier(Learner):
         return areas
 
     def _features(self, ratings: sparse.csr_array) -> sparse.csr_array:
+        """Return stars divided by a unit in which those of training are at most 5."""
         return _with_short_indices(ratings, ratings.data / self._unit)
 
     def _classifier(self) -> Any:
@@ -202,7 +205,7 @@ def mask_fifths(labels: Labels, seed: int) -> list[NDArray[np.bool_]]:
 
 
 def _with_short_indices(ratings: sparse.csr_array, data: Floats) -> sparse.csr_array:
-    # liblinear reads 32-bit column numbers only
+    """Make a matrix of these data at the same places, with the 32-bit indices of liblinear."""
     places = (ratings.indices.astype(np.int32), ratings.indptr.astype(np.int32))
     return sparse.csr_array((data, *places), shape=ratings.shape)
 
@@ -244,10 +247,10 @@ FULL = (*SHIPPED, "stack")
 
 def attackers() -> dict[str, Callable[[], Attacker]]:
     """List every attacker that is fitted: the shipped ones and those of installed packages."""
-    found = dict(SHIPPED)
+    makers = dict(SHIPPED)
     for name, entry in find_entry_points(ATTACKERS, (*SHIPPED, *STACKS)).items():
-        found[name] = entry.load()
-    return found
+        makers[name] = entry.load()
+    return makers
 
 
 def panel_names(panel: str) -> tuple[str, ...]:

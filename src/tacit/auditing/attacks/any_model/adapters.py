@@ -80,10 +80,11 @@ class Answers:
         Raises:
             ValueError: An item stands in the list twice.
         """
-        found = [self.number[item] for item in items if item in self.number and item not in history]
-        if len(set(found)) < len(found):
+        unseen = [item for item in items if item in self.number and item not in history]
+        numbers = [self.number[item] for item in unseen]
+        if len(set(numbers)) < len(numbers):
             raise ValueError("a list holds an item twice")
-        return np.array(found[:n], dtype=np.int64)
+        return np.array(numbers[:n], dtype=np.int64)
 
     def numbers_by_score(self, scores: Floats, history: History, n: int) -> Ints:
         """Return the numbers of items with the highest scores; an item of score NaN is not listed.
@@ -414,7 +415,7 @@ class _Implicit(Answers):
         likes.eliminate_zeros()
         with threadpool_limits(1, "blas"):
             model.fit(likes[np.diff(likes.indptr) > 0], show_progress=False)
-        factors = getattr(model, "item_factors", None)
+        factors: Any = getattr(model, "item_factors", None)
         if hasattr(factors, "to_numpy"):  # a matrix on a GPU
             factors = factors.to_numpy()
         if factors is not None:
@@ -520,16 +521,16 @@ class _Matrix(Answers):
         numbers = rows[0][rows[0] != -1].astype(np.int64)
         if ((numbers < 0) | (numbers >= len(self.ids))).any():
             raise ValueError(f"it listed an item that is none of the {len(self.ids)} columns of X")
-        found: list[int] = numbers.tolist()
-        return found
+        item_numbers: list[int] = numbers.tolist()
+        return item_numbers
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
             return None
-        found = self.model.predict(self.row(history))
-        if sparse.issparse(found):
-            found = found.toarray()
-        return np.asarray(found, np.float64).reshape(-1)
+        scores = self.model.predict(self.row(history))
+        if sparse.issparse(scores):
+            scores = scores.toarray()
+        return np.asarray(scores, np.float64).reshape(-1)
 
 
 def _ids(listed: Any) -> Sequence[Any]:

@@ -46,6 +46,7 @@ class FinishedFits:
             file.write(f"\n{line}\n")  # begins anew after a line that was cut off
 
     def _key(self, fit: str) -> str:
+        """Return the digest under which a fit's findings are stored."""
         return hashlib.sha256(f"{self._identity} {fit}".encode()).hexdigest()
 
 

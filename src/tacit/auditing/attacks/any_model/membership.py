@@ -119,6 +119,7 @@ class Prober:
         return gained
 
     def _history(self, person: Person, known: Ints) -> dict[Any, float]:
+        """Return the person's stars of the known items, by id."""
         return {self.ids[item]: person.stars[item] for item in known.tolist()}
 
 

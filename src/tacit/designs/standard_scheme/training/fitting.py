@@ -148,6 +148,7 @@ def fit(
     )
 
     def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
+        """Simulate the releases of these people, by their numbers."""
         with simulation():
             return simulate_release(
                 levels,

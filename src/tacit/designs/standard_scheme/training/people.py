@@ -168,6 +168,7 @@ def sum_statistics(
     weight = np.ones(len(cell)) if weights is None else weights
 
     def tally(cells: Ints, weights: Floats, *shape: int) -> Floats:
+        """Sum the weights of each cell, and shape the sums."""
         summed = np.bincount(cells, weights, minlength=math.prod(shape))
         return summed.astype(np.float64).reshape(shape)
 
