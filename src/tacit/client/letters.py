@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from math import floor
 from typing import Any
 
@@ -358,10 +359,13 @@ class Letters:
         try:
             answer = self._service.post(f"/api/disclosures/{quote_name(name)}/letters", letter)
         except ServiceError as error:
-            is_outdated = error.status == 422 and release.disclosure != current_digest
-            if error.status == 409:
+            has_other_letter = error.status == HTTPStatus.CONFLICT
+            is_too_large = error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            is_invalid = error.status == HTTPStatus.UNPROCESSABLE_ENTITY
+            is_outdated = is_invalid and release.disclosure != current_digest
+            if has_other_letter:
                 self._close_state()
-            if is_outdated or error.status in (409, 413):
+            if has_other_letter or is_too_large or is_outdated:
                 # The letter would not be accepted later either.
                 self._stop_sending(release.epoch)
             raise

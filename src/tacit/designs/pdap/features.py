@@ -101,6 +101,8 @@ class Features:
             phi[:, 0] = 1.0
             phi[:, 1:] = centred
         else:
+            # Term i is the product over features j of P_k(u_j) with k = exponents[i, j]. Indexing
+            # (degree + 1, n, d) values by exponents (M, d) and columns (d,) gives (M, d, n).
             values = _legendre(centred, self.degree)
             phi = values[self.exponents, :, self._columns].prod(axis=1).T
         # `accumulate` adds from the first term to the last one, as `_evaluate_single` does.

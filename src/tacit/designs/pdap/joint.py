@@ -435,7 +435,10 @@ class JointLearner(Policy):
         return choices
 
     def _best_arm(self, context: NDArray[np.float64], allowed: list[int]) -> int:
-        """Return the allowed arm with the largest mean; the first if all join in the next epoch."""
+        """Return the allowed arm with the largest mean, among those that have beliefs already.
+
+        If there is none, because all allowed arms joined in this epoch, return the first.
+        """
         checked = check_context(context, self.features.dimension)
         shown = [arm for arm in allowed if arm in self._rows]
         if not shown:

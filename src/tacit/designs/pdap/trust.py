@@ -298,10 +298,10 @@ class NeighbourTrust:
         return difference > tolerance + standard_errors + noise
 
     def _apply_pause_rule(self, visits: int, balance: float) -> None:
-        """Apply rule 5 to the calls of an epoch, and those before since it last started anew.
+        """Apply rule 5 to the calls that `_balance` adds up, those of the last epoch included.
 
-        It starts anew after a pause, and once successful calls are known to exceed failed ones;
-        then the next pause is short again.
+        The balance is set to zero when a pause begins. It is also set to zero when successful calls
+        certainly exceed failed ones; then the next pause is as short as the first.
 
         Args:
             visits: of the vendor so far.
