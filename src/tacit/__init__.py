@@ -1,6 +1,6 @@
 """Private recommendation: recommenders with privacy claims that one can read and attack.
 
-Every name below is imported when it is first used, so `import tacit` itself costs nothing.
+Every public name is imported from its module when it is first used, so `import tacit` is fast.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
+# The names that each module gives to the package, for `__getattr__` below.
 _HOMES = {
     "tacit.auditing.attacks.any_model": ("attack",),
     "tacit.data": ("RatingScale", "Ratings", "generate", "load", "ratings_from", "read_ratings"),
@@ -78,7 +79,8 @@ def __getattr__(name: str) -> Any:
         return version("tacit-rec")
     if name not in _HOME:
         raise AttributeError(f"module 'tacit' has no attribute '{name}'")
-    globals()[name] = value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value  # the next use finds it without this function
     return value
 
 

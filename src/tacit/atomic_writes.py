@@ -11,10 +11,10 @@ from tacit.errors import OutputError
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse a path where no file could be written: before hours of work, not after.
+    """Check that a file can be written at a path, before hours of work go into its content.
 
     Raises:
-        OutputError: The path is a folder or no ordinary file, or its folder is missing or closed.
+        OutputError: The path is a folder or a special file, or its folder is missing or read-only.
     """
     target = Path(path)
     try:
@@ -26,32 +26,32 @@ def check_writable(path: str | Path) -> None:
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write all of a file or nothing: what was there stays until the new file is on disk.
+    """Write all of a file or nothing: an old file stays until the new one is on disk.
 
-    A new file gets the mode of any other new file; one that is replaced hands its mode on.
+    A file that replaces another keeps the other's mode; a new one has the system's usual mode.
 
     Raises:
-        OutputError: The file cannot be written; what was there is untouched.
+        OutputError: The file cannot be written; the old file is untouched.
     """
     check_writable(path)
     target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with part.open("xb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            part.chmod(stat.S_IMODE(target.stat().st_mode))
-        part.replace(target)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     except OSError as error:
         raise explain_write_error(target, error) from None
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def explain_write_error(path: str | Path, error: OSError) -> OutputError:
-    """Return the system's own reason, in a sentence."""
+    """Return an OutputError that gives the operating system's reason."""
     return OutputError(
         f"{path}: cannot be written ({error.strerror}). What was there is untouched. Make room "
         "there, or name another file."
@@ -59,7 +59,7 @@ def explain_write_error(path: str | Path, error: OSError) -> OutputError:
 
 
 def _find_obstacle(target: Path) -> str | None:
-    """Say what stands in the way of a file at this path; None if nothing does."""
+    """Say why no file can be written at this path; None if one can."""
     if target.is_dir():
         return "this is a folder. Add a file name."
     if not target.parent.is_dir():

@@ -2,10 +2,10 @@
 
 Layout   magic (8 bytes) | header length (8 bytes, little endian) | header (canonical JSON, UTF-8)
          | the arrays' bytes, little endian, in the header's order | SHA-256 of all that precedes.
-Reading  Lengths are checked against the file before anything is allocated, the hash before
-         anything is used, and nothing in the file is ever executed: no pickle. How many values and
-         brackets the header has is counted before it is parsed, because each of them takes up to
-         a hundred bytes of memory.
+Reading  Lengths are checked before memory is allocated for them, and the hash before any content
+         is used. Nothing in the file is ever executed: there is no pickle. The values and brackets
+         of the header are counted before it is parsed, because each of them takes up to a hundred
+         bytes of memory.
 """
 
 from __future__ import annotations
@@ -27,15 +27,18 @@ from tacit.errors import ModelFileError
 MAGIC = b"tacit\x00\x01\n"
 """The first bytes of every model file."""
 FORMAT = 1
-"""Number of the layout."""
+"""Version of the layout."""
 _DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|u1")
-_MOST_HEADER_BYTES = 1 << 26
-_MOST_HEADER_VALUES = 1 << 22
-"""Commas and colons of a header; a million items with titles have two million."""
-_MOST_HEADER_BRACKETS = 1 << 20
-"""Opening brackets and braces of a header, those in titles as well."""
-_MOST_EXTENT = 1 << 31
-_MOST_DIMENSIONS = 4
+_MAX_HEADER_BYTES = 1 << 26
+_MAX_HEADER_VALUES = 1 << 22
+"""Largest number of commas and colons in a header; a million items with titles need two million."""
+_MAX_HEADER_BRACKETS = 1 << 20
+"""Largest number of opening brackets and braces in a header; those in titles count too."""
+_MAX_EXTENT = 1 << 31
+"""Every axis of an array is shorter than this."""
+_MAX_DIMENSIONS = 4
+_LENGTH_BYTES = 8
+"""Bytes of the header's length."""
 _HASH_BYTES = 32
 
 
@@ -49,12 +52,12 @@ class _ArrayEntry:
 
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a whole file or none: the old one stays until the new one is on disk.
+    """Write a whole model file or none: an old file stays until the new one is on disk.
 
     Args:
-        path: Where.
-        header: Values that JSON knows.
-        arrays: By name, arrays of float64, float32, int64, int32, int16 or uint8.
+        path: The file.
+        header: Names and values, of types that JSON has.
+        arrays: Arrays by name, of float64, float32, int64, int32, int16 or uint8.
 
     Raises:
         OutputError: The file cannot be written.
@@ -64,20 +67,23 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the bytes of a file, to be stored elsewhere; arguments and errors as in `write`."""
+    """Return the bytes that `write` would write, from the same arguments and with its errors."""
     packed = {name: _to_little_endian(name, array) for name, array in arrays.items()}
     entries = []
     for name, array in packed.items():
         entries.append({"name": name, "dtype": array.dtype.str, "shape": list(array.shape)})
     text = canonical_json({"format": FORMAT, "header": dict(header), "arrays": entries}).encode()
-    parts = [MAGIC, len(text).to_bytes(8, "little"), text]
+    parts = [MAGIC, len(text).to_bytes(_LENGTH_BYTES, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read header and arrays of a file.
+    """Read a model file.
+
+    Returns:
+        The header, and the arrays by name.
 
     Raises:
         ModelFileError: The file cannot be read, is damaged, or is no model file.
@@ -86,7 +92,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read all bytes of a file, to be unpacked and digested as one.
+    """Read all bytes of a file, for a caller that both unpacks and hashes the same content.
 
     Raises:
         ModelFileError: The file cannot be read.
@@ -103,17 +109,20 @@ def read_bytes(path: str | Path) -> bytes:
 def unpack(
     content: bytes, file: str | Path = "these bytes"
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read header and arrays from bytes.
+    """Read header and arrays from the bytes of a model file.
 
     Args:
-        content: All bytes of a model file.
-        file: The name that an error calls them by.
+        content: All bytes of the file.
+        file: What error messages call the bytes.
+
+    Returns:
+        The header, and the arrays by name.
 
     Raises:
         ModelFileError: The bytes are damaged, or no model file.
     """
     body = _check_body(content, file)
-    start = len(MAGIC) + 8
+    start = len(MAGIC) + _LENGTH_BYTES
     length = int.from_bytes(body[len(MAGIC) : start], "little")
     if length > len(body) - start:
         raise ModelFileError(f"{file}: its header claims {length} bytes, more than the file has.")
@@ -127,12 +136,12 @@ def unpack(
 
 
 def _check_body(content: bytes, file: str | Path) -> bytes:
-    """Return the bytes before the hash, once magic, length and hash were found right."""
+    """Check magic, length and hash of a file; return all bytes before the hash."""
     if not content.startswith(MAGIC):
         raise ModelFileError(
             f"{file}: not a tacit model file. Make one with  tacit fit ... -o FILE"
         )
-    if len(content) < len(MAGIC) + 8 + _HASH_BYTES:
+    if len(content) < len(MAGIC) + _LENGTH_BYTES + _HASH_BYTES:
         raise ModelFileError(f"{file}: cut short after {len(content)} bytes. Copy or fit it again.")
     body = content[:-_HASH_BYTES]
     if hashlib.sha256(body).digest() != content[-_HASH_BYTES:]:
@@ -144,29 +153,32 @@ def _check_body(content: bytes, file: str | Path) -> bytes:
 
 
 def _check_header_size(text: bytes, file: str | Path) -> None:
-    """Raise ModelFileError for a header that would take much memory, before it is parsed."""
-    limits = {
-        "bytes": (len(text), _MOST_HEADER_BYTES),
-        "values": (text.count(b",") + text.count(b":"), _MOST_HEADER_VALUES),
-        "brackets": (text.count(b"[") + text.count(b"{"), _MOST_HEADER_BRACKETS),
-    }
-    for what, (found, most) in limits.items():
-        if found > most:
+    """Raise ModelFileError if parsing this header, not parsed yet, would take too much memory."""
+    values = text.count(b",") + text.count(b":")
+    brackets = text.count(b"[") + text.count(b"{")
+    for unit, count, limit in (
+        ("bytes", len(text), _MAX_HEADER_BYTES),
+        ("values", values, _MAX_HEADER_VALUES),
+        ("brackets", brackets, _MAX_HEADER_BRACKETS),
+    ):
+        if count > limit:
             raise ModelFileError(
-                f"{file}: its header has {found:,} {what}; this tacit reads at most {most:,}."
+                f"{file}: its header has {count:,} {unit}; this tacit reads at most {limit:,}."
             )
 
 
 def _parse_header(text: bytes, file: str | Path) -> tuple[Any, dict[str, Any], list[_ArrayEntry]]:
-    """Return format, header and array entries of the header's JSON."""
+    """Parse the header's JSON into the layout's version, the header and the array entries."""
     try:
-        facts = json.loads(text, parse_float=_finite_float, parse_constant=_finite_float)
+        facts = json.loads(
+            text, parse_float=_parse_finite_float, parse_constant=_parse_finite_float
+        )
         version = facts["format"]
         header = facts["header"]
         entries = []
-        for each in facts["arrays"]:
-            shape = tuple(each["shape"])
-            entries.append(_ArrayEntry(str(each["name"]), str(each["dtype"]), shape))
+        for fields in facts["arrays"]:
+            shape = tuple(fields["shape"])
+            entries.append(_ArrayEntry(str(fields["name"]), str(fields["dtype"]), shape))
         if not isinstance(header, dict):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -174,8 +186,8 @@ def _parse_header(text: bytes, file: str | Path) -> tuple[Any, dict[str, Any], l
     return version, header, entries
 
 
-def _finite_float(text: str) -> float:
-    """Read a number of JSON; ValueError for NaN and infinity, however they are written."""
+def _parse_finite_float(text: str) -> float:
+    """Parse a number of JSON; ValueError for NaN, infinity and numbers too large for a float."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("a header holds finite numbers alone")
@@ -183,7 +195,7 @@ def _finite_float(text: str) -> float:
 
 
 def canonical_json(value: Any) -> str:
-    """Return the only text that stands for a value: sorted keys, no spaces, no NaN or infinity."""
+    """Write a value as JSON in one way only: sorted keys, no spaces, no NaN or infinity."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -192,7 +204,7 @@ def canonical_json(value: Any) -> str:
 def _read_arrays(
     file: str | Path, body: bytes, offset: int, entries: list[_ArrayEntry]
 ) -> dict[str, NDArray[Any]]:
-    """Read the arrays that lie in `body` from `offset` to its end."""
+    """Read the arrays that the entries describe, from byte `offset` of `body` to its end."""
     arrays: dict[str, NDArray[Any]] = {}
     for entry in entries:
         if entry.name in arrays or not _is_well_formed(entry):
@@ -208,7 +220,7 @@ def _read_arrays(
         flat = np.frombuffer(body, dtype=entry.dtype, count=count, offset=offset)
         try:
             arrays[entry.name] = flat.reshape(entry.shape)
-        except ValueError:  # empty, and even so too big to index
+        except ValueError:  # one extent is 0, and the others are too large for NumPy
             raise ModelFileError(
                 f"{file}: array '{entry.name}' is of a size nobody can use."
             ) from None
@@ -220,13 +232,17 @@ def _read_arrays(
 
 def _is_well_formed(entry: _ArrayEntry) -> bool:
     """Say whether an entry has a type and a shape that `pack` writes."""
-    if entry.dtype not in _DTYPES or len(entry.shape) > _MOST_DIMENSIONS:
+    if entry.dtype not in _DTYPES or len(entry.shape) > _MAX_DIMENSIONS:
         return False
-    return all(type(extent) is int and 0 <= extent < _MOST_EXTENT for extent in entry.shape)
+    return all(type(extent) is int and 0 <= extent < _MAX_EXTENT for extent in entry.shape)
 
 
 def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous array of a type that a model file holds."""
+    """Return the array contiguous and in little endian, if a model file can hold its type.
+
+    Raises:
+        ModelFileError: It cannot.
+    """
     packed = np.ascontiguousarray(array)
     packed = packed.astype(packed.dtype.newbyteorder("<"), copy=False)
     if packed.dtype.str not in _DTYPES:

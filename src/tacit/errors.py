@@ -1,4 +1,4 @@
-"""One tree of errors. Each message says what, where, what was expected and what to do.
+"""Errors of tacit, all below `TacitError`. Each message says what is wrong, where, and what to do.
 
 An error message is a release too: it never holds a rating that is not already in the caller's own
 input, nor another person's id, count or remaining budget.
@@ -14,7 +14,7 @@ class TacitError(Exception):
     """Exit code of the command line."""
 
     def details(self) -> dict[str, object]:
-        """Return what the error says in fields of its own, for machine-readable output."""
+        """Return the facts of the message by name, for machine-readable output."""
         return {}
 
 
@@ -40,14 +40,14 @@ class DataError(TacitError):
         expected: str | None = None,
         fix: str | None = None,
     ) -> None:
-        """Put a sentence together.
+        """Compose the message; parts that are None are left out.
 
         Args:
-            what: The complaint.
+            what: What is wrong, without place or full stop.
             path: The file.
-            row: Number of the row, as the reader of the file counts.
+            row: Number of the row, counted as the code that reads the file counts.
             column: Name of the column.
-            found: The value that is wrong: shown, so it has to be the caller's own.
+            found: The wrong value. The message shows it, so it must be the caller's own.
             expected: A right value, in words.
             fix: What to do, as a sentence.
         """
@@ -82,7 +82,7 @@ class DataError(TacitError):
         column: str | None = None,
         expected: str | None = None,
     ) -> DataError:
-        """Return an error with this complaint and another path, row, column or expectation."""
+        """Return a copy with another path, row, column or expectation; None leaves one as it is."""
         return DataError(
             self.what,
             path=self.path if path is None else path,
@@ -94,7 +94,7 @@ class DataError(TacitError):
         )
 
     def details(self) -> dict[str, object]:
-        """Return the parts of the sentence."""
+        """Return the parts of the message."""
         return {
             "what": self.what,
             "path": self.path,
@@ -107,11 +107,11 @@ class DataError(TacitError):
 
 
 class OutputError(TacitError):
-    """A file cannot be written at the path that was named. What was there is untouched."""
+    """A file cannot be written at the given path. A file that is there is untouched."""
 
 
 class ModelFileError(TacitError):
-    """A model file is not what it says it is: refused before anything is used from it."""
+    """A file is damaged or is no model file. Nothing in it was used."""
 
     exit_code = 4
 
@@ -129,7 +129,7 @@ class NotFittedError(TacitError):
 
 
 class ClusterError(TacitError):
-    """A cluster does not answer, cannot do the work, or sent an answer of no use."""
+    """A cluster does not answer, cannot do the work, or sent an answer that cannot be used."""
 
 
 class MissingExtra(TacitError):
@@ -158,7 +158,7 @@ class DownloadError(TacitError):
 
 
 def _shorten(value: object, limit: int = 60) -> str:
-    """Return a value as text of at most `limit` signs."""
+    """Return the value's repr, cut to `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
@@ -173,4 +173,4 @@ UNUSABLE_CONTENT = (
     ValueError,
     TacitError,
 )
-"""Raised by code that reads a file's values and finds others than were written."""
+"""Errors that reading code may raise if a file's values are not of the form that tacit writes."""

@@ -1,9 +1,11 @@
-"""Parts of other packages, found by their entry points.
+"""Extensions of tacit in other packages, found by their entry points.
 
+Group             What the entry point names
 tacit.designs     a `tacit.design.Design`
-tacit.attackers   makes a `tacit.auditing.attacks.Attacker`; called without arguments
+tacit.attackers   a function without arguments that returns a `tacit.auditing.attacks.Attacker`
 tacit.metrics     a metric of lists, called as METRIC(lists, relevant, train)
-tacit.datasets    makes `tacit.Ratings`; called without arguments, named in place of a file
+tacit.datasets    a function without arguments that returns `tacit.Ratings`; commands take its name
+                  in place of a file
 
 `tacit.testing` has a conformance suite for each.
 """
@@ -25,37 +27,43 @@ DATASETS = "tacit.datasets"
 
 
 def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, EntryPoint]:
-    """Find the parts of a group that other packages register.
+    """Find the extensions of a group that other packages register.
 
     Args:
         group: One of the groups above.
         reserved: Names that tacit itself uses.
 
     Returns:
-        By name, its entry point.
+        The entry points by name.
 
     Raises:
         ConfigError: A name is registered twice, or is reserved.
     """
-    named: dict[str, EntryPoint] = {}
+    by_name: dict[str, EntryPoint] = {}
     for entry in _read_entry_points(entry_points, group, tuple(sys.path)):
-        is_twice = entry.name in named and named[entry.name].value != entry.value
-        if entry.name in reserved or is_twice:
+        is_conflict = entry.name in by_name and by_name[entry.name].value != entry.value
+        if entry.name in reserved or is_conflict:
             raise ConfigError(
                 f"The package of '{entry.value}' registers '{entry.name}' in {group}, a name that "
                 "is taken: rename its entry point."
             )
-        named[entry.name] = entry
-    return named
+        by_name[entry.name] = entry
+    return by_name
 
 
 @cache
 def _read_entry_points(
     read: Callable[..., Any], group: str, folders: tuple[str, ...]
 ) -> tuple[EntryPoint, ...]:
-    """Read the entry points of every installed package, once for each search path.
+    """Read the entry points of a group from every installed package, once for each search path.
 
-    A comparison asks for each figure, and reading takes as long as many of them.
+    Cached because a comparison asks once for each figure, and one reading takes longer than
+    computing many figures.
+
+    Args:
+        read: `importlib.metadata.entry_points`, or what a test put in its place.
+        group: One of the groups above.
+        folders: The search path, `sys.path`; a part of the cache's key and nothing else.
     """
     del folders
     return tuple(read(group=group))

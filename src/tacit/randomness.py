@@ -3,8 +3,8 @@
 Source   Mironov, On significance of the least significant bits for differential privacy (CCS 2012)
          and Garfinkel and Leclerc, Randomness concerns when deploying differential privacy (2020):
          noise of a release comes from the operating system, in integers, and takes no seed.
-Rule     A draw is an integer below an integer bound. A probability is a ratio of two integers and
-         is tested with `draw < numerator`; no float is ever compared with a probability.
+Rule     A draw is an integer below an integer bound. A probability is a ratio of two integers: the
+         event happens if `draw < numerator`. No float is ever compared with a probability.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from tacit.errors import ConfigError, PrivacyError
 
-_WORD = 1 << 64
-"""One more than the largest word."""
+_WORD_VALUES = 1 << 64
+"""Number of 64-bit words: one more than the largest."""
 
 
 class Source(Protocol):
@@ -30,14 +30,14 @@ class Source(Protocol):
 
     @property
     def is_private(self) -> bool:
-        """Whether draws from here may protect a person (False for a replayed seed)."""
+        """Whether its draws may protect a person: not if they can be replayed from a seed."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Draw (count,) independent uniform 64-bit words."""
 
 
 class SecureSource:
-    """Words of the operating system's generator; without state, so a fork cannot repeat it."""
+    """The operating system's generator. It has no state here that a forked process could repeat."""
 
     is_private = True
 
@@ -68,7 +68,9 @@ class ReplaySource:
                 "A replayed random stream was carried into another process, where it would repeat. "
                 "Make a new one there with its own seed."
             )
-        return self._generator.integers(0, _WORD, size=count, dtype=np.uint64, endpoint=False)
+        return self._generator.integers(
+            0, _WORD_VALUES, size=count, dtype=np.uint64, endpoint=False
+        )
 
 
 class _Simulations(threading.local):
@@ -106,6 +108,7 @@ def replay(seed: int | str) -> Source:
 
 
 def _refuse_outside_simulation() -> None:
+    """Raise PrivacyError unless this thread is inside a `simulation()` block."""
     if _simulations.depth == 0:
         raise PrivacyError(
             "A seeded random stream protects nobody, so it is refused here. "
@@ -121,9 +124,11 @@ def integers_below(source: Source, bound: int, count: int) -> NDArray[np.int64]:
     """
     if not 1 <= bound <= 1 << 62:
         raise ConfigError(f"A random integer needs a bound from 1 to 2**62; got {bound}.")
-    limit = _WORD - _WORD % bound  # words at or above the limit would favour small results
+    # Only a multiple of `bound` many words gives each remainder equally often: words at or above
+    # the largest such multiple are rejected and drawn anew.
+    limit = _WORD_VALUES - _WORD_VALUES % bound
     words = source.words(count)
-    if limit < _WORD:
+    if limit < _WORD_VALUES:
         while True:
             rejected = words >= np.uint64(limit)
             missing = int(rejected.sum())
@@ -144,4 +149,5 @@ def bernoulli(source: Source, numerator: NDArray[np.int64], denominator: int) ->
     Returns:
         Whether each event happened; the numerator's shape.
     """
-    return integers_below(source, denominator, numerator.size).reshape(numerator.shape) < numerator
+    draws = integers_below(source, denominator, numerator.size).reshape(numerator.shape)
+    return draws < numerator

@@ -1,6 +1,7 @@
-"""Terminal of the commands: common options, and what is printed.
+"""What commands print to a terminal, and how they read the values of common options.
 
-A command prints tables and sentences for people, strict JSON for machines, progress on stderr.
+A command prints tables and sentences for people, or strict JSON for machines. Progress, warnings
+and errors go to standard error.
 """
 
 from __future__ import annotations
@@ -37,37 +38,46 @@ JSON = Annotated[
 ]
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Seconds between two lines about progress where no terminal is."""
+"""Seconds between two lines about progress where standard error is no terminal."""
 _PIPED_WIDTH = 100
 """Columns of a table that is printed to a file or a program."""
 console = Console(highlight=False, emoji=False)
-_errors = Console(stderr=True, highlight=False, emoji=False)
+_error_console = Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
     """Print a result as JSON, or call `render(result)` for a person."""
     if as_json:
-        sys.stdout.write(json.dumps(to_json_types(result), indent=2, allow_nan=False) + "\n")
+        _write_json(result)
     else:
         render(result)
 
 
+def _write_json(value: object) -> None:
+    """Write a value to standard output as JSON; NaN and infinities are null."""
+    sys.stdout.write(json.dumps(to_json_types(value), indent=2, allow_nan=False) + "\n")
+
+
 def show(result: Result, *, as_json: bool) -> None:
-    """Show the result of a command; warnings are in the JSON, or else on standard error.
+    """Show the result of a command, as JSON or as tables and sentences.
+
+    Its warnings are a part of the JSON; otherwise they are printed to standard error.
 
     Raises:
-        typer.Exit: With exit code 1, where the result says that the command failed.
+        typer.Exit: With exit code 1, if the result says that the command failed.
     """
-    if not as_json:
+    if as_json:
+        _write_json(result.data)
+    else:
         for warning in result.data.get("warnings", ()):
             typer.echo(f"Warning: {warning}", err=True)
-    emit(result.data, as_json=as_json, render=lambda _: render(result))
+        render(result)
     if result.failed:
         raise typer.Exit(1)
 
 
 def render(result: Result) -> None:
-    """Print the tables and sentences of a result in their order, and the next step."""
+    """Print the tables and sentences of a result in their order, then the next step."""
     for part in result.shown:
         if isinstance(part, str):
             say(part)
@@ -78,12 +88,12 @@ def render(result: Result) -> None:
 
 
 def say(text: str) -> None:
-    """Print a sentence, or lines, never broken inside a path."""
+    """Print text as it is: long lines are not broken, so that a path stays in one piece."""
     console.print(text, soft_wrap=True, markup=False)
 
 
 def command_line() -> str:
-    """Return the line that was typed."""
+    """Return the command line that started this process, quoted for a shell."""
     return shlex.join(["tacit", *sys.argv[1:]])
 
 
@@ -120,32 +130,32 @@ def progress(
 ) -> Iterator[Callable[[float], None]]:
     """Yield `advance(steps)`, which moves a bar on standard error of a terminal.
 
-    Elsewhere, as in a file or a build, a line is written there each thirty seconds.
+    Where standard error is a file or a pipe, a line is written to it every thirty seconds instead.
 
     Args:
         description: Words before the bar.
-        total: Number of steps; None where nobody knows.
+        total: Number of steps; None if it is not known.
         quiet: Whether nothing is shown, as for `--json`.
     """
     if quiet:
         yield lambda _: None
         return
-    if not _errors.is_terminal:
+    if not _error_console.is_terminal:
         with ProgressLines(description, total) as lines:
             yield lines.advance
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=_errors, transient=True) as bar:
+    with Progress(*columns, TimeRemainingColumn(), console=_error_console, transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
 
 
 class ProgressLines:
-    """Writes a line about progress each so many seconds, for as long as a block runs.
+    """Writes a line about progress to standard error at intervals, while a `with` block runs.
 
     Args:
         description: Words before the numbers.
-        total: Number of steps; None where nobody knows.
+        total: Number of steps; None if it is not known.
         seconds: Seconds between two lines.
     """
 
@@ -156,8 +166,8 @@ class ProgressLines:
         self._total = total
         self._seconds = seconds
         self._done = 0.0
-        self._begun = time.monotonic()
-        self._is_over = threading.Event()
+        self._started_at = time.monotonic()
+        self._block_ended = threading.Event()
         self._thread = threading.Thread(target=self._write_lines, daemon=True)
 
     def __enter__(self) -> ProgressLines:
@@ -165,29 +175,27 @@ class ProgressLines:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._is_over.set()
+        self._block_ended.set()
         self._thread.join()
 
     def advance(self, steps: float) -> None:
-        """Count further steps that are done."""
+        """Count `steps` more steps as done."""
         self._done += steps
 
     def _write_lines(self) -> None:
-        while not self._is_over.wait(self._seconds):
-            note(
-                describe_progress(
-                    self._description, self._done, self._total, time.monotonic() - self._begun
-                )
-            )
+        """Write a line after each interval, until the block has ended."""
+        while not self._block_ended.wait(self._seconds):
+            elapsed = time.monotonic() - self._started_at
+            note(describe_progress(self._description, self._done, self._total, elapsed))
 
 
 def describe_progress(description: str, done: float, total: int | None, seconds: float) -> str:
-    """Write how far a command is, and about how long the rest takes at the same speed.
+    """Describe how far a command is, and about how long the other steps take at the same speed.
 
     Args:
         description: Words before the numbers.
         done: Steps that are done.
-        total: Number of steps; None where nobody knows.
+        total: Number of steps; None if it is not known.
         seconds: Seconds since the first step began.
     """
     if total is None:
@@ -195,7 +203,8 @@ def describe_progress(description: str, done: float, total: int | None, seconds:
     text = f"{description}: {done:g} of {total}"
     if not 0 < done < total:
         return f"{text}, {write_duration(seconds)} so far"
-    return f"{text}, about {write_duration(seconds * (total - done) / done)} left"
+    seconds_left = seconds * (total - done) / done
+    return f"{text}, about {write_duration(seconds_left)} left"
 
 
 def write_duration(seconds: float) -> str:
@@ -220,53 +229,64 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
         numeric = all(isinstance(row[number], int | float | None) for row in cells)
         grid.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
-        texts = [Text(_cell(entry)) for entry in row]
+        texts = [Text(_cell_text(entry)) for entry in row]
         grid.add_row(*texts)
-    console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED_WIDTH))
+    width = None if console.is_terminal else min(console.width, _PIPED_WIDTH)
+    console.print(grid, width=width)
 
 
-def show_next(after: str) -> None:
-    """Print what to type next: what it does, and the command on a line of its own.
+def show_next(next_step: str) -> None:
+    """Print what to type next: a sentence about it, and the command on a line of its own.
+
+    Words in capitals, such as RATINGS, are placeholders: the sentence asks the user to put their
+    own in place of them.
 
     Args:
-        after: A command, and after two spaces what it does.
+        next_step: A command of tacit, two spaces, and what the command does.
 
     Raises:
-        ValueError: It is no command of this program.
+        ValueError: It is no command of tacit.
     """
-    command, _, gloss = after.partition("  ")
+    command, _, explanation = next_step.partition("  ")
     if not command.startswith("tacit "):
-        raise ValueError(f"A next step is a command of tacit; got {after!r}.")
-    names = [word for word in command.split() if word.isupper() and word.isalpha()]
-    own = f" Put yours for {' and '.join(dict.fromkeys(names))}." if names else ""
-    say_quietly(f"Next: {gloss.strip()}{own}".rstrip())
+        raise ValueError(f"A next step is a command of tacit; got {next_step!r}.")
+    placeholders = [word for word in command.split() if word.isupper() and word.isalpha()]
+    sentence = f"Next: {explanation.strip()}"
+    if placeholders:
+        sentence += f" Put yours for {' and '.join(dict.fromkeys(placeholders))}."
+    say_quietly(sentence.rstrip())
     say_quietly(f"  {command}")
 
 
 def say_quietly(text: str) -> None:
-    """Print a line beside what a command answers, such as what to type next."""
+    """Print a line in a dim style: not the answer of a command, but what to type next."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Print one sentence on standard error, beside what a command answers."""
-    _errors.print(text, style="dim", soft_wrap=True, markup=False)
+    """Print one sentence to standard error in a dim style, apart from a command's answer."""
+    _error_console.print(text, style="dim", soft_wrap=True, markup=False)
 
 
 def complain(message: str) -> None:
-    """Print one paragraph about an error on standard error, never broken inside a path."""
+    """Print an error message to standard error; it is not broken, so that paths stay whole."""
     paragraph = Text.assemble(("Error: ", "bold red"), message)
-    _errors.print(paragraph, soft_wrap=True)
+    _error_console.print(paragraph, soft_wrap=True)
 
 
-def _cell(entry: object) -> str:
+def _cell_text(entry: object) -> str:
+    """Write a cell's value: three decimals for floats, a dash for None."""
     if entry is None:
         return "–"
     return f"{entry:.3f}" if isinstance(entry, float) else str(entry)
 
 
-def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read `["gender=F"]` as `{"gender": "F"}`.
+def parse_name_values(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Parse `["gender=F"]` as `{"gender": "F"}`.
+
+    Args:
+        texts: What was typed.
+        option: The option's name, for error messages.
 
     Raises:
         ConfigError: A text is not written NAME=VALUE.
@@ -280,24 +300,32 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     return values
 
 
-def ids_in(texts: Sequence[str]) -> list[str]:
-    """Read ids given one by one, separated by commas, or as @FILE with one id a line.
+def parse_ids(texts: Sequence[str]) -> list[str]:
+    """Parse ids typed one by one, separated by commas, or as @FILE with one id a line.
 
     Raises:
         DataError: A file cannot be read.
     """
     ids: list[str] = []
     for text in texts:
-        path = Path(text[1:])
+        if not text.startswith("@"):
+            ids += text.split(",")
+            continue
+        path = Path(text.removeprefix("@"))
         try:
-            ids += path.read_text("utf-8").splitlines() if text[:1] == "@" else text.split(",")
+            ids += path.read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
             raise DataError("cannot be read as a list of ids, one a line", path=path) from None
-    return [each.strip() for each in ids if each.strip()]
+    return [text.strip() for text in ids if text.strip()]
 
 
-def numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
-    """Read `"0.5,1"` as (0.5, 1.0), in the order typed; inf counts as a number, nan does not.
+def parse_numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
+    """Parse `"0.5,1"` as (0.5, 1.0), each number once, in the order typed; nan is refused.
+
+    Args:
+        text: What was typed.
+        option: The option's name, for error messages.
+        kind: `int` or `float`.
 
     Raises:
         ConfigError: A part is no number.
@@ -306,7 +334,8 @@ def numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
         values = tuple(kind(part) for part in text.split(",") if part.strip())
     except ValueError:
         values = ()
-    if not values or any(value != value for value in values):
+    has_nan = any(value != value for value in values)
+    if not values or has_nan:
         example = "10,20,50" if kind is int else "0.2,0.5,1"
         raise ConfigError(f"{option} takes numbers with commas, such as {example}; got {text!r}.")
     return tuple(dict.fromkeys(values))

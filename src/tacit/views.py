@@ -1,7 +1,7 @@
-"""HTML views of objects, for notebooks. Everything is escaped.
+"""HTML views of objects, for notebooks. All text is escaped.
 
-A notebook's own style puts cells on the right; each cell says where it belongs, for no style sheet
-of a view can be relied on. No colour is set, so that a dark notebook shows the view in its own.
+Notebooks align cells to the right and may drop a style sheet, so each cell sets its own alignment.
+No colour is set, so that a dark notebook shows a view in its own colours.
 """
 
 from __future__ import annotations
@@ -15,30 +15,32 @@ _CAPTION = "text-align:left;font-weight:bold;padding:4px 0;color:inherit"
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Write a table as HTML, with a caption; floats have four digits.
+    """Write a table as HTML, with a caption; floats have four significant digits.
 
     Args:
         title: Caption; "" for none.
         columns: Headings; empty for none.
-        rows: Cells.
+        rows: Cells of each row.
     """
-    heads = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in columns)
+    headings = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in columns)
     body = ""
     for row in rows:
-        cells = "".join(_cell(cell, in_columns=bool(columns)) for cell in row)
+        cells = "".join(_html_cell(cell, has_heading=bool(columns)) for cell in row)
         body += f"<tr>{cells}</tr>"
-    head = f"<thead><tr>{heads}</tr></thead>" if heads else ""
+    head = f"<thead><tr>{headings}</tr></thead>" if headings else ""
     caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>' if title else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
 
 
-def _cell(cell: object, *, in_columns: bool) -> str:
-    """Write a cell: numbers below a heading on the right, all else on the left."""
-    is_number = in_columns and isinstance(cell, int | float) and not isinstance(cell, bool)
-    return f"<td {_RIGHT if is_number else _LEFT}>{escape(_text(cell))}</td>"
+def _html_cell(cell: object, *, has_heading: bool) -> str:
+    """Write one cell: numbers below a heading are aligned right, everything else left."""
+    is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+    alignment = _RIGHT if is_number and has_heading else _LEFT
+    return f"<td {alignment}>{escape(_cell_text(cell))}</td>"
 
 
-def _text(cell: object) -> str:
+def _cell_text(cell: object) -> str:
+    """Write a cell's value: four significant digits for floats, a dash for None."""
     if cell is None:
         return "–"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

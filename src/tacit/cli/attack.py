@@ -64,7 +64,7 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
     model = find_model(asked.model, read_arguments(asked.setting or []))
     any_model.adapt(model)  # refuses what is no recommender before the file is read
     ratings = run.read()
-    people = terminal.ids_in(asked.members) if asked.members else None
+    people = terminal.parse_ids(asked.members) if asked.members else None
     settings: dict[str, Any] = {
         "attacks": tuple(asked.attacks or any_model.ATTACKS),
         "attribute": asked.attribute,
@@ -108,7 +108,7 @@ def read_arguments(settings: Sequence[str]) -> dict[str, Any]:
     Raises:
         ConfigError: A text is not written so.
     """
-    typed = terminal.pairs(settings, "--set")
+    typed = terminal.parse_name_values(settings, "--set")
     return {key: _read_value(value) for key, value in typed.items()}
 
 

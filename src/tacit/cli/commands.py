@@ -340,4 +340,4 @@ def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
         return tuple(value)
     if entry_type is str:
         return tuple(dict.fromkeys(text.strip() for text in value if text.strip()))
-    return terminal.numbers(value, flag, entry_type) if value else ()
+    return terminal.parse_numbers(value, flag, entry_type) if value else ()

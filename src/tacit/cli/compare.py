@@ -83,7 +83,7 @@ def compare(
         raise ConfigError("Name both --source and --target, or neither.")
     printed = [metric.strip() for metric in metrics.split(",") if metric.strip()]
     protocol = Protocol(split, share, folds, sampled)
-    epsilons = terminal.numbers(epsilon, "--epsilon", float)
+    epsilons = terminal.parse_numbers(epsilon, "--epsilon", float)
     chosen = [design_of(name) for name in (design or names())]
     own = entries_of_models(model or [], arguments_of_models(model or [], setting or []))
     ratings = source.read()

@@ -149,7 +149,7 @@ def _campaign(
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
     asked = _decode_campaign(path)
-    texts: list[Any] = terminal.ids_in([f"@{catalogue}"])
+    texts: list[Any] = terminal.parse_ids([f"@{catalogue}"])
     whole = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
     return asked, whole if catalogue_digest(whole) == asked.catalogue else texts
 

@@ -333,11 +333,11 @@ def _row(balance: Balance) -> dict[str, Any]:
 
     Stored amounts are in the steps of their unit, deltas in steps of 1e-18.
     """
-    from tacit.ledger import epsilon_of_cap, state_cap, state_spent
+    from tacit.ledger import epsilon_of_cap, stated_epsilon_of_cap, stated_epsilon_spent
 
     return {
-        "epsilon": float(state_spent(balance)),
-        "epsilon_cap": float(state_cap(balance.cap)),
+        "epsilon": float(stated_epsilon_spent(balance)),
+        "epsilon_cap": float(stated_epsilon_of_cap(balance.cap)),
         "epsilon_delta": epsilon_of_cap(balance.cap).delta,
         "number": balance.number,
         "tenant": balance.holder.tenant,

@@ -120,7 +120,7 @@ def recommend(
 
     def ids(texts: list[str]) -> list[Any]:
         """Read ids as the model writes them; unknown ones stay text and match nothing."""
-        return [known.get(text, text) for text in terminal.ids_in(texts)]
+        return [known.get(text, text) for text in terminal.parse_ids(texts)]
 
     wanted: dict[str, Any] = {
         "n": n,
@@ -140,7 +140,7 @@ def recommend(
     if about:
         if history is None:
             raise ConfigError("--about obfuscates a history: name one with --history FILE.")
-        values = terminal.pairs(about, "--about")
+        values = terminal.parse_name_values(about, "--about")
         stored = memory or history.with_name(history.name + ".released.json")
         made, sent = _from_letter(fitted, own, values, stored, at, wanted)
     elif at_device and not isinstance(lists, PrivateLists):
