@@ -223,7 +223,7 @@ def tables(monkeypatch):
         asked.append((event, times))
         return pld.identity()
 
-    monkeypatch.setattr("tacit.accounting.pld._distribution", note)
+    monkeypatch.setattr("tacit.accounting.pld._loss_distribution", note)
     return asked
 
 

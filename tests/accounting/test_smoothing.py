@@ -16,7 +16,7 @@ from tacit.accounting import (
     GDPAccountant,
     compose,
 )
-from tacit.accounting.gdp import PER_ENTRY, ROUNDING
+from tacit.accounting.gdp import DELTA_PER_ENTRY, ROUNDING
 
 FINE = 100  # points of an integral, per step
 
@@ -83,7 +83,7 @@ def test_what_is_charged_for_an_entry():
         q = (-2 * (pi * ROUNDING) ** 2).exp()
         bound = 2 * q / (1 - q**3)
         needed = 4 * ((1 + bound) / (1 - bound)).ln()
-        assert Decimal("0.9") * Decimal(PER_ENTRY) < needed <= Decimal(PER_ENTRY)
+        assert Decimal("0.9") * Decimal(DELTA_PER_ENTRY) < needed <= Decimal(DELTA_PER_ENTRY)
 
 
 def exact_delta(sigmas, moves, epsilon):

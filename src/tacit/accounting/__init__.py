@@ -1,8 +1,11 @@
-"""Events in, (epsilon, delta) out. Standard library only, but for `pld`.
+"""Accounting: from events to (epsilon, delta). Only `pld` needs more than the standard library.
 
-events      immutable facts about one release     pure, zcdp, gdp, pld  an accountant each
-base        what all accountants share            privacy_filter        a budget that stops
-rounding    sums that are never too low           calibration           the least noise for a budget
+events                immutable facts about one release
+base                  what all accountants share
+pure, zcdp, gdp, pld  one accountant each
+rounding              arithmetic whose results are never too low
+privacy_filter        a budget that refuses releases beyond it
+calibration           the smallest noise that meets a budget
 """
 
 from tacit.accounting.base import Accountant

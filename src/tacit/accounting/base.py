@@ -14,23 +14,29 @@ from tacit.accounting.rounding import float_above, sum_above
 from tacit.errors import ConfigError, PrivacyError
 
 Price = Fraction | float
-"""Loss of one event; a fraction is exact."""
+"""Loss of one event, in what the accountant adds up (nats, rho or mu^2).
+
+A fraction is exact; a float is never too low."""
 Prices = Mapping[type[Event], Callable[[Any], Price]]
-"""By class of events, the loss of one of them."""
+"""For each class of events, the function from an event to its price."""
 
 
 class Accountant(ABC):
-    """Count equal events instead of adding floats, so neither order nor nesting can matter."""
+    """Base of accountants: counts equal events, and converts the counts to (epsilon, delta).
+
+    Since it adds up no floats on the way, neither the order nor the nesting of events changes the
+    total.
+    """
 
     adaptive: ClassVar[bool] = False
-    """Whether the total also holds when each event is chosen after seeing earlier releases, which
-    is what a `PrivacyFilter` needs."""
+    """Whether the total holds even if each event is chosen in view of earlier releases. A
+    `PrivacyFilter` needs that."""
 
     def __init__(self) -> None:
         self._counts: dict[Event, int] = {}
 
     def add(self, event: Event, count: int = 1) -> Self:
-        """Charge `count` times `event`: all of it, or nothing.
+        """Add `count` times `event`: all of it, or nothing.
 
         Returns:
             This accountant.
@@ -52,23 +58,23 @@ class Accountant(ABC):
         return self
 
     def copy(self) -> Self:
-        """Return an accountant with the same events, that goes its own way from here."""
-        other = type(self)()
-        other._counts = dict(self._counts)
-        return other
+        """Return another accountant with the same events."""
+        duplicate = type(self)()
+        duplicate._counts = dict(self._counts)
+        return duplicate
 
     @abstractmethod
     def epsilon(self, delta: float = 0.0) -> float:
         """Return the smallest epsilon known to hold at this delta.
 
         Args:
-            delta: A chance, from 0 to 1.
+            delta: A probability, from 0 to 1.
 
         Returns:
             Nats; math.inf if no epsilon is known to hold.
 
         Raises:
-            ConfigError: delta is no chance.
+            ConfigError: delta is no probability.
         """
 
     @abstractmethod
@@ -81,11 +87,20 @@ class Accountant(ABC):
 
     @abstractmethod
     def refusal(self, event: Event) -> str | None:
-        """Say why this event, never a composed one, has no price here; None if it has one."""
+        """Return why the accountant cannot price this event; None if it can.
+
+        Args:
+            event: Not a `ComposedEvent`: `add` asks about each of its parts.
+        """
 
 
-def refuse_unknown_event(name: str, event: Event) -> str:
-    """Return an accountant's sentence for a class of events that it has never heard of."""
+def explain_unknown_event(name: str, event: Event) -> str:
+    """Return the reason for refusing an event of a class that the accountant does not know.
+
+    Args:
+        name: The accountant's name in the sentence.
+        event: The event.
+    """
     return (
         f"The {name} accountant does not know the event {type(event).__name__}, and a total "
         "without it would be too low. Describe the release by events it knows."
@@ -93,7 +108,12 @@ def refuse_unknown_event(name: str, event: Event) -> str:
 
 
 def total_price(counts: Iterable[tuple[Event, int]], prices: Prices) -> float:
-    """Add up counts times prices: never below the exact sum, and equal in every order."""
+    """Add up counts times prices; the result is never below the exact sum.
+
+    Args:
+        counts: Events, each with how often it happened, in any order.
+        prices: Price of one event, by its class.
+    """
     products = []
     for event, times in counts:
         price = prices[type(event)](event)
@@ -102,19 +122,19 @@ def total_price(counts: Iterable[tuple[Event, int]], prices: Prices) -> float:
 
 
 def check_delta(delta: float) -> None:
-    """Refuse what is no chance."""
-    if not 0 <= delta <= 1:  # NaN fails it too
+    """Raise ConfigError unless delta is a probability, from 0 to 1."""
+    if not 0 <= delta <= 1:  # so written, NaN is refused too
         raise ConfigError(f"delta is a chance, between 0 and 1; got {delta}.")
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse a negative or undefined epsilon; infinity is allowed."""
-    if not epsilon >= 0:
+    """Raise ConfigError for a negative epsilon or NaN; infinity is allowed."""
+    if not epsilon >= 0:  # so written, NaN is refused too
         raise ConfigError(f"epsilon is a number of nats, at least 0; got {epsilon}.")
 
 
 def is_gaussian(event: Event) -> bool:
-    """Say whether the event's noise is Gaussian, which no pure epsilon bounds."""
+    """Say whether the event's noise is Gaussian, so that it has no pure epsilon."""
     if type(event) is events.Tree:
         return event.gaussian
     return type(event) in (events.Gaussian, events.DiscreteGaussian, events.DiscreteGaussianVector)

@@ -1,9 +1,10 @@
 """Events: immutable facts about one release, all that an accountant needs to charge for it.
 
-Every field is public: it comes from the configuration, never from the data. An event's meaning
-never changes; a new meaning is a new event. Noise is given relative to the sensitivity, so an
-event holds for whichever adjacency the sensitivity was computed for, and knows no unit itself:
-the guarantee states it. Two events that are equal cost the same.
+Every field is public: it comes from the configuration, never from the data. The meaning of an
+event never changes; a new meaning gets a new class. Noise is relative to the sensitivity, so an
+event does not name its adjacency (whether it protects a person, or one rating): it holds for the
+one that the sensitivity was computed for, and the guarantee states which. Equal events cost the
+same.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events. Accountants know the classes of this file and refuse any other.
+    """Base of all events. Accountants know the classes of this file and refuse all others.
 
-    Fields of one name mean the same in every event, and are checked alike.
+    A field of the same name has the same meaning in every event, and the same check.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Event):
-    """One of several answers: the true one with a chance, the others share the rest equally.
+    """One of several answers: the true one with chance `truth`, the others equally likely.
 
     Source: Warner (1965) for two categories; Kairouz, Oh, Viswanath (2014) for more.
     """
@@ -87,9 +88,9 @@ class DiscreteGaussian(Event):
     noise_multiplier: float
     """Parameter sigma / L2 sensitivity, above 0."""
     steps: int | None = None
-    """The sensitivity in whole numbers, if neighbours differ in ONE entry; None if they may differ
-    in several. The loss then depends on how the distance is divided among the entries, so that
-    only its rho is known."""
+    """The sensitivity, a whole number, if neighbours differ in ONE entry. None if they may differ
+    in several: the loss then depends on how the distance is divided among the entries, and only
+    its rho is known."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "noise_multiplier", self.noise_multiplier)
@@ -99,18 +100,18 @@ class DiscreteGaussian(Event):
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussianVector(Event):
-    """Discrete Gaussian noise on several integers, each with a parameter of its own.
+    """Discrete Gaussian noise on several integers, each with a parameter sigma of its own.
 
-    Where it spans many steps, the noise costs hardly more than continuous noise. Source: Peikert
+    If every sigma is many steps, the noise costs hardly more than continuous noise. Source: Peikert
     (2010).
     """
 
     noise_multiplier: float
-    """1 / L2 distance of neighbours, each entry divided by its own parameter; at least so much."""
+    """1 / L2 distance of neighbours, after each entry is divided by its own sigma; or less."""
     sigma: float
-    """The smallest parameter, in steps of its grid; at least so much."""
+    """The smallest sigma of the entries, in steps of its grid; or less."""
     entries: int
-    """Number of integers; at most so many."""
+    """Number of integers; or more."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "noise_multiplier", self.noise_multiplier)
@@ -125,9 +126,9 @@ class Exponential(Event):
     epsilon: float
     """Pure loss of the choice, in nats, above 0."""
     permute_and_flip: bool = False
-    """Whether the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), equal to noisy max
-    with exponential noise. It has the same pure loss, but not the bounded range on which the
-    smaller zCDP price rests (Cesar, Rogers, 2021)."""
+    """Whether the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), which equals noisy
+    max with exponential noise. Its pure loss is the same, but its loss has no bounded range, which
+    the smaller zCDP price needs (Cesar, Rogers, 2021)."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "epsilon", self.epsilon)
@@ -136,10 +137,10 @@ class Exponential(Event):
 
 @dataclass(frozen=True, slots=True)
 class TopK(Event):
-    """Peeling: several choices, one after the other without repetition, each an `Exponential`."""
+    """Peeling: several choices without repetition, one after the other, each an `Exponential`."""
 
     k: int
-    """Number of choices."""
+    """Number of choices, at least 1."""
     epsilon: float
     """Pure loss of ONE choice, in nats; the list of k costs k times as much."""
     permute_and_flip: bool = False
@@ -153,19 +154,21 @@ class TopK(Event):
 
 @dataclass(frozen=True, slots=True)
 class Tree(Event):
-    """A binary tree counter over its whole life: one input touches `levels` nodes.
+    """All releases of a binary tree counter, in which one input changes `levels` nodes.
 
-    Nodes with discrete Gaussian noise are `levels` times a `DiscreteGaussian`. Source: Chan, Shi,
-    Song (2011); Dwork, Naor, Pitassi, Rothblum (2010).
+    The noise is continuous, or discrete Laplace. A tree whose nodes have discrete Gaussian noise is
+    `levels` times a `DiscreteGaussian` instead. Source: Chan, Shi, Song (2011); Dwork, Naor,
+    Pitassi, Rothblum (2010).
     """
 
     levels: int
     """floor(log2 T) + 1 for T inputs."""
     noise_multiplier: float
-    """Noise of each node (Laplace scale, or standard deviation of continuous noise if `gaussian`)
-    / what one input changes in one node."""
+    """Noise of one node / the most that one input changes in it, above 0.
+
+    The noise is the Laplace scale; the standard deviation if `gaussian`."""
     gaussian: bool = False
-    """Whether the noise is Gaussian, and not Laplace."""
+    """Whether the noise is Gaussian; otherwise Laplace."""
 
     def __post_init__(self) -> None:
         _check_whole(self, "levels", self.levels, least=1)
@@ -175,10 +178,10 @@ class Tree(Event):
 
 @dataclass(frozen=True, slots=True)
 class Gate(Event):
-    """AboveThreshold from its start until it stops (Dwork, Roth, 2014, Theorem 3.23)."""
+    """One run of AboveThreshold, until it stops (Dwork, Roth, 2014, Theorem 3.23)."""
 
     epsilon: float
-    """Pure loss, in nats, however many questions that takes."""
+    """Pure loss of the whole run, in nats, however many questions it answers."""
 
     def __post_init__(self) -> None:
         _check_positive(self, "epsilon", self.epsilon)
@@ -191,15 +194,15 @@ class PostProcessing(Event):
 
 @dataclass(frozen=True, slots=True)
 class NonPrivate(Event):
-    """A release with a dependence on the data that no epsilon bounds. It costs infinity."""
+    """A release whose dependence on the data no epsilon bounds. It costs infinity."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComposedEvent(Event):
-    """Several events on the same people's data."""
+    """Several events on the data of the same people."""
 
     events: tuple[tuple[Event, int], ...]
-    """Each event with how often it happened, at least once."""
+    """Pairs (event, how often it happened, at least 1)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.events, tuple):
@@ -218,29 +221,35 @@ def compose(*events: Event) -> ComposedEvent:
 
 
 def repeat(event: Event, n: int) -> ComposedEvent:
-    """Combine one event n >= 0 times, each with fresh randomness."""
+    """Combine n >= 0 repetitions of one event, each with fresh randomness."""
     return ComposedEvent(((event, n),) if n != 0 else ())
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
-    """Yield the parts of `count` times `event`, with nothing composed left."""
-    waiting = [(event, count)]
-    while waiting:
-        inner, times = waiting.pop()
-        if type(inner) is ComposedEvent:
-            waiting.extend((part, times * n) for part, n in reversed(inner.events))
+    """Yield the single events of which `count` times `event` is composed, in their order.
+
+    Yields:
+        An event that is not composed, and how often it happens. Equal events may come twice.
+    """
+    stack = [(event, count)]
+    while stack:
+        current, times = stack.pop()
+        if type(current) is ComposedEvent:
+            stack.extend(
+                (part, times * repetitions) for part, repetitions in reversed(current.events)
+            )
         else:
-            yield inner, times
+            yield current, times
 
 
 def check_count(count: int) -> None:
-    """Refuse what is not a whole number of times, at least once."""
+    """Raise ConfigError unless count is an integer of at least 1."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ConfigError(f"An event happens a whole number of times, at least 1; got {count!r}.")
 
 
 def _check_whole(event: Event, name: str, value: object, *, least: int) -> None:
-    """Refuse what is no integer of at least `least`."""
+    """Raise ConfigError unless the field's value is an integer of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigError(
             f"{type(event).__name__}: {name} is a whole number, at least {least}; got {value!r}."
@@ -248,7 +257,7 @@ def _check_whole(event: Event, name: str, value: object, *, least: int) -> None:
 
 
 def _check_number(event: Event, name: str, value: object) -> None:
-    """Refuse what is no finite number."""
+    """Raise ConfigError unless the field's value is a finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
         raise ConfigError(
             f"{type(event).__name__}: {name} is a finite number; got {value!r}. A release without "
@@ -257,7 +266,7 @@ def _check_number(event: Event, name: str, value: object) -> None:
 
 
 def _check_positive(event: Event, name: str, value: float) -> None:
-    """Refuse what is no finite number above 0."""
+    """Raise ConfigError unless the field's value is a finite number above 0."""
     _check_number(event, name, value)
     if value <= 0:
         raise ConfigError(
@@ -267,6 +276,6 @@ def _check_positive(event: Event, name: str, value: float) -> None:
 
 
 def _check_flag(event: Event, name: str, value: object) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise ConfigError unless the field's value is True or False."""
     if not isinstance(value, bool):
         raise ConfigError(f"{type(event).__name__}: {name} is True or False.")

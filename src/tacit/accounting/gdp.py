@@ -4,11 +4,12 @@ Source     Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022), for mu a
            Wang: Improving the Gaussian mechanism (2018), for the formula. Discrete noise: Peikert:
            An efficient and parallel Gaussian sampler for lattices (2010), Theorem 3.1; the
            constants are proved in docs/accounting.md.
-Guarantee  Holds for a list of events fixed in advance, whatever each release asks in view of
-           earlier ones; not a basis for a filter.
-Discrete   A discrete Gaussian of parameter sigma steps is, but for a factor within e^(+-3e-77) an
-           entry, a continuous one of variance sigma^2 - 9 that was then rounded at random.
-           Coarser noise costs what zCDP says, and so does the list it is in.
+Guarantee  Holds for a list of events that is fixed in advance. What is asked in each event may
+           depend on earlier releases, but not which events follow: so it is no basis for a filter.
+Discrete   Discrete Gaussian noise of parameter sigma steps is as private as continuous noise of
+           variance sigma^2 - 9 that is then rounded at random: chances differ by a factor within
+           e^(+-3e-77) for each entry. Noise with sigma of 3 steps or fewer has no such form; a list
+           with such an event costs what zCDP says.
 """
 
 from __future__ import annotations
@@ -31,104 +32,110 @@ from tacit.accounting.rounding import MARGIN, find_root, round_up
 from tacit.accounting.zcdp import ZCDPAccountant
 
 ROUNDING = 3
-"""Parameter, in steps, of the random rounding that is split off discrete noise."""
+"""Parameter sigma, in steps, of the random rounding: 9 in the variance above is its square."""
 
-PER_ENTRY = 1.2e-76
-"""At least 16 exp(-2 pi^2 ROUNDING^2): what an entry of a discrete release adds to delta."""
+DELTA_PER_ENTRY = 1.2e-76
+"""What each entry of a discrete release adds to delta: at least 16 exp(-2 pi^2 ROUNDING^2)."""
 
 _LEAST_TAIL = 1e-300
-"""Below it the normal tail is taken for this, or for 0, whichever is safe."""
+"""Smallest tail that is computed: the upper bound of a smaller one is this, its lower bound 0."""
 
 _LARGEST_EXPONENT = 700.0
-"""From here on the second term's tail is below that."""
+"""Largest epsilon that is put into exp: beyond it, the tail that e^epsilon multiplies is below
+`_LEAST_TAIL` and counts as 0."""
 
 
-def _square_of_one_entry(event: events.DiscreteGaussian) -> Price:
-    """Return mu^2 of noise on one entry; infinite where the grid is not known."""
+def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:
+    """Return mu^2 of discrete noise on one entry; infinite if its sigma in steps is not known."""
     if event.steps is None:
         return math.inf
     noise = Fraction(event.noise_multiplier)
-    return _square_of_split(noise, noise * event.steps)
+    return _mu_squared_of_discrete(noise, noise * event.steps)
 
 
-def _square_of_vector(event: events.DiscreteGaussianVector) -> Price:
-    """Return mu^2 of noise on several entries."""
-    return _square_of_split(Fraction(event.noise_multiplier), Fraction(event.sigma))
+def _mu_squared_of_vector(event: events.DiscreteGaussianVector) -> Price:
+    """Return mu^2 of discrete noise on several entries."""
+    return _mu_squared_of_discrete(Fraction(event.noise_multiplier), Fraction(event.sigma))
 
 
-def _square_of_split(noise_multiplier: Fraction, sigma: Fraction) -> Price:
-    """Return mu^2 of the continuous part, whose variance is smaller by that of the rounding.
+def _mu_squared_of_discrete(noise_multiplier: Fraction, sigma: Fraction) -> Price:
+    """Return mu^2 of discrete noise: that of the continuous noise before the random rounding.
 
-    1 / (m^2 (1 - (ROUNDING / sigma)^2)), infinite where the noise is no wider than the rounding.
+    1 / (m^2 (1 - (ROUNDING / sigma)^2)) for multiplier m; infinite unless sigma > ROUNDING.
+
+    Args:
+        noise_multiplier: m, sigma / L2 sensitivity.
+        sigma: Parameter of the discrete noise, in steps.
     """
-    left = 1 - (ROUNDING / sigma) ** 2
-    return 1 / (noise_multiplier**2 * left) if left > 0 else math.inf
+    variance_share = 1 - (ROUNDING / sigma) ** 2  # of the continuous noise, in sigma^2
+    return 1 / (noise_multiplier**2 * variance_share) if variance_share > 0 else math.inf
 
 
-SQUARES: Prices = {
+MU_SQUARED: Prices = {
     events.Gaussian: lambda event: 1 / Fraction(event.noise_multiplier) ** 2,
-    events.DiscreteGaussian: _square_of_one_entry,
-    events.DiscreteGaussianVector: _square_of_vector,
+    events.DiscreteGaussian: _mu_squared_of_one_entry,
+    events.DiscreteGaussianVector: _mu_squared_of_vector,
     events.Tree: lambda event: event.levels / Fraction(event.noise_multiplier) ** 2,
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,
 }
-"""mu^2 of one event, infinite where there is none. A Tree here has Gaussian noise."""
+"""mu^2 of one event; infinite if it has no mu. A Tree here has Gaussian noise."""
 
 _DELTAS: Prices = {
     events.Gaussian: lambda _: 0.0,
-    events.DiscreteGaussian: lambda _: PER_ENTRY,
-    events.DiscreteGaussianVector: lambda event: event.entries * Fraction(PER_ENTRY),
+    events.DiscreteGaussian: lambda _: DELTA_PER_ENTRY,
+    events.DiscreteGaussianVector: lambda event: event.entries * Fraction(DELTA_PER_ENTRY),
     events.Tree: lambda _: 0.0,
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: 0.0,
 }
-"""What one event adds to delta, besides its mu."""
+"""What one event adds to delta, apart from its mu."""
 
 
 class GDPAccountant(Accountant):
-    """The root of the sum of mu^2, or the sum of rho where that says less.
+    """Accountant of Gaussian noise: adds up mu^2, and rho too, and answers with the lower result.
 
-    It takes Gaussian noise alone. For continuous noise the numbers are exact but for rounding.
+    It takes no other noise. For continuous noise its numbers are exact but for rounding up.
     """
 
     @property
     def mu(self) -> float:
-        """The root of the sum of mu^2, never below the exact one; infinite if an event has none."""
-        square = total_price(self._counts.items(), SQUARES)
-        return round_up(math.sqrt(square)) if square else 0.0
+        """The root of the sum of mu^2, never too low; infinite if an event has no mu."""
+        sum_of_squares = total_price(self._counts.items(), MU_SQUARED)
+        return round_up(math.sqrt(sum_of_squares)) if sum_of_squares else 0.0
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return the smaller epsilon of GDP and of zCDP at this delta."""
+        """Return epsilon at this delta: that of GDP or of zCDP, whichever is smaller."""
         check_delta(delta)
-        left = delta - self._added_delta
-        if self._added_delta:
-            left = math.nextafter(left, -math.inf)
-        return min(epsilon_of_mu(self.mu, left), self._as_zcdp().epsilon(delta))
+        delta_for_mu = delta - self._delta_of_rounding
+        if self._delta_of_rounding:
+            delta_for_mu = math.nextafter(delta_for_mu, -math.inf)
+        return min(epsilon_of_mu(self.mu, delta_for_mu), self._as_zcdp().epsilon(delta))
 
     def delta(self, epsilon: float) -> float:
-        """Return the smaller delta of GDP and of zCDP at this epsilon."""
+        """Return delta at this epsilon: that of GDP or of zCDP, whichever is smaller."""
         check_epsilon(epsilon)
         if epsilon == math.inf:
             return 0.0
         delta = delta_of_mu(self.mu, epsilon)
-        if self._added_delta:
-            delta = round_up(delta + self._added_delta)
+        if self._delta_of_rounding:
+            delta = round_up(delta + self._delta_of_rounding)
         return min(delta, self._as_zcdp().delta(epsilon))
 
     @property
-    def _added_delta(self) -> float:
+    def _delta_of_rounding(self) -> float:
+        """Share of delta that the random rounding of discrete noise adds."""
         return total_price(self._counts.items(), _DELTAS)
 
     def _as_zcdp(self) -> Accountant:
         """Return a zCDP accountant with the same events."""
-        other = ZCDPAccountant()
+        accountant = ZCDPAccountant()
         for event, times in self._counts.items():
-            other.add(event, times)
-        return other
+            accountant.add(event, times)
+        return accountant
 
     def refusal(self, event: Event) -> str | None:
-        """Refuse all noise that is not Gaussian."""
+        """Return the reason for refusing noise that is not Gaussian; None for other events."""
         if is_gaussian(event) or type(event) in (events.PostProcessing, events.NonPrivate):
             return None
         return (
@@ -138,7 +145,10 @@ class GDPAccountant(Accountant):
 
 
 def epsilon_of_mu(mu: float, delta: float) -> float:
-    """Return the smallest epsilon of mu-Gaussian privacy at delta, rounded up."""
+    """Return the smallest epsilon that mu-GDP implies at delta, rounded up.
+
+    It is found by bisection between 0 and the first power of two that meets delta.
+    """
     if mu == 0:
         return 0.0
     if mu == math.inf or delta <= _LEAST_TAIL:
@@ -152,29 +162,32 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
 
 
 def delta_of_mu(mu: float, epsilon: float) -> float:
-    """Return Phi(mu / 2 - epsilon / mu) - e^epsilon Phi(-mu / 2 - epsilon / mu), rounded up.
+    """Return the smallest delta that mu-GDP implies at epsilon, rounded up.
 
-    The first term is taken too large and the second too small.
+    delta = Phi(mu / 2 - epsilon / mu) - e^epsilon Phi(-mu / 2 - epsilon / mu), where Phi is the
+    normal distribution function. An upper bound of the first term and a lower bound of the second
+    make the result an upper bound.
     """
     if mu == 0 or epsilon == math.inf:
         return 0.0
     if mu == math.inf:
         return 1.0
     ratio = epsilon / mu
-    first = math.nextafter(mu / 2 - math.nextafter(ratio, -math.inf), math.inf)
-    second = math.nextafter(mu / 2 + math.nextafter(ratio, math.inf), math.inf)
-    subtracted = math.exp(min(epsilon, _LARGEST_EXPONENT)) * _tail_below(second)
-    return min(1.0, round_up(_tail_above(-first) - subtracted))
+    above_difference = math.nextafter(mu / 2 - math.nextafter(ratio, -math.inf), math.inf)
+    above_sum = math.nextafter(mu / 2 + math.nextafter(ratio, math.inf), math.inf)
+    first_term = _bound_tail_from_above(-above_difference)
+    second_term = math.exp(min(epsilon, _LARGEST_EXPONENT)) * _bound_tail_from_below(above_sum)
+    return min(1.0, round_up(first_term - second_term))
 
 
-def _tail_above(x: float) -> float:
-    """Return at least Phi(-x)."""
+def _bound_tail_from_above(x: float) -> float:
+    """Return an upper bound of Phi(-x), the normal distribution's tail beyond x."""
     scaled = x * math.sqrt(0.5)
     return max(_LEAST_TAIL, round_up(math.erfc(scaled - MARGIN * abs(scaled)) / 2))
 
 
-def _tail_below(x: float) -> float:
-    """Return at most Phi(-x)."""
+def _bound_tail_from_below(x: float) -> float:
+    """Return a lower bound of Phi(-x), the normal distribution's tail beyond x."""
     scaled = x * math.sqrt(0.5)
     tail = math.erfc(scaled + MARGIN * abs(scaled)) / 2 * (1 - MARGIN)
     return tail if tail > _LEAST_TAIL else 0.0

@@ -1,14 +1,14 @@
 """Privacy loss distributions, through Google's dp-accounting (optional extra `accounting`).
 
 Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi: Connect the
-           dots (2022), as implemented in dp-accounting. Losses are rounded up to multiples of 1e-4,
-           so what is reported is not below the truth, only above by that much.
-Guarantee  Holds for a list of events fixed in advance; not a basis for a filter.
+           dots (2022), as implemented in dp-accounting. The loss of each distribution is rounded up
+           to a multiple of 1e-4, so the result is never too low.
+Guarantee  Holds for a list of events that is fixed in advance; so it is no basis for a filter.
 Limit      A discrete Gaussian has a distribution here if neighbours differ in one entry and sigma
-           is at most 2^14 steps. Otherwise the whole list falls back on GDP or zCDP.
+           is at most 2^14 steps. Otherwise the whole list costs what GDP or zCDP says.
 
-The distributions are composed here and not by the library's own accountant: release 0.6.0 of that
-one charges a randomized response once, however often it is said to have happened.
+The distributions are composed here and not by the library's own accountant, because that of release
+0.6.0 charges a randomized response only once, however often it happened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.accounting.base import (
     Accountant,
     check_delta,
     check_epsilon,
-    refuse_unknown_event,
+    explain_unknown_event,
     total_price,
 )
 from tacit.accounting.events import Event
@@ -31,108 +31,121 @@ from tacit.accounting.pure import PureAccountant
 from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 
-_MOST_RHO = 50.0
-"""Beyond it, the table of losses outgrows memory, and nothing is protected any more."""
+_LARGEST_RHO = 50.0
+"""Largest total rho with a distribution: beyond it, the table of losses outgrows memory, and the
+releases protect nobody anyway."""
 
 _LEAST_DELTA = 1e-10
-"""Below it, a table holds rounding errors: many small choices then seem to have a pure epsilon
-far below their sum, which no mechanism can promise."""
+"""Smallest delta that is read from a table of losses. Below it there are rounding errors: many
+small choices would seem to have a pure epsilon far below their sum, which is impossible."""
 
-_ROUNDING = 1e-4
-"""Share of delta set aside for what the library's floats and its transforms may be off by."""
+_DELTA_ERROR = 1e-4
+"""Relative error of delta that the library's floats and transforms are allowed for."""
 
-_FINEST_SIGMA = 1 << 14
-"""In steps: a discrete Gaussian that is finer takes seconds and more, to no avail."""
+_LARGEST_SIGMA = 1 << 14
+"""Largest sigma, in steps, of a discrete Gaussian with a distribution: that of a larger one takes
+seconds and more to compute, and lowers the cost by hardly anything."""
 
 _TAILS = 11.6
-"""Sigmas: beyond, a discrete Gaussian has a chance below 1e-29, and is given an infinite loss."""
+"""Sigmas after which the table of a discrete Gaussian ends. The chance of what lies beyond is below
+1e-29, and is given an infinite loss."""
 
 
 class PLDAccountant(Accountant):
-    """Privacy loss distributions, never above the pure, zCDP and GDP accountants.
+    """Accountant by privacy loss distributions; never above the pure, zCDP and GDP accountants.
 
-    The distribution counts where it is lower: for noise and for answers. A choice is charged as the
-    worst mechanism of its pure epsilon, so for many choices the zCDP price decides.
+    Noise and randomized response have distributions of their own, which are lower. A choice has the
+    distribution of the worst mechanism of its pure epsilon, so for many choices zCDP is lower.
     """
 
     def __init__(self) -> None:
         """Prepare an empty account.
 
         Raises:
-            MissingExtra: dp-accounting is not installed: now rather than after a day of adding.
+            MissingExtra: dp-accounting is not installed. Raised here, before any event is added.
         """
         super().__init__()
-        _library()
+        _import_library()
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return the least epsilon of the distribution and of all accountants that fit."""
+        """Return the smallest epsilon of the distribution and of all accountants that fit."""
         check_delta(delta)
-        epsilons = [other.epsilon(delta) for other in self._fitting_accountants()]
-        loss = self._loss() if delta >= _LEAST_DELTA else None
+        epsilons = [accountant.epsilon(delta) for accountant in self._fitting_accountants()]
+        loss = self._composed_loss() if delta >= _LEAST_DELTA else None
         if loss is not None:
-            epsilons.append(float(loss.get_epsilon_for_delta(delta * (1 - _ROUNDING))))
+            epsilons.append(float(loss.get_epsilon_for_delta(delta * (1 - _DELTA_ERROR))))
         return min(epsilons, default=math.inf)
 
     def delta(self, epsilon: float) -> float:
-        """Return the least delta of the distribution and of all accountants that fit."""
+        """Return the smallest delta of the distribution and of all accountants that fit."""
         check_epsilon(epsilon)
         if epsilon == math.inf:
             return 0.0
-        deltas = [other.delta(epsilon) for other in self._fitting_accountants()]
-        loss = self._loss()
+        deltas = [accountant.delta(epsilon) for accountant in self._fitting_accountants()]
+        loss = self._composed_loss()
         if loss is not None:
-            delta = float(loss.get_delta_for_epsilon(epsilon)) * (1 + _ROUNDING)
+            delta = float(loss.get_delta_for_epsilon(epsilon)) * (1 + _DELTA_ERROR)
             deltas.append(max(_LEAST_DELTA, delta))
         return min([1.0, *deltas])
 
     def _fitting_accountants(self) -> list[Accountant]:
-        """Return the accountants that know all these events, with the events added."""
+        """Return those other accountants that can price all these events, with the events added."""
         fitting = []
-        every: tuple[Accountant, ...] = (PureAccountant(), ZCDPAccountant(), GDPAccountant())
-        for other in every:
-            if any(other.refusal(event) for event in self._counts):
+        candidates: tuple[Accountant, ...] = (PureAccountant(), ZCDPAccountant(), GDPAccountant())
+        for accountant in candidates:
+            if any(accountant.refusal(event) for event in self._counts):
                 continue
             for event, times in self._counts.items():
-                other.add(event, times)
-            fitting.append(other)
+                accountant.add(event, times)
+            fitting.append(accountant)
         return fitting
 
-    def _loss(self) -> Any:
-        """Return the distribution of the sum of all losses; None if it is out of bounds."""
+    def _composed_loss(self) -> Any:
+        """Return the distribution of the sum of all losses.
+
+        None if an event has no distribution here, or if the total rho is too large for a table.
+        """
         if not all(_has_distribution(event) for event in self._counts):
             return None
-        if not total_price(self._counts.items(), PRICES) <= _MOST_RHO:
+        if not total_price(self._counts.items(), PRICES) <= _LARGEST_RHO:
             return None
-        pld, _ = _library()
+        pld, _ = _import_library()
         composed = pld.identity()
-        # Rounding depends on the order, so events are put into one.
+        # Sorted, because the rounding depends on the order of events.
         for event, times in sorted(self._counts.items(), key=repr):
             if PRICES[type(event)](event) > 0:
-                composed = composed.compose(_distribution(event, times))
+                composed = composed.compose(_loss_distribution(event, times))
         return composed
 
     def refusal(self, event: Event) -> str | None:
-        """Refuse events of unknown classes."""
-        return None if type(event) in PRICES else refuse_unknown_event("PLD", event)
+        """Return the reason for refusing an event of an unknown class; None for the others."""
+        return None if type(event) in PRICES else explain_unknown_event("PLD", event)
 
 
 def _has_distribution(event: Event) -> bool:
-    """Say whether one pair of neighbours is the worst, and its losses fit into a table."""
+    """Say whether this accountant can compute a loss distribution for the event.
+
+    Discrete Gaussian noise has one if neighbours differ in one entry, so that the largest shift is
+    the worst, and if sigma is not too large. All other events have one.
+    """
     if isinstance(event, events.DiscreteGaussianVector):
         return False
     if not isinstance(event, events.DiscreteGaussian):
         return True
-    return event.steps is not None and event.noise_multiplier * event.steps <= _FINEST_SIGMA
+    return event.steps is not None and event.noise_multiplier * event.steps <= _LARGEST_SIGMA
 
 
-def _distribution(event: Event, times: int) -> Any:
-    """Return the loss distribution of `times` times an event that has one."""
-    pld, _ = _library()
+def _loss_distribution(event: Event, times: int) -> Any:
+    """Return the loss distribution of `times` repetitions of an event that has one.
+
+    Repeated Gaussian noise is one Gaussian release, whose noise is less by the root of `times`.
+    """
+    pld, _ = _import_library()
     if isinstance(event, events.Gaussian):
         return pld.from_gaussian_mechanism(event.noise_multiplier / math.sqrt(times))
     if isinstance(event, events.Tree) and event.gaussian:
-        node = event.noise_multiplier
-        return pld.from_gaussian_mechanism(node / math.sqrt(event.levels * times))
+        node_noise = event.noise_multiplier
+        return pld.from_gaussian_mechanism(node_noise / math.sqrt(event.levels * times))
     if isinstance(event, events.Tree):
         node_loss = _pure_distribution(1 / event.noise_multiplier)
         return node_loss.self_compose(event.levels * times)
@@ -141,9 +154,9 @@ def _distribution(event: Event, times: int) -> Any:
 
 def _single_distribution(event: Event) -> Any:
     """Return the loss distribution of one event that is neither continuous Gaussian nor a tree."""
-    pld, _ = _library()
+    pld, _ = _import_library()
     if isinstance(event, events.DiscreteGaussian) and event.steps is not None:
-        # Log-concave noise: the largest shift is the worst, in every order of releases.
+        # The noise is log-concave, so neighbours at the largest distance are the worst.
         sigma = event.noise_multiplier * event.steps
         return pld.from_discrete_gaussian_mechanism(
             sigma,
@@ -154,19 +167,20 @@ def _single_distribution(event: Event) -> Any:
     if isinstance(event, events.Laplace):
         return pld.from_laplace_mechanism(event.noise_multiplier)
     if isinstance(event, events.RandomizedResponse) and event.truth > 1 / event.categories:
-        noise = (1 - event.truth) * event.categories / (event.categories - 1)
-        return pld.from_randomized_response(noise, event.categories)
+        # The library's parameter: the chance that the answer is replaced by a uniform one.
+        replacement = (1 - event.truth) * event.categories / (event.categories - 1)
+        return pld.from_randomized_response(replacement, event.categories)
     return _pure_distribution(float(PURE_PRICES[type(event)](event)))
 
 
 def _pure_distribution(epsilon: float) -> Any:
     """Return the loss distribution of the worst mechanism with this pure epsilon."""
-    pld, parameters = _library()
+    pld, parameters = _import_library()
     return pld.from_privacy_parameters(parameters(epsilon, 0.0))
 
 
-def _library() -> tuple[Any, Any]:
-    """Load the distributions of dp-accounting and its class of parameters."""
+def _import_library() -> tuple[Any, Any]:
+    """Import dp-accounting: its module of loss distributions, and its class of (epsilon, delta)."""
     try:
         from dp_accounting.pld import privacy_loss_distribution
         from dp_accounting.pld.common import DifferentialPrivacyParameters

@@ -1,4 +1,4 @@
-"""A privacy filter: whatever is asked, and in whatever order, the total stays within the budget.
+"""A privacy filter: the total of all releases stays within a budget, in whatever order they come.
 
 Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for pure epsilons;
            Feldman, Zrnic: Individual privacy accounting (2021), for Renyi and zCDP.
@@ -18,11 +18,11 @@ from tacit.errors import ConfigError, PrivacyError
 
 
 class PrivacyFilter:
-    """A budget that is spent first and released from afterwards.
+    """A budget from which each release is paid before it is made.
 
-    Nothing is ever refunded, and the first refusal is final. Ask `affords` to find out without the
-    risk. One filter belongs to one unit of privacy in one process; a budget that outlives the
-    process belongs in a ledger.
+    Nothing is refunded, and after the first refusal nothing is granted any more. `affords` says
+    whether a spend would be granted, without that risk. A filter serves one unit of privacy (such
+    as one person) in one process; a budget that outlives the process belongs in a ledger.
     """
 
     def __init__(self, accountant: type[Accountant], *, epsilon: float, delta: float = 0.0) -> None:
@@ -47,17 +47,17 @@ class PrivacyFilter:
 
     @property
     def epsilon(self) -> float:
-        """The budget, nats; fixed for the filter's life."""
+        """The budget, in nats; it never changes."""
         return self._epsilon
 
     @property
     def delta(self) -> float:
-        """The chance at which the budget holds; fixed for the filter's life."""
+        """The delta of the budget; it never changes."""
         return self._delta
 
     @property
     def has_halted(self) -> bool:
-        """Whether a spend was refused; nothing can be spent any more."""
+        """Whether a spend was refused, so that nothing is granted any more."""
         return self._has_halted
 
     @property
@@ -69,36 +69,42 @@ class PrivacyFilter:
         """Say whether `spend(event)` would be granted now; nothing changes."""
         self._check_process()
         with self._lock:
-            return self._total_with(event) is not None
+            return self._add_within_budget(event) is not None
 
     def spend(self, event: Event) -> None:
         """Grant all of `event`, or none of it.
 
         Raises:
-            PrivacyError: The budget does not cover the event, and the filter has halted. Or the
-                accountant does not know the event, which halts nothing: it is a mistake in the
-                program, equal for all data. In a forked process, always.
+            PrivacyError: The budget does not cover the event; the filter is halted. Or the
+                accountant does not know the event: this does not halt the filter, because it is a
+                mistake of the program, whatever the data. Or the process is a fork: always.
         """
         self._check_process()
         with self._lock:
-            after = self._total_with(event)
-            if after is None:
+            total = self._add_within_budget(event)
+            if total is None:
                 self._has_halted = True
                 raise PrivacyError(
                     f"The budget of epsilon {self.epsilon:g} at delta {self.delta:g} does not "
                     "cover this release, or was exhausted before. Nothing was spent, and nothing "
                     "more will be granted: do not release."
                 )
-            self._spent = after
+            self._spent = total
 
-    def _total_with(self, event: Event) -> Accountant | None:
-        """Return an accountant that has the event too; None where it is over the budget."""
-        after = self._spent.copy().add(event)
-        fits = not self._has_halted and after.epsilon(self.delta) <= self.epsilon
-        return after if fits else None
+    def _add_within_budget(self, event: Event) -> Accountant | None:
+        """Return a new accountant of all granted events and this one.
+
+        None if their total is over the budget, or if the filter has halted.
+        """
+        total = self._spent.copy().add(event)
+        is_granted = not self._has_halted and total.epsilon(self.delta) <= self.epsilon
+        return total if is_granted else None
 
     def _check_process(self) -> None:
-        """Refuse another process, before the lock: a fork may have copied it while it was held."""
+        """Raise PrivacyError in a process other than the filter's own.
+
+        Called before the lock is taken: a fork may have copied the lock while it was held.
+        """
         if os.getpid() != self._process:
             raise PrivacyError(
                 "This privacy filter belongs to another process, and here it would spend the same "

@@ -17,8 +17,8 @@ from tacit.accounting.base import (
     Prices,
     check_delta,
     check_epsilon,
+    explain_unknown_event,
     is_gaussian,
-    refuse_unknown_event,
     total_price,
 )
 from tacit.accounting.events import Event
@@ -26,17 +26,17 @@ from tacit.accounting.rounding import MARGIN, float_above, round_up
 
 
 def _response_loss(event: events.RandomizedResponse) -> float:
-    """Return |ln(truth / chance of one other answer)|; infinite for always or never the truth."""
+    """Return |ln(truth / chance of one other answer)|; infinite if `truth` is 0 or 1."""
     if event.truth in (0.0, 1.0):
         return math.inf
     odds = Fraction(event.truth) * (event.categories - 1) / (1 - Fraction(event.truth))
-    more = max(odds, 1 / odds) - 1
-    if more == 0:
+    excess = max(odds, 1 / odds) - 1  # ln(1 + excess) is exact also for odds near 1
+    if excess == 0:
         return 0.0
-    rounded = float_above(more)
+    rounded = float_above(excess)
     if rounded < math.inf:
         return round_up(math.log1p(rounded))
-    return round_up(math.log(more.numerator) - math.log(more.denominator))
+    return round_up(math.log(excess.numerator) - math.log(excess.denominator))
 
 
 PRICES: Prices = {
@@ -54,26 +54,27 @@ PRICES: Prices = {
 
 
 class PureAccountant(Accountant):
-    """The sum of pure epsilons; Gaussian noise has none and is refused."""
+    """Accountant that adds up pure epsilons; Gaussian noise has none and is refused."""
 
     adaptive: ClassVar[bool] = True
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return the sum at delta 0; with a delta, what remains for the worst such mechanism.
+        """Return the sum s of pure epsilons at delta 0, and less at a larger delta.
 
-        That is randomized response (Kairouz, Oh, Viswanath, 2015).
+        That is s + ln(1 - delta (1 + e^-s)), or 0 if this is negative: exact for binary randomized
+        response, the worst mechanism of pure epsilon s (Kairouz, Oh, Viswanath, 2015).
         """
         check_delta(delta)
         total = total_price(self._counts.items(), PRICES)
-        inner = delta * (1 + math.exp(-total)) * (1 - MARGIN)
-        if delta == 1 or inner >= 1:
+        reduction = delta * (1 + math.exp(-total)) * (1 - MARGIN)
+        if delta == 1 or reduction >= 1:
             return 0.0
-        if not inner:
+        if not reduction:
             return total
-        return max(0.0, round_up(total + math.log1p(-inner), slack=total))
+        return max(0.0, round_up(total + math.log1p(-reduction), slack=total))
 
     def delta(self, epsilon: float) -> float:
-        """Return (e^total - e^epsilon) / (1 + e^total): 0 from the sum on."""
+        """Return (e^s - e^epsilon) / (1 + e^s) for the sum s; 0 if epsilon is s or more."""
         check_epsilon(epsilon)
         total = total_price(self._counts.items(), PRICES)
         if epsilon >= total:
@@ -81,10 +82,10 @@ class PureAccountant(Accountant):
         return min(1.0, round_up(-math.expm1(epsilon - total) / (1 + math.exp(-total))))
 
     def refusal(self, event: Event) -> str | None:
-        """Refuse Gaussian noise, and events of unknown classes."""
+        """Return the reason for refusing Gaussian noise or an unknown class; None for others."""
         if is_gaussian(event):
             return (
                 "Gaussian noise has no pure epsilon: at delta = 0 its loss has no bound. Use the "
                 "zCDP accountant and state a delta above 0, or use Laplace noise."
             )
-        return None if type(event) in PRICES else refuse_unknown_event("pure", event)
+        return None if type(event) in PRICES else explain_unknown_event("pure", event)

@@ -1,4 +1,4 @@
-"""Sums and products of losses that are never below the exact ones."""
+"""Arithmetic on losses whose results are never below the exact ones."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 MARGIN = 2.0**-48
-"""Relative; far more than a handful of float operations and logarithms can be off."""
+"""Relative error added to a result: far more than that of a few float operations and logarithms."""
 
 _HALVINGS = 120
-"""Halvings of an interval: more than a float can tell apart."""
+"""Largest number of steps of a bisection."""
 
 
 def round_up(computed: float, *, slack: float = 0.0) -> float:
-    """Return a positive float above what a few float operations came to.
+    """Return a float above the exact result of a few float operations.
 
     Args:
-        computed: Their result.
-        slack: Size of the terms, where they cancelled.
+        computed: Their result in floats.
+        slack: Size of terms that cancelled, whose rounding errors are larger than the result's.
     """
     return math.nextafter(computed + MARGIN * (abs(computed) + slack), math.inf)
 
@@ -26,30 +26,39 @@ def round_up(computed: float, *, slack: float = 0.0) -> float:
 def float_above(exact: Fraction) -> float:
     """Return the smallest float that is not below `exact` (>= 0)."""
     try:
-        near = float(exact)
+        nearest = float(exact)
     except OverflowError:
         return math.inf
-    return near if near == math.inf or near >= exact else math.nextafter(near, math.inf)
+    is_below = nearest != math.inf and nearest < exact
+    return math.nextafter(nearest, math.inf) if is_below else nearest
 
 
 def sum_above(parts: Iterable[float]) -> float:
-    """Return the smallest float, or the next, not below the exact sum of `parts` (>= 0)."""
+    """Return a float that is not below the exact sum of `parts` (>= 0): the smallest, or the next.
+
+    The result does not depend on the order of the parts.
+    """
     numbers = list(parts)
     if math.inf in numbers:
         return math.inf
     try:
-        total = math.fsum(numbers)  # the nearest float, whatever the order
+        total = math.fsum(numbers)  # the nearest float to the exact sum
     except OverflowError:
         return math.inf
-    return total if math.fsum([*numbers, -total]) <= 0 else math.nextafter(total, math.inf)
+    missing = math.fsum([*numbers, -total])  # exact sum - total
+    return total if missing <= 0 else math.nextafter(total, math.inf)
 
 
-def find_root(rising: Callable[[float], float], most: float) -> float:
-    """Find where a rising function crosses zero, in (0, most]; never 0."""
-    low, high = 0.0, most
+def find_root(increasing: Callable[[float], float], upper: float) -> float:
+    """Find by bisection where an increasing function crosses zero, in (0, upper].
+
+    Returns:
+        The upper end of the last interval: above the root by less than the interval, and never 0.
+    """
+    low, high = 0.0, upper
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
+        low, high = (middle, high) if increasing(middle) < 0 else (low, middle)
     return high

@@ -20,23 +20,33 @@ from tacit.accounting.base import (
     Prices,
     check_delta,
     check_epsilon,
-    refuse_unknown_event,
+    explain_unknown_event,
     total_price,
 )
 from tacit.accounting.events import Event
 from tacit.accounting.pure import PRICES as PURE_PRICES
 from tacit.accounting.rounding import MARGIN, find_root, float_above, round_up
 
+_LARGEST_EXPONENT = 700.0
+"""Largest number put into exp, which is still a float."""
 
-def _rho_of_pure(exact: Price) -> float:
-    """Return rho of the worst mechanism with this pure epsilon: binary randomized response."""
-    epsilon = _as_float(exact)
+
+def _rho_of_pure(pure_epsilon: Price) -> float:
+    """Return rho of the worst mechanism with this pure epsilon, binary randomized response.
+
+    rho = epsilon tanh(epsilon / 2).
+    """
+    epsilon = _as_float(pure_epsilon)
     return round_up(epsilon * math.tanh(epsilon / 2)) if epsilon else 0.0
 
 
-def _rho_of_laplace(exact: Price) -> float:
-    """Return rho of Laplace noise: epsilon - 1 + e^-epsilon, or epsilon^2 / 2, which is above."""
-    epsilon = _as_float(exact)
+def _rho_of_laplace(pure_epsilon: Price) -> float:
+    """Return rho of Laplace noise: epsilon - 1 + e^-epsilon.
+
+    epsilon^2 / 2 is an upper bound of it, and the lower result for a tiny epsilon, where the terms
+    of the formula cancel and rounding up adds more.
+    """
+    epsilon = _as_float(pure_epsilon)
     formula = round_up(epsilon + math.expm1(-epsilon), slack=epsilon)
     return min(formula, round_up(epsilon * epsilon / 2))
 
@@ -47,23 +57,34 @@ def _rho_of_gaussian(noise_multiplier: float) -> Fraction:
 
 
 def _rho_of_choice(event: events.Exponential | events.TopK) -> Fraction:
-    """Return rho of one choice, whose loss has a range of epsilon: at most epsilon^2 / 8."""
-    pure = Fraction(_rho_of_pure(event.epsilon))
-    return pure if event.permute_and_flip else min(pure, Fraction(event.epsilon) ** 2 / 8)
+    """Return rho of one choice.
+
+    The exponential mechanism's losses lie in a range of length epsilon, so its rho is at most
+    epsilon^2 / 8. Permute-and-flip costs what any mechanism of this pure epsilon costs.
+    """
+    rho_of_pure = Fraction(_rho_of_pure(event.epsilon))
+    if event.permute_and_flip:
+        return rho_of_pure
+    return min(rho_of_pure, Fraction(event.epsilon) ** 2 / 8)
 
 
 def _rho_of_tree(event: events.Tree) -> Price:
-    """Return rho of all levels; the discrete Laplace price covers the continuous noise too."""
+    """Return rho of all levels of a tree.
+
+    Laplace noise is priced as discrete Laplace noise, which costs at least as much as continuous.
+    """
     if event.gaussian:
         return event.levels * _rho_of_gaussian(event.noise_multiplier)
     return event.levels * Fraction(_rho_of_pure(1 / Fraction(event.noise_multiplier)))
 
 
 def _rho_of_response(event: events.RandomizedResponse) -> float:
+    """Return rho of a randomized response: that of its pure epsilon."""
     return _rho_of_pure(PURE_PRICES[events.RandomizedResponse](event))
 
 
 def _as_float(price: Price) -> float:
+    """Return a price as a float that is not below it."""
     return float_above(price) if isinstance(price, Fraction) else price
 
 
@@ -81,21 +102,21 @@ PRICES: Prices = {
     events.PostProcessing: lambda _: 0.0,
     events.NonPrivate: lambda _: math.inf,
 }
-"""rho of one event, never below the exact one."""
+"""rho of one event, never too low."""
 
 
 class ZCDPAccountant(Accountant):
-    """The sum of rho, and the tight conversion of it."""
+    """Accountant that adds up rho, and converts the sum to the smallest (epsilon, delta)."""
 
     adaptive: ClassVar[bool] = True
 
     @property
     def rho(self) -> float:
-        """The sum of rho of all events, never below the exact one."""
+        """The sum of rho of all events, never too low."""
         return total_price(self._counts.items(), PRICES)
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return epsilon; infinite at delta 0 unless nothing was spent: zCDP bounds no pure one."""
+        """Return epsilon at this delta; infinite at delta 0, unless rho is 0."""
         check_delta(delta)
         return epsilon_of_rho(self.rho, delta)
 
@@ -105,43 +126,47 @@ class ZCDPAccountant(Accountant):
         return delta_of_rho(self.rho, epsilon)
 
     def refusal(self, event: Event) -> str | None:
-        """Refuse events of unknown classes."""
-        return None if type(event) in PRICES else refuse_unknown_event("zCDP", event)
+        """Return the reason for refusing an event of an unknown class; None for the others."""
+        return None if type(event) in PRICES else explain_unknown_event("zCDP", event)
 
 
 def epsilon_of_rho(rho: float, delta: float) -> float:
-    """Return the smallest epsilon that rho-zCDP implies at delta.
+    """Return the smallest epsilon that rho-zCDP implies at delta, rounded up.
 
-    Any order a > 1 gives a valid epsilon, a rho + (ln(1/delta) - ln a)/(a - 1) + ln(1 - 1/a). It is
-    least where (a - 1)^2 rho + ln a = ln(1/delta).
+    Each order a > 1 gives a valid epsilon, a rho + (ln(1/delta) - ln a)/(a - 1) + ln(1 - 1/a). The
+    smallest is where (a - 1)^2 rho + ln a = ln(1/delta). With t = a - 1, each term of the left side
+    alone is at most ln(1/delta), which bounds t from above.
     """
     if rho == 0 or delta >= 1:
         return 0.0
     if math.isinf(rho) or delta == 0:
         return math.inf
-    log_delta = -math.log(delta)
-    most = min(math.sqrt(log_delta / rho), math.expm1(min(log_delta, 700.0)))
-    if most == 0:
+    log_inverse = -math.log(delta)  # ln(1/delta)
+    largest_t = min(math.sqrt(log_inverse / rho), math.expm1(min(log_inverse, _LARGEST_EXPONENT)))
+    if largest_t == 0:
         return math.inf
-    t = find_root(lambda t: t * t * rho + math.log1p(t) - log_delta, most)  # t = a - 1
-    epsilon = (t + 1) * rho + (log_delta - math.log1p(t)) / t - math.log1p(1 / t)
-    return max(0.0, round_up(epsilon, slack=rho + log_delta / t))  # t rho <= log_delta / t
+    t = find_root(lambda t: t * t * rho + math.log1p(t) - log_inverse, largest_t)
+    epsilon = (t + 1) * rho + (log_inverse - math.log1p(t)) / t - math.log1p(1 / t)
+    # Terms of this size cancel: rho, t rho <= ln(1/delta) / t, and ln(1/delta) / t.
+    return max(0.0, round_up(epsilon, slack=rho + log_inverse / t))
 
 
 def delta_of_rho(rho: float, epsilon: float) -> float:
-    """Return the smallest delta that rho-zCDP implies at epsilon.
+    """Return the smallest delta that rho-zCDP implies at epsilon, rounded up.
 
-    Any order a > 1 gives a valid delta, exp((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a. It
-    is least where (2a - 1) rho + ln(1 - 1/a) = epsilon.
+    Each order a > 1 gives a valid delta, exp((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a. It
+    is smallest where (2a - 1) rho + ln(1 - 1/a) = epsilon. With t = a - 1, the left side is above
+    epsilon at t = epsilon / rho + 1 / sqrt(rho), since ln(1 - 1/a) >= -1/t.
     """
     if rho == 0 or math.isinf(epsilon):
         return 0.0
     if math.isinf(rho):
         return 1.0
-    most = epsilon / rho + 1 / math.sqrt(rho)
-    if math.isinf(most * epsilon):
-        return math.ulp(0.0)
-    t = find_root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, most)  # t = a - 1
+    largest_t = epsilon / rho + 1 / math.sqrt(rho)
+    if math.isinf(largest_t * epsilon):
+        return math.ulp(0.0)  # delta is below the smallest positive float
+    t = find_root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, largest_t)
     log_delta = t * ((t + 1) * rho - epsilon) - math.log(t) - (t + 1) * math.log1p(1 / t)
-    terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t))  # the last one is about as large
+    # The size of the terms, which may cancel; the last term is about as large as log(t).
+    terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t))
     return min(1.0, round_up(math.exp(min(0.0, log_delta + MARGIN * terms))))
