@@ -111,7 +111,7 @@ def test_several_budgets(path, said):
         (("--dataset", "f", "--epsilon", "nan"), "finite"),
         (("--dataset", "f", "--epsilon", "-1"), "not negative"),
         (("--dataset", "f", "--epsilon", "a lot"), "finite"),
-        (("--dataset", "f\n", "--epsilon", "1"), "control signs"),
+        (("--dataset", "f\n", "--epsilon", "1"), "control characters"),
     ],
 )
 def test_bad_input_is_a_sentence(path, said, words, sentence):

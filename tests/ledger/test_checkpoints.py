@@ -454,9 +454,9 @@ def test_the_text_follows_every_payment(quick):
 
 def test_a_stop_without_time_writes_none(quick, monkeypatch):
     """A stop takes a second at most: what is not read by then is the next start's."""
-    monkeypatch.setattr(checkpoints, "PORTION", 5)
+    monkeypatch.setattr(checkpoints, "ENTRIES_AT_ONCE", 5)
     with checkpoints_every(2), quick.open() as ledger:
-        monkeypatch.setattr(checkpoints, "STOPS_WITHIN", -1)
+        monkeypatch.setattr(checkpoints, "STOP_SECONDS", -1)
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)

@@ -71,7 +71,7 @@ def spent(quick_folder, ledger_at):
 
 def test_a_long_log_is_read_while_it_grows(spent, ledger_at, monkeypatch):
     """Between two transactions of a replay a writer goes on; what it wrote is verified too."""
-    monkeypatch.setattr(replay_module, "_AT_ONCE", 2)
+    monkeypatch.setattr(replay_module, "_ENTRIES_AT_ONCE", 2)
     with ledger_at(spent, create=False) as ledger:
         keys = iter("cde")
 

@@ -20,8 +20,8 @@ from tacit.ledger import (
     Unit,
     epsilon_of_cap,
     epsilon_spent,
-    state_cap,
-    state_spent,
+    stated_epsilon_of_cap,
+    stated_epsilon_spent,
 )
 
 HOLDER = Holder.dataset("shop", "films")
@@ -76,8 +76,8 @@ def gdp_balance(amount: int, cap: Cap) -> Balance:
 def test_a_lifetime_of_four_digits_is_stated_as_it_was_set(lifetime, delta):
     """Steps of the ledger do not show: neither in the cap, nor where all of it is spent."""
     cap = cap_of_lifetime(lifetime, delta)
-    assert float(state_cap(cap)) == lifetime
-    assert state_spent(gdp_balance(cap.amount, cap)) == state_cap(cap)
+    assert float(stated_epsilon_of_cap(cap)) == lifetime
+    assert stated_epsilon_spent(gdp_balance(cap.amount, cap)) == stated_epsilon_of_cap(cap)
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-8])
@@ -97,22 +97,25 @@ def test_nothing_is_stated_below_it(unit, spent, more):
     balance = Balance(1, HOLDER, cap, spent, 0, 0)
     step = 1 if unit is Unit.GDP else 0  # to which it was rounded up
     least = replace(balance, spent=spent - step)
-    assert float(state_spent(balance)) >= epsilon_spent(least).epsilon
-    assert float(state_spent(balance)) <= 1.0011 * epsilon_spent(balance).epsilon
-    assert float(state_cap(cap)) >= epsilon_of_cap(replace(cap, amount=cap.amount - step)).epsilon
+    assert float(stated_epsilon_spent(balance)) >= epsilon_spent(least).epsilon
+    assert float(stated_epsilon_spent(balance)) <= 1.0011 * epsilon_spent(balance).epsilon
+    assert (
+        float(stated_epsilon_of_cap(cap))
+        >= epsilon_of_cap(replace(cap, amount=cap.amount - step)).epsilon
+    )
     whole = Balance(1, HOLDER, cap, cap.amount, 0, 0)
-    assert state_spent(whole) == state_cap(cap)
+    assert stated_epsilon_spent(whole) == stated_epsilon_of_cap(cap)
 
 
 def test_more_digits_are_rounded_up():
     """A cap is a promise: no more than is stated is ever spent."""
-    assert float(state_cap(cap_of_lifetime(5.12395, 1e-6))) == 5.124
-    assert float(state_cap(Cap.pure("2.12399"))) == 2.124
+    assert float(stated_epsilon_of_cap(cap_of_lifetime(5.12395, 1e-6))) == 5.124
+    assert float(stated_epsilon_of_cap(Cap.pure("2.12399"))) == 2.124
     pure = Balance(1, HOLDER, Cap.pure("2.1"), 1_234_501, 0, 0)
-    assert str(state_spent(pure)) == "1.235"
+    assert str(stated_epsilon_spent(pure)) == "1.235"
 
 
 def test_a_fit_of_epsilon_1_is_stated_as_1():
     """The card and the budget say one number: its amount is stored rounded up."""
     spent = cap_of_lifetime(1, 1e-6).amount
-    assert str(state_spent(gdp_balance(spent, cap_of_lifetime(5, 1e-6)))) == "1"
+    assert str(stated_epsilon_spent(gdp_balance(spent, cap_of_lifetime(5, 1e-6)))) == "1"

@@ -33,13 +33,21 @@ _PATIENT = 300.0
 @contextmanager
 def checkpoints_every(entries: int, running: int = 10**9) -> Iterator[None]:
     """Checkpoints after so few entries at a start or a stop, and while a process goes on."""
-    before = checkpoints.LEAST, checkpoints.OFTEN, checkpoints.STOPS_WITHIN
-    checkpoints.LEAST, checkpoints.OFTEN = entries, running
-    checkpoints.STOPS_WITHIN = _PATIENT
+    before = (
+        checkpoints.ENTRIES_AT_START_OR_STOP,
+        checkpoints.ENTRIES_WHILE_RUNNING,
+        checkpoints.STOP_SECONDS,
+    )
+    checkpoints.ENTRIES_AT_START_OR_STOP, checkpoints.ENTRIES_WHILE_RUNNING = entries, running
+    checkpoints.STOP_SECONDS = _PATIENT
     try:
         yield
     finally:
-        checkpoints.LEAST, checkpoints.OFTEN, checkpoints.STOPS_WITHIN = before
+        (
+            checkpoints.ENTRIES_AT_START_OR_STOP,
+            checkpoints.ENTRIES_WHILE_RUNNING,
+            checkpoints.STOP_SECONDS,
+        ) = before
 
 
 @dataclass(frozen=True)

@@ -318,7 +318,7 @@ def checkpoint_without_the_second_place(plant: Plant) -> None:
     def anywhere(connection: Connection, known: Head) -> LogState | None:
         told = newest(connection, known)
         if told is not None:
-            told.passes = None
+            told.head_to_match = None
         return told
 
     plant(opener, "newest_checkpoint", anywhere)
@@ -356,7 +356,7 @@ def verify_from_a_checkpoint(plant: Plant) -> None:
 
 def checkpoint_of_what_is_not_sound(plant: Plant) -> None:
     """Whatever a replay finds, its end is a checkpoint."""
-    plant(checkpoints, "_has_no_problem", lambda _: True)
+    plant(checkpoints, "_is_sound", lambda _: True)
 
 
 NOTICED: dict[Fault, str] = {

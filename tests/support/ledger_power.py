@@ -88,7 +88,7 @@ def record(folder: Path, releases: int = 30) -> Recording:
             else:
                 count(ledger, f"k{n}", FILMS)
             if n % 5 == 4:
-                ledger._checkpoints._catch_up(2, until=time.monotonic() + 60)
+                ledger._checkpoints._catch_up(2, deadline=time.monotonic() + 60)
     asked = [line for line in _written(said) if not line.startswith(("PRAGMA", "--"))]
     # SQLite tells of a statement again when its trigger has run.
     return Recording(
@@ -224,7 +224,7 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
         found = replay(lambda: read_transaction(store))
         with read_transaction(store) as connection:
             told = newest_checkpoint(connection, found.head) or LogState()
-        quick = told.begun > 0
+        quick = told.start > 0
         whole = whole and replay(lambda: read_transaction(store), told) == found
     except Exception:  # whatever a broken file makes of it
         return None

@@ -106,7 +106,7 @@ def refused(kind: type[TacitError], call: Callable[[], object]) -> str:
 def by_hand(path: str | Path) -> Iterator[sqlite3.Connection]:
     """A store in a file, for who edits it without its guards. Where it is open in this process it
     is the owner's own connection, since there is no other one."""
-    for owned in list(sqlite._ALL):
+    for owned in list(sqlite._CONNECTIONS):
         if owned._path == Path(path):
             with suppress(sqlite3.ProgrammingError):  # closed
                 yield _unguarded(owned)

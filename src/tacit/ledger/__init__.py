@@ -1,4 +1,4 @@
-"""The durable budget store: what was spent is on disk before the answer is given.
+"""The ledger, a durable store of privacy budgets: a charge is on disk before its answer is given.
 
 ledger = open_ledger("budgets.db")
 ratings = Holder.dataset("shop", "ratings")
@@ -6,13 +6,20 @@ ledger.open_budget(ratings, Cap.pure("2"))
 request = Request("shop", "analyst-1", "top-items", "key-1", canonical({"n": 10}))
 ledger.release(request, [Charge(ratings, Cost.pure("0.1"))], draw).answer
 
-store            the class `Ledger`            opener, addresses   opening one
-requests         requests and answers          amounts             costs, caps and units
-transactions     a charge on its way to disk   states, statements  stored states, prepared SQL
-chain, tokens    the hash chain, its epochs    heads               second places of its head
-log_state        the state that a log says     replay, checkpoints comparing it with all tables
-sqlite, postgres the two stores                schema              their tables
-inspection       reading, backup and restore   refusals            errors in sentences
+opener, addresses    opening a ledger
+store                the class `Ledger`
+requests, amounts    requests and answers; costs, caps and their units
+epsilons             what an amount means as epsilon at a delta
+transactions         the steps of one charge, up to the commit
+states, statements   stored states; prepared SQL statements
+chain, tokens        the log's hash chain; the tokens that begin an epoch
+heads                second places, which remember the last entry of the chain
+log_state            the state that follows from the entries of a log
+replay, checkpoints  comparing that state with all tables; shortening the next replay
+sqlite, postgres     the two kinds of store
+schema               their tables
+inspection           reading, backup and restore
+refusals             errors and their messages
 """
 
 from importlib.util import find_spec
@@ -29,8 +36,8 @@ from tacit.ledger.chain import Head as Head
 from tacit.ledger.epsilons import EpsilonAtDelta as EpsilonAtDelta
 from tacit.ledger.epsilons import epsilon_of_cap as epsilon_of_cap
 from tacit.ledger.epsilons import epsilon_spent as epsilon_spent
-from tacit.ledger.epsilons import state_cap as state_cap
-from tacit.ledger.epsilons import state_spent as state_spent
+from tacit.ledger.epsilons import stated_epsilon_of_cap as stated_epsilon_of_cap
+from tacit.ledger.epsilons import stated_epsilon_spent as stated_epsilon_spent
 from tacit.ledger.heads import FileHead as FileHead
 from tacit.ledger.heads import HeadStore as HeadStore
 from tacit.ledger.inspection import Inspection as Inspection

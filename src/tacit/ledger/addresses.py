@@ -1,4 +1,4 @@
-"""Addresses of a ledger and of the second place of its head."""
+"""Addresses of a ledger, and of the second place where the head of its hash chain is kept."""
 
 from __future__ import annotations
 
@@ -15,14 +15,21 @@ SHARED_DEVICE_WARNING = (
     "a second place elsewhere:  --second PATH  on another device, or  "
     "--second postgresql://HOST/DATABASE."
 )
-"""A warning, after the word."""
+"""A warning's text, which follows the word "Warning: "."""
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+_POSTGRESQL_PORT = 5432
 
 
 def parse_address(where: str | Path) -> tuple[URL, Path | None]:
-    """Return the address, and the file if it is one.
+    """Parse the address of a ledger or of a second place.
 
     An address may hold a password, so no error repeats it.
+
+    Args:
+        where: A path, `sqlite:///PATH`, or `postgresql://HOST/DATABASE`.
+
+    Returns:
+        The URL, and the file's path; None for PostgreSQL.
 
     Raises:
         ConfigError: It is neither a path nor an address of SQLite or PostgreSQL.
@@ -42,34 +49,44 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
 
 
 def default_head_path(path: Path) -> Path:
-    """Return the second place of a ledger in a file where none is named."""
+    """Return the second place of a ledger in a file if none is named: PATH.head."""
     return path.with_name(path.name + ".head")
 
 
 def shares_device(where: str | Path, second: str | Path | None) -> bool:
     """Say whether a ledger and its second place are on one device, or in one PostgreSQL server.
 
-    A file and a server are taken to be apart: where the server keeps its files is not seen from
-    here.
+    A file and a server count as separate, because it is not known where a server keeps its files.
+
+    Args:
+        where: Address of the ledger.
+        second: Address of the second place; None for the default, which is beside the file.
     """
     url, path = parse_address(where)
     if second is None:
         return path is not None
-    other_url, other = parse_address(second)
-    if path is not None and other is not None:
-        return _device(path) == _device(other)
-    return path is None and other is None and _server(url) == _server(other_url)
+    second_url, second_path = parse_address(second)
+    if path is not None and second_path is not None:
+        return _device_of(path) == _device_of(second_path)
+    if path is None and second_path is None:
+        return _server_of(url) == _server_of(second_url)
+    return False
 
 
-def _device(path: Path) -> int:
-    """Return the device of the file, or of the nearest folder above it that exists."""
-    place = path.absolute()
-    while not place.exists():
-        place = place.parent
-    return place.stat().st_dev
+def _device_of(path: Path) -> int:
+    """Return the number of the device of a file, or of the nearest folder above it that exists."""
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return existing.stat().st_dev
 
 
-def _server(url: URL) -> tuple[object, ...]:
-    """Return the host, "" for this machine by whatever name, and the port."""
+def _server_of(url: URL) -> tuple[str, int]:
+    """Return the host and the port; the host is "" for this machine, by whatever name.
+
+    A host that begins with a slash is a folder of Unix sockets, so it is this machine too.
+    """
     host = str(url.host or url.query.get("host") or "").lower()
-    return "" if host in _THIS_MACHINE or host.startswith("/") else host, url.port or 5432
+    if host in _THIS_MACHINE or host.startswith("/"):
+        host = ""
+    return host, url.port or _POSTGRESQL_PORT

@@ -20,19 +20,25 @@ from tacit.accounting import Event, GDPAccountant, PureAccountant, ZCDPAccountan
 from tacit.errors import ConfigError
 
 MICRO = 10**6
-"""Steps of one nat of epsilon, or of one unit of rho."""
+"""Steps in one nat of epsilon, or in a rho of 1."""
 
 PICO = 10**12
-"""Steps of mu^2 / 2 of one: an epsilon of .001 is a few ten millionths of it."""
+"""Steps in a mu^2 / 2 of 1. They are finer, because a small epsilon is a tiny mu^2 / 2: for
+epsilon 0.001 it is a few ten-millionths."""
 
 ATTO = 10**18
-"""Steps of a delta of one."""
+"""Steps in a delta of 1."""
 
 LARGEST_AMOUNT = 10**18
-"""Steps of any amount: two of them still add up in 64 bits."""
+"""Most steps of an amount: the sum of two still fits into 64 bits."""
+
+_LARGEST_EXPONENT = 40
+"""Largest decimal exponent of a number that is made into a fraction, by its absolute value: one
+with a far larger exponent would fill the memory with digits."""
 
 Number = int | str | Decimal | Fraction | float
-"""A float counts at its exact value, so 0.1 costs a step more than "0.1"."""
+"""An amount as it is given. A float counts at its exact value, so 0.1 costs a step more than "0.1".
+"""
 
 
 class Unit(StrEnum):
@@ -45,20 +51,20 @@ class Unit(StrEnum):
 
     @property
     def steps(self) -> int:
-        """How many steps an amount of one has."""
+        """Number of steps in an amount of 1."""
         return PICO if self is Unit.GDP else MICRO
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The price that one release takes from one budget. It depends on the public request only."""
+    """The price of one release for one budget. It depends on the public request only."""
 
     unit: Unit
     """Unit of the budget."""
     amount: int
-    """Steps of the unit, 1 to 10**18."""
+    """The price in steps of the unit, 1 to 10**18."""
     delta: int = 0
-    """Steps of 1e-18; 0 unless the unit is approximate."""
+    """The price in delta, in steps of 1e-18; 0 unless the unit is approximate."""
 
     def __post_init__(self) -> None:
         _check(self.unit, self.amount, self.delta, what="A cost")
@@ -100,16 +106,17 @@ class Cost:
 
 @dataclass(frozen=True)
 class Cap:
-    """The most that a budget may spend in its whole life, and in one epoch if that is limited."""
+    """The most that a budget may spend over its lifetime, and in one epoch if that is limited."""
 
     unit: Unit
     """Unit of the budget."""
     amount: int
-    """Steps of the unit over a lifetime."""
+    """The most over a lifetime, in steps of the unit."""
     delta: int = 0
-    """Steps of 1e-18: over a lifetime, or in gdp those at which the cap's epsilon is stated."""
+    """The most delta over a lifetime, in steps of 1e-18. In gdp, where no delta is spent, the delta
+    at which the cap's epsilon is stated."""
     per_epoch: int | None = None
-    """Steps of the unit in one epoch; None sets no limit. An epoch limits no delta."""
+    """The most in one epoch, in steps of the unit; None for no limit. An epoch limits no delta."""
 
     def __post_init__(self) -> None:
         _check(self.unit, self.amount, self.delta, what="A cap")
@@ -132,7 +139,12 @@ class Cap:
 
     @classmethod
     def gdp(cls, half_square: Number, *, delta: Number) -> Self:
-        """Return a cap of mu^2 / 2 over a lifetime, whose epsilon is stated at `delta`."""
+        """Return a cap over a lifetime in Gaussian differential privacy.
+
+        Args:
+            half_square: The most mu^2 / 2.
+            delta: The delta at which the cap's epsilon is stated.
+        """
         return cls(Unit.GDP, _round_down(half_square, PICO), _round_down(delta, ATTO))
 
     @classmethod
@@ -146,24 +158,35 @@ class Cap:
 
 
 def _optional_cap(number: Number | None) -> int | None:
+    """Return a cap in steps, rounded down; None for no cap."""
     return None if number is None else _round_down(number)
 
 
 def _round_up(number: Number, steps: int = MICRO) -> int:
+    """Return an amount in steps, rounded up; `steps` is how many an amount of 1 has."""
     return math.ceil(_exact_amount(number) * steps)
 
 
 def _round_down(number: Number, steps: int = MICRO) -> int:
+    """Return an amount in steps, rounded down; `steps` is how many an amount of 1 has."""
     return math.floor(_exact_amount(number) * steps)
 
 
 def _exact_amount(number: Number) -> Fraction:
-    """Return an amount exactly; refuse NaN, infinities, negatives and text that is no decimal."""
+    """Return an amount as an exact fraction.
+
+    Raises:
+        ConfigError: It is NaN, infinite, negative, out of range, or a text that is no decimal.
+    """
     if isinstance(number, bool) or not isinstance(number, int | str | Decimal | Fraction | float):
         raise ConfigError("An amount of privacy is a number, or its decimals in a text.")
     try:
         value = Decimal(number) if isinstance(number, str) else number
-        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > 40:
+        if (
+            isinstance(value, Decimal)
+            and value.is_finite()
+            and abs(value.adjusted()) > _LARGEST_EXPONENT
+        ):
             raise ConfigError("An amount of privacy lies between 1e-18 and 1e12.")
         exact = Fraction(value)
     except (InvalidOperation, ValueError, OverflowError):
@@ -179,6 +202,7 @@ _NO_DELTA = "{} in {} has no delta; use the approximate unit."
 
 
 def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
+    """Raise ConfigError unless unit, amount and delta are valid; `what` begins the message."""
     if not isinstance(unit, Unit):
         raise ConfigError(f"{what} needs its unit: one of {', '.join(Unit)}.")
     if type(amount) is not int or type(delta) is not int:

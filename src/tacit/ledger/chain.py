@@ -1,4 +1,4 @@
-"""The spend log as a hash chain: every entry's hash covers all entries before it."""
+"""The log of spending as a hash chain: the hash of an entry covers all entries before it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 START = "0" * 64
-"""The hash before the first entry."""
+"""Stands for the hash of the entry before, in the first entry."""
 
 
 @dataclass(frozen=True)
@@ -19,21 +19,21 @@ class Head:
     ledger: str
     """Random name of the ledger."""
     sequence: int
-    """Number of entries."""
+    """Number of the last entry; the first has number 1."""
     hash: str
-    """Hash over all entries."""
+    """Hash of the last entry, in hexadecimal digits."""
 
 
 def fingerprint(answer: bytes | None) -> str | None:
-    """Return the SHA-256 of an answer or a state; None where there is none."""
+    """Return the SHA-256 of an answer or a state, in hexadecimal digits; None for None."""
     return None if answer is None else hashlib.sha256(answer).hexdigest()
 
 
 def entry_body(facts: Mapping[str, Any]) -> str:
-    """Return the facts of an entry as the text that is hashed and stored."""
+    """Write the facts of an entry as the text that is hashed and stored."""
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def entry_hash(before: str, sequence: int, kind: str, body: str) -> str:
-    """Return the hash of an entry that follows the entry with the hash `before`."""
-    return hashlib.sha256(f"{before}\n{sequence}\n{kind}\n{body}".encode()).hexdigest()
+def entry_hash(previous_hash: str, sequence: int, kind: str, body: str) -> str:
+    """Return the hash of an entry, from its own parts and the hash of the entry before it."""
+    return hashlib.sha256(f"{previous_hash}\n{sequence}\n{kind}\n{body}".encode()).hexdigest()

@@ -1,11 +1,12 @@
-"""Checkpoints: the state of a replay without problems, so that a start reads later entries only.
+"""Checkpoints: stored states of a replay, so that the next start reads only the entries after one.
 
 Source     The chain itself: a checkpoint is an entry of the log that holds the SHA-256 of the state
-           before it; the state's text lies in a table beside.
-Assumes    Nothing of that table. A state counts if its hash is in an entry that the second place's
-           head covers; otherwise it is passed over, and the replay begins at the first entry.
+           before it. The text of the state is in a table of its own.
+Assumes    Nothing about that table. A state is used only if its hash is in an entry that is not
+           newer than the head in the second place; otherwise the replay begins at the first entry.
 
-When checkpoints are written: after a replay at the start, now and then, and at a calm stop.
+Checkpoints are written after a replay at the start, after every few thousand entries while a
+process runs, and at an orderly stop; but never of a replay that found a problem.
 """
 
 from __future__ import annotations
@@ -27,203 +28,250 @@ from tacit.ledger.replay import BeginReading, read_entries_in_one_row
 from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.transactions import WriteTransaction, append_entry
 
-_MOST_TRIED = 2
-"""Checkpoints that a start tries, as many as a write leaves: the newest may be one that the second
-place does not know of yet."""
+_CHECKPOINTS_TRIED = 2
+"""Checkpoints that a start tries, as many as `store_checkpoint` leaves: the newest may be one that
+the second place does not know of yet."""
 
 
 def newest_checkpoint(connection: Connection, known: Head) -> LogState | None:
-    """Read the newest checkpoint that `known`, a head of the second place, covers; else None.
+    """Read the newest checkpoint that is no newer than a known head.
 
-    It is believed for the time being: the replay that begins with it has to pass `known`.
+    Args:
+        connection: A transaction's connection.
+        known: The head in the second place. The chain after the checkpoint has to lead to it, which
+            the replay that begins with the result checks.
+
+    Returns:
+        The state of the checkpoint; None if there is none to use.
     """
     rows = connection.execute(
         select(checkpoints)
         .where(checkpoints.c.sequence <= known.sequence)
         .order_by(checkpoints.c.sequence.desc())
-        .limit(_MOST_TRIED)
+        .limit(_CHECKPOINTS_TRIED)
     ).all()
     for number, text in rows:
         if not is_in_log(connection, number, text):
             continue
-        replayed = LogState.from_text(text)
-        if replayed and (replayed.ledger, replayed.sequence) == (known.ledger, number - 1):
-            replayed.passes = known
-            return replayed
+        state = LogState.from_text(text)
+        if state is None or state.ledger != known.ledger or state.sequence != number - 1:
+            continue
+        state.head_to_match = known
+        return state
     return None
 
 
 def is_in_log(connection: Connection, number: int, text: str) -> bool:
-    """Say whether the entry of that number is in the log, and holds the hash of the text."""
-    entry = (log.c.sequence == number) & (log.c.kind == CHECKPOINT)
-    body = connection.scalar(select(log.c.body).where(entry))
+    """Say whether entry `number` of the log is a checkpoint that holds the hash of this text."""
+    is_entry = (log.c.sequence == number) & (log.c.kind == CHECKPOINT)
+    body = connection.scalar(select(log.c.body).where(is_entry))
     try:
         return body is not None and bool(json.loads(body)["replayed"] == state_digest(text))
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
 
 
-def store_checkpoint(transaction: WriteTransaction, replayed: LogState) -> None:
-    """Put the state into the table and its hash into the chain, in the caller's transaction.
+def store_checkpoint(transaction: WriteTransaction, log_state: LogState) -> None:
+    """Put a state into the table and its hash into the chain, in the caller's transaction.
+
+    Of older checkpoints, only the one that the replay began with is left in the table.
 
     Args:
         transaction: The writer's transaction.
-        replayed: A replay without problems up to the transaction's last entry. The checkpoint that
-            it began with is left there as well.
+        log_state: The state of a replay without problems, up to the transaction's last entry.
     """
-    text = replayed.text()
+    text = log_state.text()
     append_entry(transaction, CHECKPOINT, {"replayed": state_digest(text)})
-    base = replayed.begun + 1 if replayed.begun else 0
-    transaction.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != base))
+    first_checkpoint = log_state.start + 1 if log_state.start else 0
+    is_older = checkpoints.c.sequence != first_checkpoint
+    transaction.connection.execute(delete(checkpoints).where(is_older))
     transaction.connection.execute(
         insert(checkpoints).values(sequence=transaction.sequence, state=text)
     )
 
 
-LEAST = 1_000
-"""Entries that are worth a checkpoint at a start or a stop."""
-OFTEN = 10_000
-"""Entries after which a process that goes on spending writes one."""
-PORTION = 100
-"""Entries read at once beside spending, which waits meanwhile."""
-_REST = 3
-"""Times as long as a portion took nothing is read, so that spending gets most of the time."""
-STOPS_WITHIN = 1.0
-"""Seconds that a calm stop may take for it."""
+ENTRIES_AT_START_OR_STOP = 1_000
+"""New entries for which a start or a stop writes a checkpoint."""
+ENTRIES_WHILE_RUNNING = 10_000
+"""New entries after which a running process writes a checkpoint."""
+ENTRIES_AT_ONCE = 100
+"""Entries that are read in one transaction, while spending waits."""
+_PAUSE_FACTOR = 3
+"""Pause after each such transaction, as a multiple of the time it took: so spending gets most of
+the time."""
+STOP_SECONDS = 1.0
+"""Longest time, in seconds, that an orderly stop takes for its checkpoint."""
 
 Write = Callable[[Callable[[WriteTransaction], bool]], bool]
-"""Does work in one write transaction, and returns when it is on disk."""
+"""Runs a function in one write transaction; returns its result when the commit is on disk."""
 
 
 class CheckpointWriter:
-    """The checkpoints that one process writes. Threads may share it."""
+    """Writes checkpoints for one process. Threads may share it."""
 
-    def __init__(self, read: BeginReading, write: Write, known: Callable[[], Head]) -> None:
-        """read, write: transactions of the ledger. known: the newest head that it knows of."""
-        self._read, self._write, self._known = read, write, known
-        self._last = known().sequence
-        self._due = self._last + OFTEN
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._ending = threading.Event()
-
-    def begin(self, replayed: LogState, before: int) -> None:
-        """Write a checkpoint after the replay at the start, if that is worth it.
+    def __init__(self, read: BeginReading, write: Write, newest_head: Callable[[], Head]) -> None:
+        """Prepare a writer; it writes nothing before `begin`.
 
         Args:
-            replayed: A replay without problems.
-            before: The newest entry when it began.
+            read: Begins a read transaction of the ledger.
+            write: Runs a function in a write transaction of the ledger.
+            newest_head: Returns the newest head that the ledger knows of.
         """
-        self._last = replayed.begun
-        self._due = replayed.sequence + OFTEN  # nobody else writes it meanwhile
-        self._store(replayed, before, LEAST)
+        self._read = read
+        self._write = write
+        self._newest_head = newest_head
+        self._last_checkpoint = newest_head().sequence
+        self._next_due = self._last_checkpoint + ENTRIES_WHILE_RUNNING
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_ending = threading.Event()
+
+    def begin(self, log_state: LogState, head_before: int) -> None:
+        """Write a checkpoint after the replay at the start, if enough entries are new.
+
+        Args:
+            log_state: The state of a replay without problems.
+            head_before: Number of the newest entry when the replay began.
+        """
+        self._last_checkpoint = log_state.start
+        # Set first, so that no other thread writes the same checkpoint meanwhile.
+        self._next_due = log_state.sequence + ENTRIES_WHILE_RUNNING
+        self._store(log_state, head_before, ENTRIES_AT_START_OR_STOP)
 
     def note_write(self) -> None:
-        """Take note of a write: at times a thread begins to write a checkpoint."""
-        if self._known().sequence < self._due or self._ending.is_set():
+        """Start a thread that writes a checkpoint, if enough entries are new after a commit."""
+        if self._newest_head().sequence < self._next_due or self._is_ending.is_set():
             return
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
-            self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
-            with suppress(RuntimeError):  # the interpreter is on its way out
+            self._thread = threading.Thread(
+                target=self._write_in_thread, name="ledger", daemon=True
+            )
+            with suppress(RuntimeError):  # no thread starts while Python exits
                 self._thread.start()
 
     def end(self) -> None:
-        """Write a checkpoint of what was added, at a calm stop, within a second at most."""
-        self._ending.set()
+        """Write a checkpoint at an orderly stop, if there are enough new entries.
+
+        It takes `STOP_SECONDS` at most.
+        """
+        self._is_ending.set()
         thread = self._thread
         if thread is not None and thread.is_alive():
-            thread.join(STOPS_WITHIN)
+            thread.join(STOP_SECONDS)
             return
-        if self._known().sequence - self._last < LEAST:
+        if self._newest_head().sequence - self._last_checkpoint < ENTRIES_AT_START_OR_STOP:
             return
-        with suppress(TacitError):  # the next start takes longer, and tells what is wrong
-            self._catch_up(LEAST, until=time.monotonic() + STOPS_WITHIN)
+        with suppress(TacitError):  # without it the next start takes longer, and reports the error
+            self._catch_up(ENTRIES_AT_START_OR_STOP, deadline=time.monotonic() + STOP_SECONDS)
 
-    def _work(self) -> None:
-        """Catch up while others spend; they wait inside `_read` and `_write` only."""
+    def _write_in_thread(self) -> None:
+        """Write a checkpoint while others spend; they wait only for the transactions in here."""
         try:
-            self._catch_up(OFTEN, until=None)
+            self._catch_up(ENTRIES_WHILE_RUNNING, deadline=None)
         except TacitError:
-            self._due = self._known().sequence + OFTEN
+            self._next_due = self._newest_head().sequence + ENTRIES_WHILE_RUNNING
 
-    def _catch_up(self, least: int, until: float | None) -> None:
-        """Replay from the newest checkpoint on, and store the state.
+    def _catch_up(self, least_new_entries: int, deadline: float | None) -> None:
+        """Replay the log after the newest checkpoint, and store the state as a new one.
 
         Args:
-            least: Entries that are worth a checkpoint.
-            until: Time to give up at, without rests before; None rests between portions.
+            least_new_entries: New entries for which a checkpoint is written.
+            deadline: `time.monotonic()` at which to give up; until then it never pauses. None
+                never gives up, and pauses after each transaction.
         """
-        known = self._known()
-        replayed = self._replay_log(known, until)
-        if replayed is None:
+        known = self._newest_head()
+        log_state = self._replay_log(known, deadline)
+        if log_state is None:
             return
-        if not _has_no_problem(replayed):  # found while others spend it is as bad as at the start
-            with self._read():
+        if not _is_sound(log_state):
+            with self._read():  # stops the ledger on the error below, as a start would refuse it
                 raise LedgerRefused(
-                    f"{replayed.problems[0]} The ledger is not used any more. All that is wrong:  "
+                    f"{log_state.problems[0]} The ledger is not used any more. All that is wrong:  "
                     "tacit ledger verify."
                 )
-        self._store(replayed, known.sequence, least)
+        self._store(log_state, known.sequence, least_new_entries)
 
-    def _replay_log(self, known: Head, until: float | None) -> LogState | None:
-        """Replay nearly up to the end of the log, or to a problem; None if there was no time.
+    def _replay_log(self, known: Head, deadline: float | None) -> LogState | None:
+        """Replay the log to its end or to a problem; None if the time was not enough.
 
-        Spenders at full speed always add a few entries: the last are read in the write transaction.
+        Spending that goes on may have added a few entries: `_store` reads those in its write
+        transaction.
         """
         with self._read() as connection:
-            replayed = newest_checkpoint(connection, known) or LogState(passes=known)
+            log_state = newest_checkpoint(connection, known) or LogState(head_to_match=known)
         while True:
-            worked = time.thread_time()
+            started_at = time.thread_time()
             with self._read() as connection:
-                rows = read_entries_in_one_row(connection, replayed.last, PORTION)
+                rows = read_entries_in_one_row(connection, log_state.last_row, ENTRIES_AT_ONCE)
             for row in rows:
-                replayed.add_entry(row)
-            if len(rows) < PORTION or replayed.problems:
-                return replayed
-            if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
-                return None
-            if until is not None and time.monotonic() > until:
+                log_state.add_entry(row)
+            if len(rows) < ENTRIES_AT_ONCE or log_state.problems:
+                return log_state
+            if deadline is None:
+                pause = _PAUSE_FACTOR * (time.thread_time() - started_at)
+                if self._is_ending.wait(pause):
+                    return None
+            elif time.monotonic() > deadline:
                 return None
 
-    def _store(self, replayed: LogState, before: int, least: int) -> None:
-        """Write the state, if enough was added to pay for it and nobody else did since `before`."""
+    def _store(self, log_state: LogState, head_before: int, least_new_entries: int) -> None:
+        """Write the state as a checkpoint, if enough entries are new since the last one.
+
+        Args:
+            log_state: The state of a replay; it is continued to the end of the log.
+            head_before: Number of the newest entry when the replay began.
+            least_new_entries: New entries for which a checkpoint is written.
+        """
 
         def last_checkpoint() -> int:
-            """Return the newest checkpoint that can be counted on: just written, or used."""
-            return replayed.checkpoint if replayed.checkpoint > before else replayed.begun
+            """Return the number of the last checkpoint that is sure to be in the table.
 
-        def pays() -> bool:
-            added = replayed.sequence - last_checkpoint()
-            return added >= max(least, least_entries(replayed))
+            That is one which another process wrote since the replay began, or else the one that
+            the replay began with.
+            """
+            is_new = log_state.checkpoint > head_before
+            return log_state.checkpoint if is_new else log_state.start
 
-        def write(transaction: WriteTransaction) -> bool:
-            rows = read_entries_in_one_row(transaction.connection, replayed.last, PORTION)
+        def has_enough_entries() -> bool:
+            new_entries = log_state.sequence - last_checkpoint()
+            return new_entries >= max(least_new_entries, least_entries(log_state))
+
+        def write_if_due(transaction: WriteTransaction) -> bool:
+            """Read the last entries; write the checkpoint if it is still due."""
+            connection = transaction.connection
+            rows = read_entries_in_one_row(connection, log_state.last_row, ENTRIES_AT_ONCE)
             while rows:
                 for row in rows:
-                    replayed.add_entry(row)
-                rows = read_entries_in_one_row(transaction.connection, replayed.last, PORTION)
-            is_at_end = replayed.sequence == transaction.sequence
-            is_same = is_at_end and replayed.hash == transaction.hash
-            is_due = _has_no_problem(replayed) and is_same and pays()
+                    log_state.add_entry(row)
+                rows = read_entries_in_one_row(connection, log_state.last_row, ENTRIES_AT_ONCE)
+            is_at_end = log_state.sequence == transaction.sequence
+            is_same = is_at_end and log_state.hash == transaction.hash
+            is_due = is_same and _is_sound(log_state) and has_enough_entries()
             if is_due:
-                store_checkpoint(transaction, replayed)
+                store_checkpoint(transaction, log_state)
             return is_due
 
-        written = False
-        if pays():
-            replayed.text()  # most of it is ready when others begin to wait
-            written = self._write(write)
-        self._last = replayed.sequence if written else last_checkpoint()
-        often = max(OFTEN, least_entries(replayed))
-        self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
+        was_written = False
+        if has_enough_entries():
+            log_state.text()  # keeps the budgets' lines, so that the transaction is short
+            was_written = self._write(write_if_due)
+        self._last_checkpoint = log_state.sequence if was_written else last_checkpoint()
+        interval = max(ENTRIES_WHILE_RUNNING, least_entries(log_state))
+        # A random part of up to a quarter, so that not all processes write at the same entry.
+        self._next_due = self._last_checkpoint + interval + secrets.randbelow(interval // 4 + 1)
 
 
-def least_entries(replayed: LogState) -> int:
-    """Return how many new entries pay for a checkpoint, so that its cost for each is bounded."""
-    return len(replayed.budgets) // 4
+def least_entries(log_state: LogState) -> int:
+    """Return how many new entries a checkpoint needs, whatever the occasion.
+
+    A checkpoint takes a line for each budget, so this number bounds its cost for each new entry:
+    four lines.
+    """
+    return len(log_state.budgets) // 4
 
 
-def _has_no_problem(replayed: LogState) -> bool:
-    return not replayed.problems
+def _is_sound(log_state: LogState) -> bool:
+    """Say whether a replay found no problem."""
+    return not log_state.problems

@@ -1,10 +1,10 @@
-"""Epsilon at a delta of what a budget counts: one number for cards, budgets and answers.
+"""The epsilon of a budget at a delta, for cards, lists of budgets and answers.
 
-A budget counts in a unit that adds up. What it counts is stored, in whole steps; its epsilon is
-read off it. Stated are four digits, rounded up: of what was spent and of a cap alike, so that
-neither is ever more than what is stated, and a cap that is spent is stated as what was spent. In
-gdp, where an epsilon is set and half of mu^2 stored, that holds but for the step of 1e-12 to which
-the store rounds up: what was set as epsilon 0.0123 is stated as 0.0123.
+A budget counts in a unit that adds up, and stores whole steps of it; the epsilon is computed from
+them. It is stated with four digits, rounded up, both for a cap and for what was spent. So neither
+is ever more than is stated, and once a cap is spent, both are stated alike. In gdp, an epsilon is
+set and mu^2 / 2 is stored, rounded up to a step of 1e-12; that last step is left out when the
+epsilon is stated, so that a cap set as epsilon 0.0123 is stated as 0.0123.
 
 Source     Dong, Roth, Su: Gaussian differential privacy (2022), for mu; Canonne, Kamath, Steinke:
            The discrete Gaussian (2020), Proposition 12, for zCDP.
@@ -27,59 +27,71 @@ if TYPE_CHECKING:
     from tacit.ledger.requests import Balance
 
 USUAL_DELTA = 1e-6
-"""Delta at which a budget in zCDP is shown: it names none."""
+"""Delta at which the epsilon of a budget in zCDP is stated, since such a budget names no delta."""
 STATED_DIGITS = 4
 """Significant digits of stated epsilons."""
 
 
 @dataclass(frozen=True)
 class EpsilonAtDelta:
-    """Epsilon in nats, and the delta at which it holds."""
+    """An epsilon, and the delta at which it holds."""
 
     epsilon: float
+    """Nats."""
     delta: float
+    """From 0 to 1."""
 
 
 def epsilon_of_cap(cap: Cap) -> EpsilonAtDelta:
-    """Return the epsilon of everything that a budget may spend in its life."""
+    """Return the epsilon of all that a budget may spend over its lifetime."""
     return _epsilon_of(cap, cap.amount, cap.delta)
 
 
 def epsilon_spent(balance: Balance) -> EpsilonAtDelta:
-    """Return the epsilon of everything that was charged to a budget so far, together."""
+    """Return the epsilon of all that was charged to a budget so far."""
     return _epsilon_of(balance.cap, balance.spent, balance.delta_spent)
 
 
-def state_cap(cap: Cap) -> Decimal:
-    """Return the epsilon of a cap to four digits, rounded up."""
-    return _state(cap, cap.amount, cap.delta)
+def stated_epsilon_of_cap(cap: Cap) -> Decimal:
+    """Return the epsilon of a cap with four digits, rounded up."""
+    return _stated_epsilon(cap, cap.amount, cap.delta)
 
 
-def state_spent(balance: Balance) -> Decimal:
-    """Return the epsilon that was spent to four digits, rounded up."""
-    return _state(balance.cap, balance.spent, balance.delta_spent)
+def stated_epsilon_spent(balance: Balance) -> Decimal:
+    """Return the epsilon of all charges to a budget so far with four digits, rounded up."""
+    return _stated_epsilon(balance.cap, balance.spent, balance.delta_spent)
 
 
-def _state(cap: Cap, amount: int, delta_steps: int) -> Decimal:
-    """Round an amount's epsilon up; in gdp without the last step, to which it was rounded up."""
+def _stated_epsilon(cap: Cap, amount: int, delta_steps: int) -> Decimal:
+    """Return the epsilon of an amount in the cap's unit with four digits, rounded up.
+
+    In gdp the last step is left out: the amount was rounded up to it.
+    """
     if cap.unit is Unit.GDP:
         amount = max(0, amount - 1)
     return _round_up(_epsilon_of(cap, amount, delta_steps).epsilon)
 
 
 def _round_up(number: float) -> Decimal:
-    """Round to significant digits, never below."""
+    """Round a number up to `STATED_DIGITS` significant digits."""
     exact = Decimal(repr(number))
     last_digit = Decimal(1).scaleb(exact.adjusted() - STATED_DIGITS + 1)
     return exact.quantize(last_digit, rounding=ROUND_UP).normalize()
 
 
 def _epsilon_of(cap: Cap, amount: int, delta_steps: int) -> EpsilonAtDelta:
-    """Return the epsilon of an amount, counted as the cap counts."""
+    """Return the epsilon of an amount in the cap's unit.
+
+    Args:
+        cap: The budget's cap, for its unit and in gdp its delta.
+        amount: Steps of the unit.
+        delta_steps: Steps of 1e-18, of budgets in approximate.
+    """
+    number = amount / cap.unit.steps
     if cap.unit in (Unit.PURE, Unit.APPROXIMATE):
-        return EpsilonAtDelta(amount / cap.unit.steps, delta_steps / ATTO)
-    rho = amount / cap.unit.steps
+        return EpsilonAtDelta(number, delta_steps / ATTO)
     if cap.unit is Unit.ZCDP:
-        return EpsilonAtDelta(epsilon_of_rho(rho, USUAL_DELTA), USUAL_DELTA)
+        return EpsilonAtDelta(epsilon_of_rho(number, USUAL_DELTA), USUAL_DELTA)
+    mu = math.sqrt(2 * number)
     delta = cap.delta / ATTO
-    return EpsilonAtDelta(epsilon_of_mu(math.sqrt(2 * rho), delta), delta)
+    return EpsilonAtDelta(epsilon_of_mu(mu, delta), delta)

@@ -1,4 +1,4 @@
-"""Second places of the chain's head: by them a ledger knows that its store went back in time."""
+"""Second places for the head of the hash chain: they show that a store is an older copy."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ from tacit.ledger.chain import Head
 from tacit.ledger.refusals import LedgerRefused, explain_head_error
 
 HashAt = Callable[[int], str | None]
-"""The hash of the store's own entry of that number, or None where it has none."""
+"""Returns the hash of the entry of that number in the store; None if there is no such entry."""
 
 _SLOT_BYTES = 512
-"""One sector: what a disk writes whole or not at all."""
+"""Bytes of a slot: one sector, which a disk writes whole or not at all."""
 _SLOT_DISTANCE = 4096
-"""Bytes between the slots, so that tearing one page leaves the other."""
+"""Bytes from one slot to the next: a page, so that a page written in part leaves the other slot."""
 
 
 class HeadStore(Protocol):
-    """A second place: it holds the newest head that was ever reported, and never goes back."""
+    """A second place: it holds the newest head that was ever recorded there."""
 
     def read(self) -> Head | None:
         """Return the head that was last recorded; None if none ever was."""
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """Record `head` unless a newer one is there; return when it is on disk.
+        """Record `head` unless a newer one is recorded; return when it is on disk.
+
+        Args:
+            head: The newest head of the store.
+            hash_at: Reads a hash from the store, to check that the recorded head is on its chain.
 
         Raises:
-            LedgerRefused: The head that is there is not on the store's chain.
+            LedgerRefused: The recorded head is not on the store's chain.
         """
 
 
 class FileHead:
-    """A file of two slots, written in turn, so that one is whole at every moment.
+    """A file of two slots that are written in turn, so that one is whole at every moment.
 
-    Keep it where a restored backup of the store does not bring back an older one.
+    Keep it where restoring a backup of the store does not also restore an older second place.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._is_named = False  # whether this process knows that the file's name is on disk
+        self._is_name_synced = False  # whether this process has synced the folder of the file
 
     def read(self) -> Head | None:
-        """Return the newest head of both slots; None without a file.
+        """Return the newer head of the two slots; None if there is no file.
 
         Raises:
             LedgerRefused: No slot is whole.
@@ -55,38 +59,41 @@ class FileHead:
         """
         try:
             with self._lock_file(os.O_RDONLY) as file:
-                return _newest(file)
+                return _read_newest_head(file)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise explain_head_error(error) from None
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """Record `head` in the slot that is not the newest.
+        """Record `head` in the slot of the older head, unless a newer head is recorded.
 
         Raises:
-            LedgerRefused: The head that is there is not on the store's chain.
+            LedgerRefused: The recorded head is not on the store's chain.
             LedgerUnavailable: The file cannot be written.
             LedgerFailed: Its disk failed.
         """
         try:
             with self._lock_file(os.O_RDWR | os.O_CREAT) as file:
-                known = None if os.fstat(file).st_size == 0 else _newest(file)
-                if known is not None:
-                    check_remembered_head(known, head, hash_at)
-                unsure = known == head and not self._is_named  # an earlier sync may have failed
-                if known is None or known.sequence < head.sequence or unsure:
-                    os.pwrite(file, _slot(head), _SLOT_DISTANCE * (head.sequence % 2))
+                is_empty = os.fstat(file).st_size == 0
+                recorded = None if is_empty else _read_newest_head(file)
+                if recorded is not None:
+                    check_remembered_head(recorded, head, hash_at)
+                is_older = recorded is None or recorded.sequence < head.sequence
+                # The process that recorded it may have failed to sync it, so it is written again.
+                may_be_unsynced = recorded == head and not self._is_name_synced
+                if is_older or may_be_unsynced:
+                    os.pwrite(file, _encode_slot(head), _SLOT_DISTANCE * (head.sequence % 2))
                     os.fsync(file)
-            if known is None or not self._is_named:  # who made it may have failed to sync it
+            if recorded is None or not self._is_name_synced:
                 sync_folder(self.path.parent)
-                self._is_named = True
+                self._is_name_synced = True
         except OSError as error:
             raise explain_head_error(error) from None
 
     @contextmanager
     def _lock_file(self, flags: int) -> Iterator[int]:
-        """Open the file and lock it; closing it gives the lock back."""
+        """Open the file and lock it until the block ends; yields the file descriptor."""
         file = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_SH if flags == os.O_RDONLY else fcntl.LOCK_EX)
@@ -95,44 +102,48 @@ class FileHead:
             os.close(file)
 
 
-def check_remembered_head(known: Head, head: Head, hash_at: HashAt) -> None:
-    """Compare the head of the second place with this store's chain.
+def check_remembered_head(remembered: Head, store_head: Head, hash_at: HashAt) -> None:
+    """Check that the head in the second place is on the chain of the store.
 
     Args:
-        known: The head of the second place.
-        head: The store's own.
+        remembered: The head in the second place.
+        store_head: The head of the store.
         hash_at: Reads the hash of one of the store's entries.
 
     Raises:
         LedgerRefused: The store is an older copy, a second copy, or another ledger.
     """
-    if known.ledger != head.ledger:
+    if remembered.ledger != store_head.ledger:
         raise LedgerRefused(
             "The second place of the head belongs to another ledger. Name this ledger's own."
         )
-    stored = hash_at(known.sequence)
-    if stored is None:
+    stored_hash = hash_at(remembered.sequence)
+    if stored_hash is None:
         raise LedgerRefused(
             "This store is older than what the second place of the head remembers: it was "
             "restored from a copy, and spending that was acknowledged is missing from it. It is "
             "not used. Bring back the newest store."
         )
-    if stored != known.hash:
+    if stored_hash != remembered.hash:
         raise LedgerRefused(
             "This store and the second place of the head tell different histories: two copies "
             "were spent from, or entries were changed. It is not used."
         )
 
 
-def _slot(head: Head) -> bytes:
-    """Return a slot's bytes: the head and a hash of its text."""
+def _encode_slot(head: Head) -> bytes:
+    """Write a head as a slot's bytes: a line of text that ends with its own SHA-256, and blanks."""
     text = f"tacit head 1 {head.ledger} {head.sequence} {head.hash}"
-    check = hashlib.sha256(text.encode()).hexdigest()
-    return f"{text} {check}\n".encode().ljust(_SLOT_BYTES)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text} {checksum}\n".encode().ljust(_SLOT_BYTES)
 
 
-def _newest(file: int) -> Head:
-    """Return the newest head of both slots."""
+def _read_newest_head(file: int) -> Head:
+    """Read both slots of an open file, and return the newer head.
+
+    Raises:
+        LedgerRefused: No slot is whole.
+    """
     slots = [_parse_slot(os.pread(file, _SLOT_BYTES, offset)) for offset in (0, _SLOT_DISTANCE)]
     heads = [head for head in slots if head is not None]
     if not heads:
@@ -144,19 +155,19 @@ def _newest(file: int) -> Head:
 
 
 def _parse_slot(raw: bytes) -> Head | None:
-    """Return the head of a whole slot; None for other bytes."""
+    """Return the head in a slot's bytes; None if they are not a whole slot."""
     words = raw.decode("ascii", "replace").split()
     try:
         head = Head(words[3], int(words[4]), words[5])
     except (IndexError, ValueError):
         return None
-    return head if _slot(head) == raw else None
+    return head if _encode_slot(head) == raw else None
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder: a new file's name is on disk only after that."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    """Sync a folder to disk; before that, a power cut may lose the name of a new file."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(number)
+        os.fsync(descriptor)
     finally:
-        os.close(number)
+        os.close(descriptor)

@@ -1,9 +1,9 @@
-"""Looking at a ledger without opening it for spending, and copies of one in a file.
+"""Inspection of a ledger without opening it for spending; backups of a ledger in a file.
 
-Damage is reported, not refused. A copy is made while the ledger is in use: a service hands it to
-other processes of its user over a Unix socket, PATH.owner/socket. It is restored only where nothing
-is lost: a backup that is older than the second place of the head lacks spending that was
-acknowledged. Restored, it would give that budget back, so it is refused.
+An inspection reports damage and does not raise an error for it. A backup can be made while the
+ledger is in use: the service that has it open sends a copy to other processes of its user over a
+Unix socket, PATH.owner/socket. A backup that is older than the second place of the head lacks
+spending that was acknowledged, and restoring it would give that budget back; so it is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tacit.ledger.addresses import default_head_path, parse_address
 from tacit.ledger.chain import Head
 from tacit.ledger.heads import HeadStore, check_remembered_head
 from tacit.ledger.opener import connect_to
-from tacit.ledger.postgres import give_back
+from tacit.ledger.postgres import close_connections
 from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explain_store_error
 from tacit.ledger.replay import Verification, hash_at, read_transaction, replay
 from tacit.ledger.requests import Balance
@@ -42,10 +42,10 @@ from tacit.ledger.transactions import read_balances
 
 @dataclass(frozen=True)
 class Inspection:
-    """A ledger at one moment."""
+    """The content of a ledger at one moment."""
 
     verification: Verification
-    """Findings of a replay."""
+    """Findings of a replay of its log."""
     balances: tuple[Balance, ...]
     """All budgets, in the order in which they were opened."""
     states: tuple[StoredState, ...]
@@ -55,7 +55,7 @@ class Inspection:
 
 
 def _find_in_folder(folder: Path) -> Path:
-    """Find the ledger of a service's folder; ConfigError if it has none."""
+    """Return the ledger's file in a service's folder; ConfigError if there is none."""
     file = folder / "budgets.db"
     if not file.exists():
         raise ConfigError(
@@ -68,15 +68,15 @@ def _find_in_folder(folder: Path) -> Path:
 def inspect_ledger(
     where: str | Path, *, second: str | Path | HeadStore | None = None
 ) -> Inspection:
-    """Read all of a ledger, and compare it with the second place; changes neither.
+    """Read all of a ledger and compare it with the second place, without a change to either.
 
     Args:
-        where: The path or the address, or the folder of a service.
+        where: The path or the address of the ledger, or the folder of a service.
         second: The second place, as in `open_ledger`.
 
     Raises:
         ConfigError: There is no ledger.
-        LedgerHeld: Something else than a service has the file.
+        LedgerHeld: A program that is no service has the file open.
     """
     if Path(where).is_dir():
         where = _find_in_folder(Path(where))
@@ -84,32 +84,47 @@ def inspect_ledger(
     if path is not None and not path.exists():
         raise ConfigError("There is no ledger here. Check the path or the address.")
     try:
-        remembered = _read_second_place(heads)  # before the store: it is never ahead of the store
+        # Read before the store, because the store may go on: then it is never behind this head.
+        remembered, problem = _read_second_place(heads)
         try:
-            return _inspect_store(engine, *remembered)
+            return _inspect_store(engine, remembered, problem)
         except LedgerHeld as held:
             if path is None:
                 raise
             with tempfile.TemporaryDirectory() as folder:
                 copy = Path(folder) / path.name
                 _fetch_copy(path, copy, held)
-                return _inspect_store(sqlite.engine(copy, patience=30.0, owns=False), *remembered)
+                copy_engine = sqlite.engine(copy, patience=30.0, owns=False)
+                return _inspect_store(copy_engine, remembered, problem)
     except SQLAlchemyError as error:
         raise explain_store_error(error) from None
     finally:
-        give_back(engine, heads)
+        close_connections(engine, heads)
 
 
 def _read_second_place(heads: HeadStore) -> tuple[Head | None, str]:
-    """Return the head of the second place, and a sentence on what is wrong with it."""
+    """Read the head in the second place.
+
+    Returns:
+        The head, or None; and a sentence on what is wrong with the second place, or "".
+    """
     try:
         remembered = heads.read()
     except LedgerRefused as refused:
         return None, str(refused)
-    return remembered, "" if remembered else "The second place of the ledger's head is missing."
+    if remembered is None:
+        return None, "The second place of the ledger's head is missing."
+    return remembered, ""
 
 
 def _inspect_store(engine: Engine, remembered: Head | None, problem: str) -> Inspection:
+    """Read all of a store, and compare it with the head in the second place.
+
+    Args:
+        engine: The store.
+        remembered: The head in the second place; None if it could not be read.
+        problem: What is wrong with the second place itself; "" for nothing.
+    """
     with read_transaction(engine) as connection:
         if not has_tables(connection):
             raise ConfigError("There is no ledger here. Check the path or the address.")
@@ -122,36 +137,40 @@ def _inspect_store(engine: Engine, remembered: Head | None, problem: str) -> Ins
                 )
             except LedgerRefused as refused:
                 problem = str(refused)
-        question = select(log).where(log.c.sequence <= result.entries).order_by(log.c.sequence)
         if problem:
             result = replace(result, problems=(*result.problems, problem))
+        entries = select(log).where(log.c.sequence <= result.entries).order_by(log.c.sequence)
         return Inspection(
             verification=result,
             balances=tuple(read_balances(connection)),
             states=list_states(connection),
-            entries=tuple(dict(row) for row in connection.execute(question).mappings()),
+            entries=tuple(dict(row) for row in connection.execute(entries).mappings()),
         )
 
 
-def backup(where: str | Path, to: Path) -> None:
-    """Copy a ledger, as it is at one moment, to a new file that its owner alone may read.
+def backup(where: str | Path, target: Path) -> None:
+    """Copy a ledger, as it is at one moment, to a new file that only its owner may read.
 
-    A service that runs on it makes the copy itself, and its commits go on.
+    If a service has the ledger open, the service makes the copy, and its commits go on meanwhile.
+
+    Args:
+        where: The path of the ledger.
+        target: The new file.
 
     Raises:
         ConfigError: There is no ledger.
         OutputError: The copy cannot be written; no file is left.
-        LedgerHeld: Something else than a service has the file.
+        LedgerHeld: A program that is no service has the file open.
     """
-    path = _path(where)
+    path = _file_of(where)
     if not path.is_file():
         raise ConfigError("There is no ledger here. Check the path.")
     engine = sqlite.engine(path, patience=0, owns=False)
     try:
-        sqlite.copy_store(engine, to)
+        sqlite.copy_store(engine, target)
     except LedgerHeld as held:
-        with sqlite.new_file(to) as part:
-            _fetch_copy(path, part, held)
+        with sqlite.new_file(target) as temporary:
+            _fetch_copy(path, temporary, held)
     finally:
         engine.dispose()
 
@@ -167,18 +186,19 @@ def restore(
         second: The second place of the head, as in `open_ledger`.
 
     Returns:
-        The findings of its inspection.
+        The inspection of the backup.
 
     Raises:
-        ConfigError: A ledger is there.
-        LedgerRefused: The backup is damaged or older than the second place, or there is none.
+        ConfigError: There is a ledger at the path.
+        LedgerRefused: The backup is damaged or older than the second place, or the second place is
+            missing.
     """
-    path = _path(where)
+    path = _file_of(where)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-journal"):
-        there = path.with_name(name)
-        if there.exists():
+        file = path.with_name(name)
+        if file.exists():
             raise ConfigError(
-                f"{there}: is there already. Move it away first, and keep it. A ledger's file and "
+                f"{file}: is there already. Move it away first, and keep it. A ledger's file and "
                 "its -wal or -journal belong together: move them to one place."
             )
     inspection = inspect_ledger(copy, second=default_head_path(path) if second is None else second)
@@ -189,7 +209,8 @@ def restore(
     return inspection
 
 
-def _path(where: str | Path) -> Path:
+def _file_of(where: str | Path) -> Path:
+    """Return the path of a ledger in a file; ConfigError for one in PostgreSQL."""
     _, path = parse_address(where)
     if path is None:
         raise ConfigError(
@@ -200,28 +221,34 @@ def _path(where: str | Path) -> Path:
 
 
 _PATIENCE = 300.0
-"""Seconds for a copy, on either side."""
+"""Seconds that each side of the socket waits for the other."""
 _LONGEST_ADDRESS = 100
-"""Bytes of a Unix socket's address: the systems have 104 or 108 for it."""
+"""Most bytes of a Unix socket's address; operating systems allow 104 or 108."""
+_SIZE_BYTES = 8
+"""Bytes of a copy's size, which come before the copy."""
 
 
 @contextmanager
 def serve_copies(
     ledger: Ledger, store: Path | None, report_failure: Callable[[Exception], None]
 ) -> Iterator[None]:
-    """Serve copies of the ledger inside the block: 8 bytes with a copy's size, then the copy.
+    """Serve copies of the ledger to other processes, while the `with` block runs.
+
+    The answer to a connection is the copy's size, in 8 bytes with the largest first, and the copy.
 
     Args:
         ledger: The ledger.
-        store: Its file; None serves nothing.
-        report_failure: Called with the reason where a copy cannot be made.
+        store: The ledger's file; None for a ledger in PostgreSQL, of which no copies are served.
+        report_failure: Called with the error if a copy cannot be made.
     """
     if store is None:
         yield
         return
-    folder = _folder_of(store)
+    folder = _socket_folder(store)
 
     class CopyRequest(BaseRequestHandler):
+        """One connection, which is answered with a copy."""
+
         def handle(self) -> None:
             copy = folder / f"copy-{secrets.token_hex(8)}"
             try:
@@ -229,15 +256,16 @@ def serve_copies(
                 ledger.copy(copy)
                 with copy.open("rb") as file:
                     copy.unlink()
-                    self.request.sendall(os.fstat(file.fileno()).st_size.to_bytes(8, "big"))
+                    size = os.fstat(file.fileno()).st_size
+                    self.request.sendall(size.to_bytes(_SIZE_BYTES, "big"))
                     self.request.sendfile(file)
             except (TacitError, OSError) as error:
                 report_failure(error)
 
-    shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # may be left by a process that was killed
     folder.mkdir(mode=0o700)
     with (
-        _address(folder) as address,
+        _socket_address(folder) as address,
         ThreadingUnixStreamServer(address, CopyRequest) as server,
     ):
         server.daemon_threads = True
@@ -249,35 +277,46 @@ def serve_copies(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fetch_copy(store: Path, to: Path, held: LedgerHeld) -> None:
-    """Write a copy that the service makes which has the store; raise `held` where none runs."""
+def _fetch_copy(store: Path, target: Path, held: LedgerHeld) -> None:
+    """Fetch a copy of a ledger from the service that has it open.
+
+    Args:
+        store: The ledger's file.
+        target: The file that the copy is written to.
+        held: The error to raise if no service answers.
+    """
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_PATIENCE)
         try:
-            with _address(_folder_of(store)) as address:
+            with _socket_address(_socket_folder(store)) as address:
                 client.connect(address)
         except OSError:
             raise held from None
-        with client.makefile("rb") as answer, to.open("wb") as file:
-            size = int.from_bytes(answer.read(8), "big")
+        with client.makefile("rb") as answer, target.open("wb") as file:
+            size = int.from_bytes(answer.read(_SIZE_BYTES), "big")
             shutil.copyfileobj(answer, file)
-    if not size or to.stat().st_size != size:
+    if not size or target.stat().st_size != size:
         raise OutputError("The service that has the ledger could not make a copy: see its log.")
 
 
-def _folder_of(store: Path) -> Path:
+def _socket_folder(store: Path) -> Path:
+    """Return the folder of the socket that serves copies of a ledger's file."""
     return store.with_name(store.name + ".owner")
 
 
 @contextmanager
-def _address(folder: Path) -> Iterator[str]:
-    """Return the socket's address; a long path is reached through its folder, where possible."""
+def _socket_address(folder: Path) -> Iterator[str]:
+    """Yield the address of the socket in a folder.
+
+    If its path is too long for an address, the address goes through the open folder's descriptor,
+    which Linux shows below /proc.
+    """
     path = str((folder / "socket").absolute())
     if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
         yield path
         return
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield f"/proc/self/fd/{opened}/socket"
+        yield f"/proc/self/fd/{descriptor}/socket"
     finally:
-        os.close(opened)
+        os.close(descriptor)

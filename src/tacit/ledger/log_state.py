@@ -1,4 +1,4 @@
-"""The state that a log describes, entry by entry: what every table has to hold."""
+"""The state that follows from a log, entry by entry: what each table of the store has to hold."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ CHECKPOINT = "checkpoint"
 """Kind of an entry that holds the hash of the state before it."""
 
 _FORMAT = 1
-"""Number of the state's text. A text that was hashed never changes: another gets another number."""
+"""Version of the text of a state. Logs hold hashes of such texts, so a change needs a new
+number."""
 
 
 @dataclass(slots=True)
 class BudgetState:
-    """One budget, with the columns of its table."""
+    """One budget; the fields are the columns of its table, but for the number."""
 
     tenant: str
     kind: str
@@ -34,28 +35,37 @@ class BudgetState:
     epoch_spent: int = 0
 
     def pay(self, amount: int, delta: int, epoch: int) -> bool:
-        """Add a payment; False if the caps do not cover it, or epochs run backwards."""
-        before = self.epoch_spent if self.epoch == epoch else 0
+        """Add a payment, and say whether the ledger should have granted it.
+
+        Args:
+            amount: Steps of the budget's unit.
+            delta: Steps of 1e-18.
+            epoch: The epoch of the payment.
+
+        Returns:
+            False if a cap does not cover it, an amount is negative, or the epoch is an earlier one.
+        """
+        spent_in_epoch = self.epoch_spent if self.epoch == epoch else 0
         is_forward = epoch >= self.epoch and amount > 0 and delta >= 0
         self.spent += amount
         self.delta_spent += delta
-        self.epoch_spent = before + amount
+        self.epoch_spent = spent_in_epoch + amount
         self.epoch = epoch
-        is_within = self.spent <= self.cap and self.delta_spent <= self.delta_cap
+        is_within_lifetime = self.spent <= self.cap and self.delta_spent <= self.delta_cap
         is_within_epoch = self.epoch_cap is None or self.epoch_spent <= self.epoch_cap
-        return is_forward and is_within and is_within_epoch
+        return is_forward and is_within_lifetime and is_within_epoch
 
 
 @dataclass
 class LogState:
     """The state after the entries that were read so far."""
 
-    passes: Head | None = None
-    """A head that the chain has to pass, once entries reach so far."""
+    head_to_match: Head | None = None
+    """A head that is known from elsewhere: the entry of its number must have its hash."""
     ledger: str = ""
     """Random name of the ledger."""
     operator: str | None = None
-    """The last token, or the anchor; None without epochs."""
+    """The operator's last token, or their anchor; None for a ledger without epochs."""
     hash: str = START
     """Hash of the last entry."""
     sequence: int = 0
@@ -67,50 +77,59 @@ class LogState:
     budgets: dict[int, BudgetState] = field(default_factory=dict)
     """Budgets by number."""
     states: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """By name, the entry that each stored state is of, and its SHA-256."""
+    """For each stored state by name, the number of the entry that left it, and its SHA-256."""
     problems: list[str] = field(default_factory=list)
     """Sentences on what is wrong."""
-    last: int = -(2**62)
-    """Number of the last row: an entry with a number below 1 was inserted by an attacker."""
-    begun: int = 0
-    """The entry whose state was taken from a checkpoint; 0 if all were read."""
-    seen: int = 0
-    """Releases since then."""
+    last_row: int = -(2**62)
+    """Number of the last row that was read. It starts so low because an attacker may have inserted
+    entries with numbers below 1, which have to be read too."""
+    start: int = 0
+    """Number of the entry whose state a checkpoint gave; 0 if all entries were read."""
+    releases_since_start: int = 0
+    """Number of releases after that entry."""
     checkpoint: int = 0
-    """The newest entry that is a checkpoint."""
-    _lines: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
+    """Number of the newest entry that is a checkpoint."""
+    _budget_lines: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
+    """For each budget by number, its line of `text` as last written; none after a payment."""
 
     def add_entry(self, row: Any) -> None:
-        """Take in one row of the log, with the request and the answer of its number."""
+        """Check one row of the log, and add its effect to the state.
+
+        Args:
+            row: Columns of the log, and of the request and the answer that have the entry's number.
+        """
         expected = self.sequence + 1
-        self.last = row.sequence
+        self.last_row = row.sequence
         if row.sequence != expected:
             self.problems.append(
                 f"Entries {expected} to {row.sequence - 1} of the log are missing."
             )
-        before = self.hash
+        previous_hash = self.hash
         self.hash = row.hash
-        if entry_hash(before, row.sequence, row.kind, row.body) != row.hash:
+        if entry_hash(previous_hash, row.sequence, row.kind, row.body) != row.hash:
             self.problems.append(f"Entry {row.sequence} of the log was changed, or one before it.")
         try:
-            fault = _STEPS[row.kind](self, json.loads(row.body), row, before)
+            fault = _STEPS[row.kind](self, json.loads(row.body), row, previous_hash)
         except (KeyError, TypeError, ValueError, RecursionError):
             fault = "cannot be read"
         self.sequence = row.sequence
-        passed = self.passes
-        if passed is not None and passed.sequence == row.sequence and passed.hash != row.hash:
+        known = self.head_to_match
+        if known is not None and known.sequence == row.sequence and known.hash != row.hash:
             fault = fault or "is not the one that the second place of the head remembers"
         if fault:
             self.problems.append(f"Entry {row.sequence} of the log {fault}.")
 
-    def _create(self, facts: dict[str, Any], row: Any, _: str) -> str:
-        """Begin a ledger: the first entry, and only that."""
+    # One method for each kind of entry. It returns what is wrong, as the end of a sentence that
+    # begins "Entry 7 of the log", or "".
+
+    def _create(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
+        """Begin a ledger, which only the first entry may do."""
         self.ledger = facts["ledger"]
         self.operator = facts["operator"]
         return "" if row.sequence == 1 else "begins a ledger a second time"
 
-    def _open_budget(self, facts: dict[str, Any], row: Any, _: str) -> str:
-        """Open a budget, once."""
+    def _open_budget(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
+        """Open a budget that is not open yet."""
         number = facts["number"]
         if number in self.budgets:
             return f"opens budget {number} a second time"
@@ -118,28 +137,31 @@ class LogState:
         self.budgets[number] = BudgetState(**{name: facts[name] for name in names})
         return ""
 
-    def _step_epoch(self, facts: dict[str, Any], row: Any, _: str) -> str:
+    def _step_epoch(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
         """Advance to the next epoch, with the operator's token."""
-        due = self.epoch + 1
-        signed = self.operator is not None and is_next_token(facts["token"], self.operator)
+        next_epoch = self.epoch + 1
+        is_token = self.operator is not None and is_next_token(facts["token"], self.operator)
         self.operator = facts["token"]
         self.epoch = facts["epoch"]
-        return "" if signed and self.epoch == due else "advances the epoch without the operator"
+        if is_token and self.epoch == next_epoch:
+            return ""
+        return "advances the epoch without the operator"
 
-    def _release(self, facts: dict[str, Any], row: Any, _: str) -> str:
-        """Pay charges within every cap, and compare the request and the answer that were stored."""
+    def _release(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
+        """Pay the charges of a release; compare the stored request and answer with the entry."""
         self.releases += 1
-        self.seen += 1
-        is_within = True
+        self.releases_since_start += 1
+        is_covered = facts["epoch"] == self.epoch
         for number, amount, delta in facts["charges"]:
-            is_within &= self.budgets[number].pay(amount, delta, facts["epoch"])
-            self._lines.pop(number, None)
-        if not is_within or facts["epoch"] != self.epoch:
+            if not self.budgets[number].pay(amount, delta, facts["epoch"]):
+                is_covered = False
+            self._budget_lines.pop(number, None)
+        if not is_covered:
             return "spends more than a budget has"
-        asked = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
+        stored = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
         names = ("tenant", "subject", "operation", "key", "payload")
         logged = tuple(facts[name] for name in names)
-        if asked != logged or row.answered is None:
+        if stored != logged or row.answered is None:
             return "has a request that is missing or was changed"
         if fingerprint(row.answer) != facts["answer"]:
             return "has an answer that is missing or was changed"
@@ -148,42 +170,45 @@ class LogState:
             self.states[name] = (row.sequence, digest)
         return ""
 
-    def _check_state(self, facts: dict[str, Any], row: Any, before: str) -> str:
-        """Compare the state before this entry with the hash that it holds."""
+    def _check_state(self, facts: dict[str, Any], row: Any, previous_hash: str) -> str:
+        """Compare the state before this entry with the hash that the entry holds."""
         self.checkpoint = row.sequence
-        right = facts["replayed"] == state_digest(self.text(before))
-        return "" if right else "is a checkpoint of another state"
+        is_same = facts["replayed"] == state_digest(self.text(previous_hash))
+        return "" if is_same else "is a checkpoint of another state"
 
-    def text(self, before: str | None = None) -> str:
-        """Return all that the next entries are judged by, as text.
+    def text(self, last_hash: str | None = None) -> str:
+        """Return as text all that is needed to check the next entries.
+
+        One line of the chain's facts, one line for each budget by number, and one for each stored
+        state by name; each line is a JSON array.
 
         Args:
-            before: The hash so far, if not `hash`.
+            last_hash: Hash of the last entry, if it is not `hash`.
         """
-        digest = self.hash if before is None else before
+        digest = self.hash if last_hash is None else last_hash
         chain = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
-        first = json.dumps([*chain, self.releases, len(self.budgets)])
+        first_line = json.dumps([*chain, self.releases, len(self.budgets)])
         for number, budget in self.budgets.items():
-            if number not in self._lines:  # most budgets rest between two checkpoints
-                self._lines[number] = json.dumps([number, *astuple(budget)])
-        budgets = (self._lines[number] for number in sorted(self.budgets))
+            if number not in self._budget_lines:  # few are missing: most budgets did not change
+                self._budget_lines[number] = json.dumps([number, *astuple(budget)])
+        budgets = (self._budget_lines[number] for number in sorted(self.budgets))
         states = (json.dumps([name, *self.states[name]]) for name in sorted(self.states))
-        return "\n".join((first, *budgets, *states))
+        return "\n".join((first_line, *budgets, *states))
 
     @classmethod
     def from_text(cls, text: str) -> LogState | None:
-        """Read a state's text; None for text that no ledger wrote.
+        """Read what `text` wrote; None for other text, or text of another version.
 
-        The caller compares the text's hash with the chain.
+        The caller has to compare the text's hash with the chain.
         """
         try:
-            first, *lines = map(json.loads, text.split("\n"))
-            form, ledger, operator, sequence, digest, epoch, releases, count = first
+            first_line, *lines = map(json.loads, text.split("\n"))
+            version, ledger, operator, sequence, digest, epoch, releases, count = first_line
             budgets = {number: BudgetState(*facts) for number, *facts in lines[:count]}
             states = {name: (number, state) for name, number, state in lines[count:]}
         except (TypeError, ValueError, RecursionError):
             return None
-        if form != _FORMAT:
+        if version != _FORMAT:
             return None
         return cls(
             ledger=ledger,
@@ -194,8 +219,8 @@ class LogState:
             releases=releases,
             budgets=budgets,
             states=states,
-            last=sequence,
-            begun=sequence,
+            last_row=sequence,
+            start=sequence,
         )
 
 
@@ -206,6 +231,7 @@ _STEPS = {
     "release": LogState._release,
     CHECKPOINT: LogState._check_state,
 }
+"""The method for each kind of entry."""
 
 
 def state_digest(text: str) -> str:

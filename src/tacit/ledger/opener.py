@@ -1,7 +1,7 @@
-"""Opening a ledger, new or old.
+"""Opening a ledger: a new one is created; of an old one, the log is replayed and compared first.
 
-A new one is made. Of an old one, what was added since its newest checkpoint is replayed, and it is
-refused when in doubt.
+The replay begins at the newest checkpoint. A ledger that is not as its log and its second place say
+is refused.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tacit.ledger.chain import START, entry_body, entry_hash
 from tacit.ledger.checkpoints import newest_checkpoint
 from tacit.ledger.heads import FileHead, HeadStore, check_remembered_head
 from tacit.ledger.log_state import LogState
-from tacit.ledger.postgres import PostgresHead, give_back
+from tacit.ledger.postgres import PostgresHead, close_connections
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explain_store_error
 from tacit.ledger.replay import hash_at, read_transaction, replay
 from tacit.ledger.schema import create_tables, has_tables, head, log
 from tacit.ledger.store import Ledger
 
 _TABLES_LOCK = 0x7AC17
-"""PostgreSQL's lock that makers of tables take; any number."""
+"""Number of the advisory lock under which tables are created in PostgreSQL; chosen at will."""
 
 
 def open_ledger(
@@ -37,36 +37,36 @@ def open_ledger(
     create: bool = True,
     patience: float = 30.0,
 ) -> Ledger:
-    """Open the ledger at a path (SQLite) or at a postgresql:// address; make it if it is new.
+    """Open the ledger at a path (SQLite) or at a postgresql:// address; create it if it is new.
 
     Args:
         where: The path or the address.
         second: The second place of the chain's head: a path, a postgresql:// address or any
-            HeadStore. For SQLite it is PATH.head by default, better elsewhere; PostgreSQL needs it
-            named.
-        operator: `operator_anchor(key)`, for a new ledger with epochs.
-        create: Whether a new one may be made.
-        patience: Seconds to wait for others.
+            HeadStore. The default is PATH.head for SQLite, though another device is safer; for
+            PostgreSQL there is no default.
+        operator: `operator_anchor(key)` for a new ledger with epochs; None for one without.
+        create: Whether a new ledger may be created.
+        patience: Seconds to wait for other processes that use the store.
 
     Raises:
-        LedgerRefused: An older or second copy, damage, or unsafe settings.
+        LedgerRefused: The store is an older or a second copy, is damaged, or has unsafe settings.
         LedgerUnavailable: The store cannot be used now: try later.
-        LedgerHeld: At once, where another process or ledger owns the file.
-        ConfigError: There is no ledger, or PostgreSQL has no second place.
+        LedgerHeld: Another process, or another `Ledger`, has the file open. Raised without waiting.
+        ConfigError: There is no ledger and none may be created, or PostgreSQL has no second place.
     """
     engine, heads, path = connect_to(where, second, patience=patience)
     try:
         if path is not None and not path.exists():
             _check_new(heads, create=create)
             try:
-                path.touch(0o600)  # SQLite gives its log the same mode
+                path.touch(0o600)  # SQLite gives the write-ahead log the same mode
             except OSError as error:
                 reason = f"The ledger's file cannot be made: {error.strerror}."
                 raise LedgerUnavailable(reason) from None
         _create_if_missing(engine, heads, operator=operator, create=create)
         return _replay_and_open(engine, heads)
     except BaseException as error:
-        give_back(engine, heads)
+        close_connections(engine, heads)
         if isinstance(error, SQLAlchemyError):
             raise explain_store_error(error) from None
         raise
@@ -79,37 +79,41 @@ def connect_to(
     patience: float,
     owns: bool = True,
 ) -> tuple[Engine, HeadStore, Path | None]:
-    """Return the store, its second place, and its file if it is one; nothing is connected yet.
+    """Prepare the engine of a store and its second place, without connecting to them.
 
     Args:
         where: The ledger's path or address.
         second: The second place; None for the default.
         patience: Seconds to wait for others.
-        owns: Whether a file is taken for spending, or looked at.
+        owns: Whether a file is opened for spending; False for reading only.
+
+    Returns:
+        The store's engine, the second place, and the store's file; None for PostgreSQL.
     """
     url, path = parse_address(where)
     if path is not None:
-        heads = _heads(default_head_path(path) if second is None else second, patience)
+        heads = _second_place(default_head_path(path) if second is None else second, patience)
         return sqlite.engine(path, patience=patience, owns=owns), heads, path
     if second is None:
         raise ConfigError(
             "A ledger in PostgreSQL needs a second place for its head, such as a file on another "
             "disk or another server of PostgreSQL:  second=PATH."
         )
-    return postgres.engine(url, patience=patience), _heads(second, patience), None
+    return postgres.engine(url, patience=patience), _second_place(second, patience), None
 
 
 def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
-    """Replay the log, compare the second place, and open the ledger for spending."""
-    remembered = heads.read()  # before the store is read: it is never ahead of the store
-    replayed = LogState()
+    """Replay the log, compare it with the second place, and open the ledger for spending."""
+    # Read before the store, because others may write meanwhile: so the store is never behind it.
+    remembered = heads.read()
+    log_state = LogState()
     if remembered is not None:
         with read_transaction(engine) as connection:
-            replayed = newest_checkpoint(connection, remembered) or replayed
-    result = replay(lambda: read_transaction(engine), replayed)
-    if replayed.begun and not result.is_sound:  # the checkpoint may be what is wrong
-        replayed = LogState()
-        result = replay(lambda: read_transaction(engine), replayed)
+            log_state = newest_checkpoint(connection, remembered) or log_state
+    result = replay(lambda: read_transaction(engine), log_state)
+    if log_state.start and not result.is_sound:  # the checkpoint may be wrong: replay without it
+        log_state = LogState()
+        result = replay(lambda: read_transaction(engine), log_state)
     if not result.is_sound:
         raise LedgerRefused(
             f"{result.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
@@ -126,35 +130,39 @@ def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
             )
     ledger = Ledger(engine, heads, result.head)
     heads.advance(result.head, ledger.hash_at)
-    ledger.begin_checkpoints(replayed, before=remembered)
+    ledger.begin_checkpoints(log_state, head_before=remembered)
     return ledger
 
 
 def _create_if_missing(
     engine: Engine, heads: HeadStore, *, operator: str | None, create: bool
 ) -> None:
-    """Make tables and a first entry; it waits for other writers only if it must."""
+    """Create the tables and the first entry of a new ledger.
+
+    Whether the ledger exists is first looked up in a read transaction, which need not wait for
+    writers.
+    """
     with read_transaction(engine) as connection:
-        is_made = has_tables(connection)
-        if is_made and connection.execute(select(head.c.id)).first() is not None:
+        is_created = has_tables(connection)
+        if is_created and connection.execute(select(head.c.id)).first() is not None:
             return
-    if not is_made:
+    if not is_created:
         _check_new(heads, create=create)
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _TABLES_LOCK})
         create_tables(connection)
         if connection.execute(select(head.c.id)).first() is None:
-            ledger = secrets.token_hex(16)
-            body = entry_body({"ledger": ledger, "operator": operator})
-            first = {"sequence": 1, "hash": entry_hash(START, 1, "created", body)}
-            connection.execute(insert(log).values(kind="created", body=body, **first))
-            row = {"id": 1, "ledger": ledger, "operator": operator, "epoch": 0}
-            connection.execute(insert(head).values(**row, **first))
+            name = secrets.token_hex(16)
+            body = entry_body({"ledger": name, "operator": operator})
+            first_entry = {"sequence": 1, "hash": entry_hash(START, 1, "created", body)}
+            connection.execute(insert(log).values(kind="created", body=body, **first_entry))
+            facts = {"id": 1, "ledger": name, "operator": operator, "epoch": 0}
+            connection.execute(insert(head).values(**facts, **first_entry))
 
 
 def _check_new(heads: HeadStore, *, create: bool) -> None:
-    """Refuse to make a ledger unasked, or where the second place remembers one."""
+    """Raise an error unless a new ledger may be created, and its second place remembers none."""
     if not create:
         raise ConfigError("There is no ledger here. Check the path or the address.")
     if heads.read() is not None:
@@ -164,8 +172,8 @@ def _check_new(heads: HeadStore, *, create: bool) -> None:
         )
 
 
-def _heads(second: str | Path | HeadStore, patience: float) -> HeadStore:
-    """Return the second place at a path or an address."""
+def _second_place(second: str | Path | HeadStore, patience: float) -> HeadStore:
+    """Return the second place at a path or an address; a HeadStore as it is."""
     if not isinstance(second, str | Path):
         return second
     url, path = parse_address(second)

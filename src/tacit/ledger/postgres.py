@@ -1,7 +1,8 @@
 """PostgreSQL as a store, with the settings that make a commit survive a power cut.
 
-As the second place of a head it keeps one row, in the table `tacit_second_place`, on a server that
-a restored disk or machine does not bring back: its own server, or a database backed up by itself.
+PostgreSQL may also be the second place of a head: one row of the table `tacit_second_place`. Its
+server must not be restored together with the store: take another server, or a database with backups
+of its own.
 """
 
 from __future__ import annotations
@@ -21,30 +22,33 @@ from tacit.ledger.heads import HashAt, HeadStore, check_remembered_head
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explain_store_error
 
 T = TypeVar("T")
-_SILENCE = 7 / 6
-"""Silence, in patiences, that ends a connection: the server's refusal of a lock comes before it."""
-OLDEST = 130000
-"""The oldest version of a server, as a number: 13."""
+_SILENCE_FACTOR = 7 / 6
+"""A connection ends after this many times `patience` without an answer. It is more than 1, because
+after `patience` the server itself refuses to wait longer for a lock, and that answer should arrive.
+"""
+OLDEST_VERSION = 130000
+"""The oldest version of a server, 13, as PostgreSQL writes it in a number."""
 
-_SAFE = {
+_SAFE_SETTINGS = {
     "fsync": ("on",),
     "synchronous_commit": ("on", "remote_apply"),
     "full_page_writes": ("on",),
     "transaction_read_only": ("off",),
 }
+"""For each setting, the values with which no commit is lost; the first is the recommended one."""
 
 
 def engine(url: URL, *, patience: float) -> Engine:
-    """Make an engine whose connections have checked server settings.
+    """Make an engine, each connection of which checks the server's settings when it is made.
 
     Args:
         url: The server and the database.
-        patience: Seconds to wait for a connection or for other writers; a server that is silent
-            for a little longer is given up.
+        patience: Seconds to wait for a connection or for other writers. After a little longer
+            without an answer, the connection is given up.
 
     Raises:
         MissingExtra: psycopg is not installed.
-        LedgerRefused: On connecting, where the server may lose what it commits.
+        LedgerRefused: On connecting, if the server may lose commits.
     """
     try:
         import psycopg
@@ -52,16 +56,17 @@ def engine(url: URL, *, patience: float) -> Engine:
         raise MissingExtra("psycopg", "postgres") from None
 
     class PatientConnection(psycopg.Connection[Any]):
-        """A connection that ends itself, so that no one waits for a server that stands still."""
+        """A connection that closes itself if the server does not answer."""
 
-        def wait(self, gen: Generator[Any, Any, T], *how: Any, **named: Any) -> T:
+        def wait(self, gen: Generator[Any, Any, T], *arguments: Any, **options: Any) -> T:
+            steps = _limit_silence(gen, patience * _SILENCE_FACTOR)
             try:
-                return super().wait(_end_when_silent(gen, patience * _SILENCE), *how, **named)
+                return super().wait(steps, *arguments, **options)
             except TimeoutError:
                 self.close()
                 raise psycopg.OperationalError("the server is silent") from None
 
-    made = create_engine(
+    new_engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
         connect_args={"connect_timeout": max(2, int(patience))},
         pool_size=4,
@@ -71,129 +76,144 @@ def engine(url: URL, *, patience: float) -> Engine:
         isolation_level="READ COMMITTED",
     )
     event.listen(
-        made,
+        new_engine,
         "do_connect",
         lambda _dialect, _record, words, named: PatientConnection.connect(*words, **named),
     )
-    event.listen(made, "connect", partial(_check_settings, patience))
-    event.listen(made, "begin", _begin)
-    return made
+    event.listen(new_engine, "connect", partial(_check_settings, patience))
+    event.listen(new_engine, "begin", _begin)
+    return new_engine
 
 
-def _end_when_silent(steps: Generator[Any, Any, T], patience: float) -> Generator[Any, Any, T]:
-    """Drive psycopg's steps; TimeoutError after `patience` seconds without a sign of life."""
-    last_sign = time.monotonic()
+def _limit_silence(steps: Generator[Any, Any, T], seconds: float) -> Generator[Any, Any, T]:
+    """Pass psycopg's generator on, until the connection was not ready for too long.
+
+    Args:
+        steps: What psycopg waits for: it yields what it needs, and is sent whether that is ready.
+        seconds: Longest time without anything ready.
+
+    Raises:
+        TimeoutError: It was longer.
+    """
+    last_ready_at = time.monotonic()
     try:
-        waits = next(steps)
+        waits_for = next(steps)
         while True:
-            ready = yield waits
+            ready = yield waits_for
             now = time.monotonic()
-            last_sign = now if ready else last_sign
-            if now - last_sign > patience:
+            if ready:
+                last_ready_at = now
+            if now - last_ready_at > seconds:
                 raise TimeoutError
-            waits = steps.send(ready)
+            waits_for = steps.send(ready)
     except StopIteration as end:
         return cast("T", end.value)
 
 
 def _check_settings(patience: float, raw: Any, _record: object) -> None:
-    """Check the settings of every new connection: a role or a restart may have changed them."""
-    if raw.info.server_version < OLDEST:
+    """Raise LedgerRefused if a new connection has unsafe settings; set how long it waits for locks.
+
+    Each connection is checked, because a role or a restart may have changed the settings.
+
+    Args:
+        patience: Seconds that the server waits for a lock.
+        raw: psycopg's connection.
+        _record: The pool's record of the connection, which SQLAlchemy passes.
+    """
+    if raw.info.server_version < OLDEST_VERSION:
         raise LedgerRefused("A ledger needs PostgreSQL 13 or newer.")
     with raw.cursor() as cursor:
-        for name, safe in _SAFE.items():
+        for name, safe_values in _SAFE_SETTINGS.items():
             value = cursor.execute(f"SHOW {name}").fetchone()[0]
-            if value not in safe:
+            if value not in safe_values:
                 raise LedgerRefused(
                     f"PostgreSQL runs with {name} = {value}, so spending could be lost or not be "
-                    f"recorded. Set it to {safe[0]}. The ledger is not used."
+                    f"recorded. Set it to {safe_values[0]}. The ledger is not used."
                 )
         cursor.execute(f"SET lock_timeout = {max(1, int(patience * 1000))}")
     raw.commit()
 
 
 def _begin(connection: Connection) -> None:
-    """Let readers see one moment, however many statements they send."""
+    """Begin a transaction: one for reading sees the store at one moment in all its statements."""
     if connection.get_execution_options().get("ledger_reads", False):
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
 _TABLE = "tacit_second_place"
-_MAKE = """CREATE TABLE IF NOT EXISTS tacit_second_place (
+_CREATE_TABLE = """CREATE TABLE IF NOT EXISTS tacit_second_place (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     ledger TEXT NOT NULL, sequence BIGINT NOT NULL, hash TEXT NOT NULL)"""
-_LOCK = "LOCK TABLE tacit_second_place IN EXCLUSIVE MODE"
-_READ = "SELECT ledger, sequence, hash FROM tacit_second_place"
-_WRITE = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
+_LOCK_TABLE = "LOCK TABLE tacit_second_place IN EXCLUSIVE MODE"
+_READ_HEAD = "SELECT ledger, sequence, hash FROM tacit_second_place"
+_WRITE_HEAD = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
     ON CONFLICT (id) DO UPDATE SET ledger = :ledger, sequence = :sequence, hash = :hash"""
 
 
 class PostgresHead:
-    """A second place in PostgreSQL: the newest head in one row."""
+    """A second place in PostgreSQL: the newest head in one row of a table."""
 
     def __init__(self, url: URL, *, patience: float) -> None:
-        """Name the server, and the seconds to wait for it.
-
-        Raises:
-            LedgerRefused: On connecting, where the server may lose what it commits.
-        """
+        """Prepare a second place; arguments and errors as in `engine`."""
         self._engine = engine(url, patience=patience)
         self._has_table = False
 
     def read(self) -> Head | None:
-        """Return the head in the row; None where there is none.
+        """Return the recorded head; None if none ever was.
 
         Raises:
             LedgerUnavailable: The server does not answer.
         """
         try:
             with self._engine.connect() as connection:
-                return _read(connection) if inspect(connection).has_table(_TABLE) else None
+                has_table = inspect(connection).has_table(_TABLE)
+                return _read_head(connection) if has_table else None
         except SQLAlchemyError as error:
             raise _explain_error(error) from None
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """Record `head` in one transaction, unless a newer one is there.
+        """Record `head` in one transaction, unless a newer one is recorded.
 
         Raises:
-            LedgerRefused: The head that is there is not on the store's chain.
-            LedgerUnavailable: It cannot be written.
+            LedgerRefused: The recorded head is not on the store's chain.
+            LedgerUnavailable: The head cannot be written.
         """
         try:
             if not self._has_table:
                 with self._engine.begin() as connection:
                     if not inspect(connection).has_table(_TABLE):
-                        connection.execute(text(_MAKE))
+                        connection.execute(text(_CREATE_TABLE))
                 self._has_table = True
             with self._engine.begin() as connection:
-                connection.execute(text(_LOCK))
-                known = _read(connection)
-                if known is not None:
-                    check_remembered_head(known, head, hash_at)
-                if known is None or known.sequence < head.sequence:
-                    connection.execute(text(_WRITE), asdict(head))
+                connection.execute(text(_LOCK_TABLE))
+                recorded = _read_head(connection)
+                if recorded is not None:
+                    check_remembered_head(recorded, head, hash_at)
+                if recorded is None or recorded.sequence < head.sequence:
+                    connection.execute(text(_WRITE_HEAD), asdict(head))
         except SQLAlchemyError as error:
             raise _explain_error(error) from None
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._engine.dispose()
 
 
-def give_back(engine: Engine, heads: HeadStore) -> None:
-    """Close the connections of a store, and of a second place that has some."""
+def close_connections(engine: Engine, heads: HeadStore) -> None:
+    """Close the connections of a store, and of its second place if that is in PostgreSQL."""
     engine.dispose()
     if isinstance(heads, PostgresHead):
         heads.close()
 
 
-def _read(connection: Connection) -> Head | None:
-    row = connection.execute(text(_READ)).first()
+def _read_head(connection: Connection) -> Head | None:
+    """Read the head from the table's row; None if there is no row."""
+    row = connection.execute(text(_READ_HEAD)).first()
     return None if row is None else Head(row.ledger, row.sequence, row.hash)
 
 
 def _explain_error(error: SQLAlchemyError) -> TacitError:
-    """Return a sentence on the second place of the head."""
+    """Return the ledger's error for one of the server that holds the second place."""
     reason = explain_store_error(error)
     if type(reason) is not LedgerUnavailable:
         return reason

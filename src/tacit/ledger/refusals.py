@@ -1,6 +1,6 @@
-"""Refusals of the ledger, and the store's own errors as sentences.
+"""Errors of the ledger, and their messages for errors of the store.
 
-No sentence holds an id, an amount, what is left of a budget, a statement, a value or an address.
+No message holds an id, an amount, a remaining budget, an SQL statement or value, or an address.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class KeyReused(ConfigError):
 
 
 class CapChanged(ConfigError):
-    """A budget is opened again with another cap; a cap is for life."""
+    """A budget is opened again with another cap, but a cap never changes."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class CapChanged(ConfigError):
 
 
 class DrawFailed(PrivacyError):
-    """The function that draws the answer failed. The charge stands: failing is an answer too."""
+    """The function that draws the answer failed. The charge stands: failing may tell something."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -74,7 +74,7 @@ class DrawFailed(PrivacyError):
 
 
 class LedgerRefused(PrivacyError):
-    """The store must not be spent from: an older copy, a second copy, damage, unsafe settings."""
+    """The store must not be used: it is an old or second copy, damaged, or set up unsafely."""
 
 
 class LedgerUnavailable(TacitError):
@@ -94,7 +94,7 @@ class LedgerFailed(LedgerUnavailable):
 
 
 class LedgerHeld(LedgerUnavailable):
-    """Another process, or another ledger of this one, has the file."""
+    """Another process, or another `Ledger` of this process, has the file open."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -116,39 +116,43 @@ _FULL = "There is no room on the disk for the ledger. Make room. " + _SAME_KEY
 _DAMAGED = "The store is damaged, cannot be read, or is no ledger. It is not used."
 _READ_ONLY = "The ledger's store cannot be written: look at its permissions. " + _SAME_KEY
 _BUSY = "The ledger's store is busy: others write to it for too long. " + _SAME_KEY
-_AWAY = "The ledger's store cannot be reached. " + _SAME_KEY
+_UNREACHABLE = "The ledger's store cannot be reached. " + _SAME_KEY
 _GUARD = (
     "A guard inside the store stopped a change that its log does not allow, so a person or "
     "another program wrote to it. It is not used. Look at it with  tacit ledger verify."
 )
 
 _SQLITE: dict[int, TacitError] = {
-    5: LedgerUnavailable(_BUSY),
-    6: LedgerUnavailable(_BUSY),
-    7: LedgerUnavailable("There is no memory for the ledger's store. " + _SAME_KEY),
-    8: LedgerUnavailable(_READ_ONLY),
-    10: LedgerFailed(FAILED),
-    11: LedgerRefused(_DAMAGED),
-    13: LedgerUnavailable(_FULL),
-    14: LedgerUnavailable("The ledger's file cannot be opened. " + _SAME_KEY),
-    26: LedgerRefused(_DAMAGED),
+    5: LedgerUnavailable(_BUSY),  # SQLITE_BUSY
+    6: LedgerUnavailable(_BUSY),  # SQLITE_LOCKED
+    7: LedgerUnavailable("There is no memory for the ledger's store. " + _SAME_KEY),  # NOMEM
+    8: LedgerUnavailable(_READ_ONLY),  # SQLITE_READONLY
+    10: LedgerFailed(FAILED),  # SQLITE_IOERR
+    11: LedgerRefused(_DAMAGED),  # SQLITE_CORRUPT
+    13: LedgerUnavailable(_FULL),  # SQLITE_FULL
+    14: LedgerUnavailable("The ledger's file cannot be opened. " + _SAME_KEY),  # CANTOPEN
+    26: LedgerRefused(_DAMAGED),  # SQLITE_NOTADB
 }
-"""By SQLite's primary result code: BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN,
-NOTADB."""
+"""The ledger's errors by SQLite's primary result code."""
 _POSTGRESQL: dict[str, TacitError] = {
-    "P0001": LedgerRefused(_GUARD),  # what a trigger raises
-    "53100": LedgerUnavailable(_FULL),
-    "55P03": LedgerUnavailable(_BUSY),  # the lock's time is over
-    "58030": LedgerFailed(FAILED),
-    "XX001": LedgerRefused(_DAMAGED),
-    "XX002": LedgerRefused(_DAMAGED),
+    "P0001": LedgerRefused(_GUARD),  # raised by a trigger
+    "53100": LedgerUnavailable(_FULL),  # disk full
+    "55P03": LedgerUnavailable(_BUSY),  # lock not available in time
+    "58030": LedgerFailed(FAILED),  # I/O error
+    "XX001": LedgerRefused(_DAMAGED),  # data corrupted
+    "XX002": LedgerRefused(_DAMAGED),  # index corrupted
 }
-"""By PostgreSQL's SQLSTATE."""
+"""The ledger's errors by PostgreSQL's SQLSTATE."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def explain_store_error(error: SQLAlchemyError) -> TacitError:
-    """Return LedgerRefused for damage, LedgerFailed for a disk, LedgerUnavailable for the rest."""
+    """Return the ledger's error for an error of the store, whose own message is not repeated.
+
+    Returns:
+        LedgerRefused if the store is damaged or a guard stopped a change, LedgerFailed if a disk
+        failed, and LedgerUnavailable for all others.
+    """
     if isinstance(error, IntegrityError):
         return LedgerRefused(_GUARD)
     if isinstance(error, PoolTimeout):
@@ -156,12 +160,15 @@ def explain_store_error(error: SQLAlchemyError) -> TacitError:
     driver = error.orig if isinstance(error, DBAPIError) else None
     known = _POSTGRESQL.get(getattr(driver, "sqlstate", None) or "")
     if known is None:
-        known = _SQLITE.get(getattr(driver, "sqlite_errorcode", 0) & 0xFF)
-    return LedgerUnavailable(_AWAY) if known is None else type(known)(str(known))
+        primary_code = getattr(driver, "sqlite_errorcode", 0) & 0xFF
+        known = _SQLITE.get(primary_code)
+    if known is None:
+        return LedgerUnavailable(_UNREACHABLE)
+    return type(known)(str(known))  # a new one, because each error that is raised has a traceback
 
 
 def explain_head_error(error: OSError) -> TacitError:
-    """Return a sentence on the second place of the head, as `explain_store_error` does."""
+    """Return the ledger's error for an error of the file that is the second place of the head."""
     if error.errno in _NO_ROOM:
         return LedgerUnavailable(
             "There is no room for the second place of the ledger's head. Make room. " + _SAME_KEY

@@ -1,8 +1,8 @@
-"""Replaying the log against all tables, from the first entry or from a checkpoint on.
+"""Replay of the log, and its comparison with all tables: from the first entry or a checkpoint on.
 
-A long log is read in many short transactions, because a writer waits for readers. Entries are
-only ever added, so what was read stays read; the tables are compared in the transaction that finds
-no entry more.
+A long log is read in many short transactions, because a writer waits for readers. Entries are only
+ever added, so those that were read need not be read again. The tables are compared in the
+transaction that finds no further entry.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tacit.ledger.log_state import LogState
 from tacit.ledger.schema import answers, budgets, head, log, requests, states
 from tacit.ledger.states import list_states
 
-_AT_ONCE = 1000
-"""Entries that one transaction reads."""
+_ENTRIES_AT_ONCE = 1000
+"""Most entries that one transaction reads."""
 BYTES_AT_ONCE = 16 * 2**20
-"""Memory of entries and answers that are read together, unless one answer needs more."""
+"""Most bytes of entries and answers that are read together; one entry alone may have more."""
 BeginReading = Callable[[], AbstractContextManager[sa.Connection]]
-"""Begins a transaction that changes nothing and sees one moment."""
+"""Begins a transaction that changes nothing and sees the store at one moment."""
 
 
 @contextmanager
 def read_transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Open a transaction that sees one moment and changes nothing."""
+    """Open a transaction that changes nothing and sees the store at one moment."""
     with engine.connect().execution_options(ledger_reads=True) as connection, connection.begin():
         yield connection
 
@@ -65,139 +65,151 @@ class Verification:
         return not self.problems
 
 
-def replay(read: BeginReading, replayed: LogState | None = None) -> Verification:
+def replay(read: BeginReading, log_state: LogState | None = None) -> Verification:
     """Compare everything that the store holds with its log.
 
-    Requests and answers are compared where their entries are read, every budget and state and the
-    head at the end.
+    Requests and answers are compared as their entries are read; budgets, stored states and the head
+    at the end.
 
     Args:
         read: Begins a transaction that changes nothing.
-        replayed: A state to begin after, which takes in the other entries; None begins at the
-            first entry.
+        log_state: State of the entries up to a checkpoint, to which the later ones are added; None
+            begins at the first entry.
     """
-    replayed = LogState() if replayed is None else replayed
+    if log_state is None:
+        log_state = LogState()
     while True:
         with read() as connection:
-            rows = read_entries(connection, replayed.last, _AT_ONCE)
+            rows = read_entries(connection, log_state.last_row, _ENTRIES_AT_ONCE)
             for row in rows:
-                replayed.add_entry(row)
+                log_state.add_entry(row)
             if not rows:
-                return _compare_tables(connection, replayed)
+                return _compare_tables(connection, log_state)
 
 
-def read_entries(connection: sa.Connection, last: int, most: int) -> Sequence[Any]:
+def read_entries(connection: sa.Connection, last_row: int, limit: int) -> Sequence[Any]:
     """Read the next entries of the log, each with the request and the answer of its number.
 
     Args:
         connection: A transaction's connection.
-        last: Number of the last entry that was read.
-        most: Entries to read at most; fewer where they are large.
+        last_row: Number of the last entry that was read.
+        limit: Most entries to read; fewer are read if they are large.
 
     Returns:
-        Rows; none if there are no more.
+        Rows, by number; none if there are no further entries.
     """
-    count = _count_fitting(connection, last, most)
-    return connection.execute(_NEXT, {"last": last, "most": count}).all()
+    count = _count_fitting(connection, last_row, limit)
+    return connection.execute(_NEXT_ENTRIES, {"last_row": last_row, "limit": count}).all()
 
 
-def read_entries_in_one_row(connection: sa.Connection, last: int, most: int) -> Sequence[Any]:
-    """Read the next entries as `read_entries` does, for a thread among others.
+def read_entries_in_one_row(connection: sa.Connection, last_row: int, limit: int) -> Sequence[Any]:
+    """Read the next entries as `read_entries` does, without letting other threads run in between.
 
-    SQLite gives them in one row. After each row Python lets another thread run, which comes back
-    when it pleases; meanwhile all writers would wait for a reader that waits.
+    Python's SQLite driver lets other threads run before each row. A writer waits for this
+    transaction, so it would wait for those threads too. Here SQLite gives all entries in one row,
+    as JSON.
     """
     if connection.dialect.name != "sqlite":
-        return read_entries(connection, last, most)
-    fitting = _count_fitting(connection, last, most)
-    if fitting == 1:  # perhaps an answer that is too long for a text of SQLite
-        return read_entries(connection, last, 1)
-    listed = connection.scalar(_AT_ONE_TIME, {"last": last, "most": fitting})
-    names = _NEXT.selected_columns.keys()
+        return read_entries(connection, last_row, limit)
+    count = _count_fitting(connection, last_row, limit)
+    if count == 1:  # its answer may be too long for a text of SQLite
+        return read_entries(connection, last_row, 1)
+    text = connection.scalar(_NEXT_ENTRIES_AS_JSON, {"last_row": last_row, "limit": count})
+    names = _NEXT_ENTRIES.selected_columns.keys()
     rows = []
-    for values in json.loads(listed or "[]"):
+    for values in json.loads(text or "[]"):
         row = SimpleNamespace(**dict(zip(names, values, strict=True)))
         row.answer = None if row.answer is None else bytes.fromhex(row.answer)
         rows.append(row)
     return sorted(rows, key=lambda row: row.sequence)
 
 
-def _count_fitting(connection: sa.Connection, last: int, most: int) -> int:
-    """Count how many of the next entries have `BYTES_AT_ONCE` together; at least one."""
-    sizes: Sequence[int] = connection.scalars(_SIZES, {"last": last, "most": most}).all()
-    return max(1, sum(total <= BYTES_AT_ONCE for total in accumulate(sizes)))
+def _count_fitting(connection: sa.Connection, last_row: int, limit: int) -> int:
+    """Count the next entries, up to `limit`, that fit into `BYTES_AT_ONCE`; at least 1."""
+    parameters = {"last_row": last_row, "limit": limit}
+    sizes: Sequence[int] = connection.scalars(_NEXT_SIZES, parameters).all()
+    fitting = [total for total in accumulate(sizes) if total <= BYTES_AT_ONCE]
+    return max(1, len(fitting))
 
 
-def _compare_tables(connection: sa.Connection, replayed: LogState) -> Verification:
-    """Compare the tables with the replayed state, and sum up what was found."""
+def _compare_tables(connection: sa.Connection, log_state: LogState) -> Verification:
+    """Compare the tables with the state that follows from the log, and collect all findings."""
     columns = sa.select(head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
     stored = connection.execute(columns).all()
     expected = (
-        replayed.ledger,
-        replayed.operator,
-        replayed.epoch,
-        replayed.sequence,
-        replayed.hash,
+        log_state.ledger,
+        log_state.operator,
+        log_state.epoch,
+        log_state.sequence,
+        log_state.hash,
     )
     if stored != [expected]:
-        replayed.problems.append("The head of the ledger is not where its log ends.")
-    _compare_budgets(connection, replayed)
-    _compare_states(connection, replayed)
-    for table, what in ((requests, "requests"), (answers, "answers")):
-        question = sa.select(sa.func.count()).select_from(table)
-        if replayed.begun:
-            question = question.where(table.c.sequence > replayed.begun)
-        if connection.scalar(question) != replayed.seen:
-            replayed.problems.append(f"There are more or fewer {what} than releases in the log.")
+        log_state.problems.append("The head of the ledger is not where its log ends.")
+    _compare_budgets(connection, log_state)
+    _compare_states(connection, log_state)
+    for table, plural in ((requests, "requests"), (answers, "answers")):
+        count = sa.select(sa.func.count()).select_from(table)
+        if log_state.start:
+            count = count.where(table.c.sequence > log_state.start)
+        if connection.scalar(count) != log_state.releases_since_start:
+            log_state.problems.append(f"There are more or fewer {plural} than releases in the log.")
     return Verification(
-        entries=replayed.sequence,
-        budgets=len(replayed.budgets),
-        releases=replayed.releases,
-        epoch=replayed.epoch,
-        head=Head(replayed.ledger, replayed.sequence, replayed.hash),
-        problems=tuple(replayed.problems),
+        entries=log_state.sequence,
+        budgets=len(log_state.budgets),
+        releases=log_state.releases,
+        epoch=log_state.epoch,
+        head=Head(log_state.ledger, log_state.sequence, log_state.hash),
+        problems=tuple(log_state.problems),
     )
 
 
-def _select_next(columns: Sequence[sa.ColumnElement[Any]], beside: sa.FromClause) -> sa.Select[Any]:
-    """Select columns of at most `most` entries after `last`; built once, since it leaves cycles."""
-    after = sa.select(*columns).select_from(beside).where(log.c.sequence > sa.bindparam("last"))
-    return after.order_by(log.c.sequence).limit(sa.bindparam("most"))
+def _select_next(columns: Sequence[sa.ColumnElement[Any]], source: sa.FromClause) -> sa.Select[Any]:
+    """Select columns of `source`, a join with the log, for the entries after `last_row`.
+
+    The statement has the parameters `last_row` and `limit`.
+    """
+    is_next = log.c.sequence > sa.bindparam("last_row")
+    entries = sa.select(*columns).select_from(source).where(is_next)
+    return entries.order_by(log.c.sequence).limit(sa.bindparam("limit"))
 
 
-_ANSWERED = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
+# The statements are built once: building one leaves reference cycles behind.
+_LOG_AND_ANSWERS = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
 _SIZE = sa.func.length(log.c.body) + sa.func.coalesce(sa.func.length(answers.c.answer), 0)
-_SIZES = _select_next([_SIZE], _ANSWERED)
-_ASKED = [column for column in requests.c if column.name != "sequence"]
-_NEXT = _select_next(
-    [*log.c, *_ASKED, answers.c.answer, answers.c.sequence.label("answered")],
-    _ANSWERED.outerjoin(requests, requests.c.sequence == log.c.sequence),
+_NEXT_SIZES = _select_next([_SIZE], _LOG_AND_ANSWERS)
+_REQUEST_COLUMNS = [column for column in requests.c if column.name != "sequence"]
+_NEXT_ENTRIES = _select_next(
+    [*log.c, *_REQUEST_COLUMNS, answers.c.answer, answers.c.sequence.label("answered")],
+    _LOG_AND_ANSWERS.outerjoin(requests, requests.c.sequence == log.c.sequence),
 )
-_ROW = _NEXT.subquery()
-_HEX = sa.case((_ROW.c.answer.is_(None), None), else_=sa.func.hex(_ROW.c.answer))
-_COLUMNS = [_HEX if column is _ROW.c.answer else column for column in _ROW.c]
-_LISTED = sa.func.json_array(*_COLUMNS)
-_AT_ONE_TIME = sa.select(sa.func.json_group_array(_LISTED))
+# The same rows as one JSON array of arrays, with answers in hexadecimal digits.
+_ENTRY = _NEXT_ENTRIES.subquery()
+_ANSWER_DIGITS = sa.case((_ENTRY.c.answer.is_(None), None), else_=sa.func.hex(_ENTRY.c.answer))
+_JSON_COLUMNS = [_ANSWER_DIGITS if column is _ENTRY.c.answer else column for column in _ENTRY.c]
+_NEXT_ENTRIES_AS_JSON = sa.select(sa.func.json_group_array(sa.func.json_array(*_JSON_COLUMNS)))
 
 
-def _compare_budgets(connection: sa.Connection, replayed: LogState) -> None:
-    """Compare every budget with the log."""
+def _compare_budgets(connection: sa.Connection, log_state: LogState) -> None:
+    """Add a problem for each budget that is not what the log says."""
     stored = {row["id"]: dict(row) for row in connection.execute(sa.select(budgets)).mappings()}
     logged = {
-        number: {"id": number, **asdict(budget)} for number, budget in replayed.budgets.items()
+        number: {"id": number, **asdict(budget)} for number, budget in log_state.budgets.items()
     }
     for number in sorted(stored.keys() | logged.keys()):
         if stored.get(number) != logged.get(number):
-            replayed.problems.append(f"Budget {number} does not hold what the log says.")
+            log_state.problems.append(f"Budget {number} does not hold what the log says.")
 
 
-def _compare_states(connection: sa.Connection, replayed: LogState) -> None:
-    """Compare stored states, one in memory at a time: each may have 64 MiB."""
+def _compare_states(connection: sa.Connection, log_state: LogState) -> None:
+    """Add a problem for each stored state that is not what the log says.
+
+    Only one is in memory at a time, because each may have 64 MiB.
+    """
     stored = {state.name: state.sequence for state in list_states(connection)}
-    for name in sorted(stored.keys() | replayed.states.keys()):
+    for name in sorted(stored.keys() | log_state.states.keys()):
         state = connection.scalar(sa.select(states.c.state).where(states.c.name == name))
-        number, digest = replayed.states.get(name, (stored.get(name), None))
+        number, digest = log_state.states.get(name, (stored.get(name), None))
         if state is None or (stored.get(name), fingerprint(state)) != (number, digest):
-            replayed.problems.append(
+            log_state.problems.append(
                 f"The stored state of entry {number} is not what the log says."
             )

@@ -13,7 +13,7 @@ from tacit.errors import ConfigError
 from tacit.ledger.amounts import Cap, Cost
 
 LONGEST_NAME = 200
-"""Signs of a tenant, a subject, an operation or a key."""
+"""Most characters of the name of a tenant, a subject or an operation, and of a key."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Holder:
     kind: Literal["dataset", "subject"]
     """A data set, or one person."""
     name: str
-    """Name among those of the tenant and the kind."""
+    """Its name, unique among the holders of the tenant and the kind."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("dataset", "subject"):
@@ -46,19 +46,19 @@ class Holder:
 
 @dataclass(frozen=True)
 class Charge:
-    """The part of a release's price that one budget pays."""
+    """The price of one release for one budget."""
 
     holder: Holder
     """Holder of the budget."""
     cost: Cost
-    """Price."""
+    """The price."""
     opens: Cap | None = None
-    """Cap that the budget is opened with if it is not open yet; None: it has to be."""
+    """Cap with which the budget is opened, if it is not open yet. With None it has to be open."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request, known by its key among those of the same tenant, subject and operation."""
+    """One request, identified by its tenant, subject, operation and key."""
 
     tenant: str
     """The tenant whose budgets pay."""
@@ -69,8 +69,8 @@ class Request:
     key: str
     """Idempotency key: the same key again gives the same answer without a charge."""
     payload: bytes
-    """Canonical bytes of everything the answer depends on, such as `canonical` gives. Only their
-    SHA-256 is stored."""
+    """All that the answer depends on, as bytes that are equal for equal requests, such as
+    `canonical` returns. Only their SHA-256 is stored."""
 
     def __post_init__(self) -> None:
         check_name(self.tenant, "tenant")
@@ -93,14 +93,17 @@ class Release:
     answer: bytes
     """The answer's bytes."""
     repeated: bool
-    """Whether it was given before, and nothing was charged now."""
+    """Whether it was given before, so that nothing was charged now."""
     sequence: int
     """Number of its entry in the log."""
 
 
 @dataclass(frozen=True)
 class Balance:
-    """One budget at one moment, for its holder and the operator; amounts as in `Cap`."""
+    """One budget at one moment, to be shown to its holder and the operator only.
+
+    Amounts are in steps, as in `Cap`.
+    """
 
     number: int
     """Number of the budget in the store."""
@@ -109,22 +112,22 @@ class Balance:
     cap: Cap
     """The most that it may spend."""
     spent: int
-    """Spent in its whole life."""
+    """Amount spent over its lifetime."""
     delta_spent: int
-    """Delta spent in its whole life."""
+    """Delta spent over its lifetime."""
     epoch_spent: int
-    """Spent in the present epoch."""
+    """Amount spent in the present epoch."""
 
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
-    """Return JSON with sorted keys and no spaces: equal payloads, equal bytes.
+    """Return a payload as JSON with sorted keys and no spaces, so that equal ones have equal bytes.
 
     Raises:
         ConfigError: The payload is no JSON.
     """
 
     def check_keys(value: object) -> None:
-        """Refuse keys that are no texts: JSON would write the number 1 and the text "1" alike."""
+        """Raise TypeError for keys that are no texts: JSON writes the keys 1 and "1" alike."""
         if isinstance(value, Mapping):
             if not all(isinstance(key, str) for key in value):
                 raise TypeError
@@ -147,19 +150,24 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
 
 
 def check_name(text: str, what: str) -> None:
-    """Refuse what is no short text in Unicode's composed form; the sentence does not repeat it."""
+    """Raise ConfigError unless a name is a short text in Unicode's composed form.
+
+    Args:
+        text: The name, which the message does not repeat.
+        what: What it names, such as "tenant".
+    """
     is_short = isinstance(text, str) and 1 <= len(text) <= LONGEST_NAME
     if not is_short or not _is_composed_and_visible(text):
         raise ConfigError(
-            f"The name of a {what} is 1 to {LONGEST_NAME} signs in Unicode's composed form (NFC), "
-            "without control signs."
+            f"The name of a {what} is 1 to {LONGEST_NAME} characters in Unicode's composed form "
+            "(NFC), without control characters."
         )
 
 
 def _is_composed_and_visible(text: str) -> bool:
-    """Whether a text is in Unicode's composed form and has no control signs."""
-    if text.isascii():  # nearly all are: looking at each sign takes longer than the hash
+    """Say whether a text is in Unicode's composed form and has no control characters."""
+    if text.isascii():  # a quick way for nearly all names
         return text.isprintable()
     if not unicodedata.is_normalized("NFC", text):
         return False
-    return all(unicodedata.category(sign)[0] != "C" for sign in text)
+    return all(unicodedata.category(character)[0] != "C" for character in text)

@@ -1,4 +1,4 @@
-"""The tables of a ledger, and the statements that make them."""
+"""The tables of a ledger, and the SQL statements that create them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ metadata = sa.MetaData()
 
 
 def _table(name: str, /, **columns: type[sa.BigInteger | sa.LargeBinary | sa.Text]) -> sa.Table:
-    """Describe a table, whose first column is the key."""
+    """Describe a table for SQLAlchemy; its first column is the primary key."""
     key = next(iter(columns))
-    described = []
+    sql_columns = []
     for column, kind in columns.items():
-        described.append(sa.Column(column, kind, primary_key=column == key))
-    return sa.Table(name, metadata, *described)
+        sql_columns.append(sa.Column(column, kind, primary_key=column == key))
+    return sa.Table(name, metadata, *sql_columns)
 
 
-_INT, _TEXT = sa.BigInteger, sa.Text
+_INT = sa.BigInteger
+_TEXT = sa.Text
 versions = _table("ledger_schema", version=_INT)
-head = _table(  # one row: where the chain stands; a writer locks it first
+head = _table(  # one row, the last entry of the chain; every writer locks it first
     "ledger_head", id=_INT, ledger=_TEXT, operator=_TEXT, epoch=_INT, sequence=_INT, hash=_TEXT
 )
 _HOLDER = ("tenant", "kind", "name", "unit")
@@ -30,14 +31,14 @@ budgets = _table(
 )
 _REQUEST = ("tenant", "subject", "operation", "request_key", "payload")
 requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_REQUEST, _TEXT))
-# In an answer NULL: drawing failed, and was paid for. Of states the newest of every name, whose
-# `sequence` is the entry that holds its hash, as it is for the newest checkpoints.
+# An answer that is NULL could not be drawn, but was paid for. `states` holds the newest state of
+# each name; `sequence` is the log entry that holds its hash, and likewise for `checkpoints`.
 answers = _table("ledger_answers", sequence=_INT, answer=sa.LargeBinary)
 states = _table("ledger_states", name=_TEXT, sequence=_INT, state=sa.LargeBinary)
 log = _table("ledger_log", sequence=_INT, kind=_TEXT, body=_TEXT, hash=_TEXT)
 checkpoints = _table("ledger_checkpoints", sequence=_INT, state=_TEXT)
 
-# {big} {bytes} {strict} are the words that the two stores spell differently.
+# {big} {bytes} {strict} stand for words that SQLite and PostgreSQL spell differently.
 _TABLES = (
     """CREATE TABLE ledger_head (
         id {big} PRIMARY KEY CHECK (id = 1),
@@ -91,70 +92,82 @@ _STATES = """CREATE TABLE ledger_states (
         state {bytes} NOT NULL
     ) {strict}"""
 
-# Without guards: it may be emptied at any time, and then a start takes longer.
+# No trigger guards it: it may be emptied at any time, and then the next start only takes longer.
 _CHECKPOINTS = """CREATE TABLE ledger_checkpoints (
         sequence {big} PRIMARY KEY,
         state TEXT NOT NULL
     ) {strict}"""
 
-_GUARDED = {
+_GUARDED_TABLES = {
     "UPDATE": ("ledger_requests", "ledger_answers", "ledger_log"),
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
 }
-_REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
-_BACK = "NEW.sequence <= OLD.sequence"
-_FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
+_IS_REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
+_IS_OLDER_STATE = "NEW.sequence <= OLD.sequence"
+_CREATE_FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'a ledger is only added to'; END $$"""
 
 
-def _guard(dialect: str, name: str, verb: str, table: str, when: str = "") -> str:
-    """Return a trigger that stops changes.
+def _guard(dialect: str, name: str, verb: str, table: str, condition: str = "") -> str:
+    """Return the statement of a trigger that stops changes of a table.
 
-    It stops slips of a hand at a prompt. A person who wants to change the file can, and `verify`
-    finds it.
+    It stops mistakes at a prompt. A person who means to change the file can remove the trigger;
+    then `verify` finds the change.
+
+    Args:
+        dialect: `sqlite` or `postgresql`.
+        name: Name of the trigger.
+        verb: The changes that it stops, `UPDATE` or `DELETE`.
+        table: The table.
+        condition: Only changes of rows for which this holds are stopped; "" for all.
     """
     if dialect == "sqlite":
-        stop = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
-        when = f"WHEN {when} " if when else ""
-    else:
-        stop = "EXECUTE FUNCTION ledger_only_added_to()"
-        verb = verb if when else f"{verb} OR TRUNCATE"
-        when = f"FOR EACH ROW WHEN ({when}) " if when else ""
-    return f"CREATE TRIGGER {name} BEFORE {verb} ON {table} {when}{stop}"
+        action = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
+        clause = f"WHEN {condition} " if condition else ""
+        return f"CREATE TRIGGER {name} BEFORE {verb} ON {table} {clause}{action}"
+    action = "EXECUTE FUNCTION ledger_only_added_to()"
+    if not condition:
+        return f"CREATE TRIGGER {name} BEFORE {verb} OR TRUNCATE ON {table} {action}"
+    clause = f"FOR EACH ROW WHEN ({condition}) "
+    return f"CREATE TRIGGER {name} BEFORE {verb} ON {table} {clause}{action}"
 
 
 def _guards(dialect: str) -> tuple[str, ...]:
-    """Return triggers that keep rows as they are and refunds away."""
-    made = [] if dialect == "sqlite" else [_FUNCTION]
-    for verb, tables in _GUARDED.items():
-        made += [_guard(dialect, f"{table}_{verb.lower()}", verb, table) for table in tables]
-    made.append(_guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _REFUND))
-    return tuple(made)
+    """Return the statements of all triggers that stop changed rows and refunds."""
+    triggers = [] if dialect == "sqlite" else [_CREATE_FUNCTION]
+    for verb, tables in _GUARDED_TABLES.items():
+        triggers += [_guard(dialect, f"{table}_{verb.lower()}", verb, table) for table in tables]
+    triggers.append(_guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _IS_REFUND))
+    return tuple(triggers)
 
 
-_WORDS = {
+_SPELLINGS = {
     "sqlite": {"big": "INTEGER", "bytes": "BLOB", "strict": "STRICT"},
     "postgresql": {"big": "BIGINT", "bytes": "BYTEA", "strict": ""},
 }
 
 
 def statements(dialect: str) -> tuple[str, ...]:
-    """Return the statements that make all tables and guards, in order."""
-    spelled = _WORDS[dialect]
-    tables = [table.format(**spelled) for table in (*_TABLES, _STATES, _CHECKPOINTS)]
+    """Return the statements that create all tables and triggers, in order.
+
+    Args:
+        dialect: `sqlite` or `postgresql`.
+    """
+    spellings = _SPELLINGS[dialect]
+    tables = [table.format(**spellings) for table in (*_TABLES, _STATES, _CHECKPOINTS)]
     states_guards = (
         _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
-        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _BACK),
+        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _IS_OLDER_STATE),
     )
     return (*tables, *_guards(dialect), *states_guards)
 
 
 VERSION = 1
-"""Number of the tables' layout."""
+"""Version of the tables' layout."""
 
 
 def create_tables(connection: sa.Connection) -> None:
-    """Make the tables where there are none, in the caller's transaction.
+    """Create the tables if there are none, in the caller's transaction.
 
     Raises:
         LedgerRefused: There are tables of another version.
@@ -162,7 +175,7 @@ def create_tables(connection: sa.Connection) -> None:
     if has_tables(connection):
         return
     dialect = connection.dialect.name
-    big = _WORDS[dialect]["big"]
+    big = _SPELLINGS[dialect]["big"]
     connection.execute(sa.text(f"CREATE TABLE ledger_schema (version {big} PRIMARY KEY)"))
     for statement in statements(dialect):
         connection.exec_driver_sql(statement)
@@ -170,7 +183,7 @@ def create_tables(connection: sa.Connection) -> None:
 
 
 def has_tables(connection: sa.Connection) -> bool:
-    """Say whether there are tables of this version.
+    """Say whether the store has the tables of a ledger.
 
     Raises:
         LedgerRefused: There are tables of another version.

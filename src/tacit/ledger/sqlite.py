@@ -2,14 +2,15 @@
 
 Source     SQLite's documentation, "Write-Ahead Logging" and "PRAGMA locking_mode".
 Assumes    A disk that keeps what it said it wrote, and locks that work: no network file system.
-Guarantee  One connection of one process has the file, from its opening on (locking_mode=EXCLUSIVE).
-           The write-ahead log before version 3.51.3 can corrupt a file where one connection
-           commits while another one makes a checkpoint ("WAL-reset bug"). There is no other one
-           here, and no shared memory through which it could come.
-Deviations Checkpoints come by a clock and not by SQLite's count of pages, so that what a commit
-           replaced is gone from both files after `LOG_EMPTIED_AFTER_S`. One is made at each
-           opening, before anything is read: a process that was killed before a sync leaves
-           commits that stand in the log and may not be on disk.
+Guarantee  From its opening on, one connection of one process has the file (locking_mode=EXCLUSIVE).
+           SQLite before version 3.51.3 can corrupt a file in write-ahead mode if one connection
+           commits while another makes a checkpoint ("WAL-reset bug"). Here there is no other
+           connection, and no shared memory through which one could come.
+Deviations SQLite's checkpoints, which move commits from the write-ahead log into the file, are made
+           by a clock and not by SQLite's count of pages: so data that a commit replaced is gone
+           from the file and the log after `LOG_EMPTIED_AFTER_S`. One is made at each opening,
+           before anything is read: a process that was killed before a sync leaves commits in the
+           log that may not be on disk.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from tacit.ledger.refusals import FAILED, LedgerFailed, LedgerHeld, LedgerRefuse
 if TYPE_CHECKING:
     from sqlalchemy.pool import QueuePool
 
-OLDEST = (3, 37, 0)
+OLDEST_VERSION = (3, 37, 0)
 """The first version with STRICT tables, which keep fractions out of integer columns."""
 
 LOG_EMPTIED_AFTER_S = 1.0
-"""Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
-later commits of that second replaced."""
-_ENDS_WITHIN = 30.0
-"""Seconds that a disk may take for what has begun when the ledger is closed."""
+"""Seconds from a commit until the write-ahead log is emptied. Until then the log also holds data
+that later commits replaced."""
+_END_SECONDS = 30.0
+"""Longest time, in seconds, that closing a ledger waits for a log that is just being emptied."""
 COPIED_AT_ONCE = 256
-"""Pages of 4 KiB that are copied at once: a commit waits for so many."""
+"""Pages of 4 KiB that a backup copies in one step, for which a commit has to wait."""
 _NETWORK_FILE_SYSTEMS = frozenset(
     [
         "9p",
@@ -67,33 +68,35 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 _READER_SETTINGS = {"locking_mode": "exclusive", "foreign_keys": 1, "cell_size_check": 1}
 OWNER_SETTINGS = {
-    **_READER_SETTINGS,  # the lock's mode before the journal's: then there is no shared memory
+    **_READER_SETTINGS,  # locking_mode before journal_mode: then SQLite uses no shared memory
     "journal_mode": "wal",
     "synchronous": 2,  # each commit syncs the log
-    "secure_delete": 1,  # a kept state that was replaced is overwritten with zeros
+    "secure_delete": 1,  # a stored state that was replaced is overwritten with zeros
     "wal_autocheckpoint": 0,
-    "temp_store": 2,  # what a savepoint would restore stays in memory, not in a file beside
+    "temp_store": 2,  # data for undoing a savepoint stays in memory and is in no temporary file
 }
 
 
 def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
-    """Make an engine of one connection, whose settings are read back.
+    """Make an engine of one connection, and check that SQLite takes its settings.
 
     Args:
         path: The file.
         patience: Seconds that a thread waits for the connection.
-        owns: Whether the file is taken for spending; False leaves its kind of journal as it is.
+        owns: Whether the file is opened for spending; False opens it for reading, and leaves its
+            kind of journal as it is.
 
     Raises:
         LedgerRefused: The file system or the linked SQLite is not safe.
-        LedgerHeld: On connecting, at once, where another process or ledger has the file.
+        LedgerHeld: On connecting, without waiting, if another process or `Ledger` has the file.
     """
-    if sqlite3.sqlite_version_info < OLDEST:
+    if sqlite3.sqlite_version_info < OLDEST_VERSION:
         raise LedgerRefused(
             f"SQLite {sqlite3.sqlite_version} is too old for a ledger, which needs 3.37 or newer."
         )
     check_local(path)
-    made = create_engine(
+    settings = OWNER_SETTINGS if owns else _READER_SETTINGS
+    new_engine = create_engine(
         make_url("sqlite+pysqlite://").set(database=str(path)),
         connect_args={"timeout": 0, "check_same_thread": False, "factory": _OwnedConnection},
         paramstyle="named",
@@ -101,42 +104,38 @@ def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
         max_overflow=0,
         pool_timeout=patience,
     )
-    event.listen(
-        made,
-        "connect",
-        lambda raw, _: _take_file(raw, path, OWNER_SETTINGS if owns else _READER_SETTINGS),
-    )
-    event.listen(made, "begin", _begin)
-    return made
+    event.listen(new_engine, "connect", lambda raw, _: _take_file(raw, path, settings))
+    event.listen(new_engine, "begin", _begin)
+    return new_engine
 
 
 class _OwnedConnection(sqlite3.Connection):
-    """A connection of the process that made it.
+    """A connection that only the process that made it closes.
 
-    A fork has a copy, and closing that would tidy up the files under their owner's feet: there it
-    is never closed.
+    A fork has a copy of it. Closing the copy would empty and remove files that the owner still
+    uses.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._process = os.getpid()
         self._path: Path | None = None
         self._file_facts: tuple[int, ...] = ()
         self._log_facts: tuple[int, ...] = ()
-        _ALL.add(self)
+        _CONNECTIONS.add(self)
 
     def close(self) -> None:
         if os.getpid() == self._process:
             super().close()
 
     def note_file(self, path: Path) -> None:
-        """Note how this connection left the file, to which no one else writes."""
+        """Remember the present state of the file and its log, for `check`."""
         self._path = path
         self._file_facts = _file_facts(path)
         self._log_facts = _log_facts(path)
 
     def empty_log(self) -> None:
-        """Move what was committed into the file, sync that, and empty the write-ahead log."""
+        """Move all commits into the file, sync it, and empty the write-ahead log."""
         self.check()
         try:
             self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -145,13 +144,13 @@ class _OwnedConnection(sqlite3.Connection):
                 self._file_facts = _file_facts(self._path)
 
     def check(self) -> None:
-        """Refuse a file that another program changed.
+        """Check that no other program changed the file; a lock does not prevent that.
 
-        Between two checkpoints the owner writes to its log alone.
+        Between two calls of `empty_log` this connection writes to the log only, so any change of
+        the file itself is another program's.
 
         Raises:
-            LedgerRefused: The file was exchanged or written over, or its log was removed, which a
-                lock does not prevent.
+            LedgerRefused: The file was exchanged or written over, or its log was removed.
         """
         if self._path is None:
             return
@@ -163,11 +162,12 @@ class _OwnedConnection(sqlite3.Connection):
             )
 
 
-_ALL: WeakSet[_OwnedConnection] = WeakSet()
+_CONNECTIONS: WeakSet[_OwnedConnection] = WeakSet()
+"""All connections of this process, and after a fork those of its parent."""
 
 
 def _file_facts(path: Path) -> tuple[int, ...]:
-    """Return device, number, size and time of a file; nothing where there is none."""
+    """Return device, inode, size in bytes and time of change of a file; () if there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -176,25 +176,26 @@ def _file_facts(path: Path) -> tuple[int, ...]:
 
 
 def _log_facts(path: Path) -> tuple[int, ...]:
-    """Return device and number of the write-ahead log: commits to a removed one would be lost."""
+    """Return device and inode of the write-ahead log: commits to a removed log would be lost."""
     return _file_facts(path.with_name(path.name + "-wal"))[:2]
 
 
-def _keep_open() -> None:
-    """Keep all connections in a fork: what is not freed is not closed."""
-    for connection in list(_ALL):
+def _keep_connections_open() -> None:
+    """Keep a reference to each connection in a fork, so that Python never closes it there."""
+    for connection in list(_CONNECTIONS):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
-os.register_at_fork(after_in_child=_keep_open)
+os.register_at_fork(after_in_child=_keep_connections_open)
 
 
 def check_local(path: Path, mounts: str | None = None) -> None:
-    """Refuse a network file system, where locks and syncs mean less than they say.
+    """Check that a file is on no network file system, whose locks and syncs are not reliable.
 
     Args:
         path: The ledger's file.
-        mounts: The text of /proc/self/mountinfo; None reads it. Without it nothing is refused.
+        mounts: The text of /proc/self/mountinfo; None reads it. If it cannot be read, as on other
+            systems than Linux, every file passes.
 
     Raises:
         LedgerRefused: The file is on a network or user-space file system.
@@ -204,7 +205,7 @@ def check_local(path: Path, mounts: str | None = None) -> None:
             mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-    kind = _kind_of(path.resolve(), mounts)
+    kind = _file_system_of(path.resolve(), mounts)
     if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse."):
         raise LedgerRefused(
             f"The ledger's file is on a network or user-space file system ({kind}), whose locks "
@@ -212,8 +213,12 @@ def check_local(path: Path, mounts: str | None = None) -> None:
         )
 
 
-def _kind_of(path: Path, mounts: str) -> str:
-    """Return the file system type of the deepest mount above `path`; of two alike the later."""
+def _file_system_of(path: Path, mounts: str) -> str:
+    """Return the file system type of the deepest mount above a path; "" if there is none.
+
+    Each line of `mounts` holds the mount point as its fifth word, with blanks in octal, and after
+    " - " the type. Of two mounts at one place, the later hides the other.
+    """
     deepest = -1
     kind = ""
     for line in mounts.splitlines():
@@ -221,19 +226,26 @@ def _kind_of(path: Path, mounts: str) -> str:
         words = left.split()
         if len(words) < 5 or not right:
             continue
-        place = Path(words[4].replace("\\040", " "))
-        if path.is_relative_to(place) and len(place.parts) >= deepest:
-            deepest = len(place.parts)
+        mount_point = Path(words[4].replace("\\040", " "))
+        if path.is_relative_to(mount_point) and len(mount_point.parts) >= deepest:
+            deepest = len(mount_point.parts)
             kind = right.split()[0]
     return kind
 
 
 def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> None:
-    """Take the file with these settings.
+    """Make these settings on a new connection, and lock the file.
 
-    Python's sqlite3 would begin transactions by itself; here `_begin` does.
+    Args:
+        raw: SQLite's connection.
+        path: The file.
+        settings: Names of pragmas and their values.
+
+    Raises:
+        LedgerRefused: SQLite does not take a setting.
+        LedgerHeld: Another process or `Ledger` has the file.
     """
-    raw.isolation_level = None
+    raw.isolation_level = None  # Python begins no transactions: `_begin` does
     try:
         for name, value in settings.items():
             raw.execute(f"PRAGMA {name} = {value}")
@@ -243,11 +255,11 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
                     f"SQLite does not take the setting {name} = {value}, without which a power cut "
                     f"could lose spending (it says {found}). The ledger is not used."
                 )
-        raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # now the lock is taken
+        raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # this takes the lock
         if settings is OWNER_SETTINGS:
             raw.empty_log()
             raw.note_file(path)
-            try:  # SQLite ignores a failed sync of the folder, which could lose the log's name
+            try:  # SQLite syncs the folder too, but ignores a failure, which may lose the log
                 sync_folder(path.parent)
             except OSError:
                 raise LedgerFailed(FAILED) from None
@@ -262,15 +274,15 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
 
 
 def _begin(connection: Connection) -> None:
-    """Begin a transaction, for reading or for writing."""
-    reads = connection.get_execution_options().get("ledger_reads", False)
-    if not reads:
+    """Begin a transaction; before one for writing, check that the file was not changed."""
+    is_read_only = connection.get_execution_options().get("ledger_reads", False)
+    if not is_read_only:
         cast("_OwnedConnection", connection.connection.driver_connection).check()
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+    connection.exec_driver_sql("BEGIN" if is_read_only else "BEGIN IMMEDIATE")
 
 
 def empty_write_ahead_log(engine: Engine) -> None:
-    """Move what was committed into the file, and empty the write-ahead log."""
+    """Move all commits of the engine's connection into the file, and empty its write-ahead log."""
     connection = engine.raw_connection()
     try:
         cast("_OwnedConnection", connection.driver_connection).empty_log()
@@ -281,20 +293,25 @@ def empty_write_ahead_log(engine: Engine) -> None:
 
 
 def wait_for_connection(engine: Engine) -> None:
-    """Wait for the connection, which another thread may still use.
+    """Wait until no other thread uses the engine's connection any more.
 
-    It is closed when it is back, and the file is held until then.
+    Disposing of the engine closes the connection only then, and until it is closed the file stays
+    locked.
     """
     if cast("QueuePool", engine.pool).checkedout():
-        with suppress(SQLAlchemyError):  # nobody gave it back in time
+        with suppress(SQLAlchemyError):  # a timeout: the other thread did not return it
             engine.raw_connection().close()
 
 
 def copy_store(engine: Engine, target: Path) -> None:
-    """Copy the store, as it is when the copy ends, to a new file of the plain kind.
+    """Copy the store, as it is when the copy ends, to a new file without a write-ahead log.
 
-    Commits go on between its steps: SQLite writes what the copied connection changes into the copy
-    as well.
+    Other threads commit between the steps of the copy: SQLite writes what this connection commits
+    meanwhile into the copy as well.
+
+    Args:
+        engine: The store.
+        target: The new file.
 
     Raises:
         OutputError: The copy cannot be written; no file is left.
@@ -302,84 +319,99 @@ def copy_store(engine: Engine, target: Path) -> None:
     connection = engine.raw_connection()
     source = cast("sqlite3.Connection", connection.driver_connection)
 
-    def give_way(*_: int) -> None:
+    def let_others_commit(*_: int) -> None:
+        """Return the connection to the pool for a moment, so that a waiting thread gets it."""
         nonlocal connection
         connection.close()
-        time.sleep(0.001)  # those who wait take it first
+        time.sleep(0.001)
         connection = engine.raw_connection()
 
     try:
-        with new_file(target) as part, closing(sqlite3.connect(part)) as new:
-            source.backup(new, pages=COPIED_AT_ONCE, progress=give_way)
-            new.execute("PRAGMA journal_mode = DELETE").fetchone()
+        with new_file(target) as temporary, closing(sqlite3.connect(temporary)) as copy:
+            source.backup(copy, pages=COPIED_AT_ONCE, progress=let_others_commit)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchone()
     finally:
         connection.close()
 
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Give a file next to the target, which gets its name when all of it is on disk."""
+    """Yield an empty temporary file, which is synced and renamed to the target after the block.
+
+    Only its owner may read it. After an error no file is left.
+
+    Raises:
+        OutputError: There is a file at the target, or it cannot be written.
+    """
     if target.exists():
         raise OutputError(f"{target}: is there already. Name a new file.")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        yield part
-        with part.open("rb+") as file:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        part.rename(target)
+        temporary.rename(target)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or "the copy did not succeed"
         raise OutputError(
             f"{target}: cannot be written ({reason}). Nothing is left there."
         ) from None
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 class LogEmptier:
-    """Empties the write-ahead log a second after the first commit that it holds."""
+    """Empties the write-ahead log a second after the first commit that is in it."""
 
     def __init__(self, empty: Callable[[], None]) -> None:
-        """Keep the function that empties it; if it raises LedgerUnavailable, it is called again."""
+        """Prepare a timer, which the first commit starts.
+
+        Args:
+            empty: Empties the log. If it raises LedgerUnavailable, it is called again a second
+                later.
+        """
         self._empty = empty
         self._lock = threading.Lock()
-        self._working = threading.Lock()
+        """Held while the timer or `_has_ended` changes."""
+        self._running = threading.Lock()
+        """Held while the log is emptied."""
         self._timer: threading.Timer | None = None
-        self._ended = False
+        self._has_ended = False
 
     def note_commit(self) -> None:
-        """Take note of a commit; the log is emptied `LOG_EMPTIED_AFTER_S` seconds later."""
+        """Start the timer after a commit, unless it runs: `LOG_EMPTIED_AFTER_S` to an empty log."""
         with self._lock:
-            if self._timer is None and not self._ended:
+            if self._timer is None and not self._has_ended:
                 self._timer = threading.Timer(LOG_EMPTIED_AFTER_S, self._run)
                 self._timer.daemon = True
                 with suppress(RuntimeError):  # no thread starts while Python exits
                     self._timer.start()
 
     def end(self) -> None:
-        """Stop, once work that has begun is done.
+        """Stop the timer, and wait if the log is just being emptied.
 
-        Otherwise it would hold the file, or take it again, when its next owner comes. Closing the
-        file empties the log once more.
+        Without this, the file could still be in use when its next owner opens it. Closing the file
+        empties the log once more.
         """
         with self._lock:
-            self._ended = True
+            self._has_ended = True
             timer = self._timer
         if timer is not None:
             timer.cancel()
-        if self._working.acquire(timeout=_ENDS_WITHIN):
-            self._working.release()
+        if self._running.acquire(timeout=_END_SECONDS):
+            self._running.release()
 
     def _run(self) -> None:
+        """Empty the log, when the timer calls."""
         with self._lock:
             self._timer = None  # the next commit starts a new timer
-        with self._working:
+        with self._running:
             try:
-                if not self._ended:
+                if not self._has_ended:
                     self._empty()
             except LedgerUnavailable as error:
                 if not isinstance(error, LedgerFailed):
                     self.note_commit()
             except TacitError:
-                pass  # the ledger has stopped, and says why
+                pass  # the ledger has stopped: its next use raises this error

@@ -1,8 +1,8 @@
-"""Statements of SQLAlchemy Core, put together once and run by the store's own driver.
+"""Statements of SQLAlchemy Core, compiled once and run by the store's own driver, for speed.
 
-A release is a handful of statements, and what SQLAlchemy does around each of them takes ten times
-as long as SQLite itself. With a server, the way there and back takes longest: `pipeline_statements`
-sends what needs no answer together with what does. The transaction around them stays SQLAlchemy's.
+A release takes a handful of statements. SQLAlchemy adds ten times the time of SQLite itself to
+each, which this avoids. With a server, waiting for its answers takes longest: `pipeline_statements`
+sends statements without waiting for the answer to each. The transaction is still SQLAlchemy's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-_NONE: Mapping[str, Any] = {}
+_NO_VALUES: Mapping[str, Any] = {}
 
 
 class SentStatement:
@@ -23,15 +23,15 @@ class SentStatement:
     def __init__(self, connection: sa.Connection, cursor: Any) -> None:
         self._connection = connection
         self._cursor = cursor
-        # What SQLite has not been read to its end holds a lock, even after an error elsewhere.
-        self._read: list[Any] | None = None
+        # Read at once from SQLite, where a result that is not read to its end holds a lock.
+        self._rows: list[Any] | None = None
         if connection.dialect.name == "sqlite":
-            self._read = cursor.fetchall()
+            self._rows = cursor.fetchall()
 
     def rows(self) -> list[Any]:
-        """Return its rows, and wait for them where they are not there yet."""
-        if self._read is not None:
-            return self._read
+        """Return its rows; waits if they have not arrived."""
+        if self._rows is not None:
+            return self._rows
         with _translate_errors(self._connection):
             return list(self._cursor.fetchall())
 
@@ -40,27 +40,30 @@ class Statement:
     """One statement with named parameters: integers, texts, bytes or None."""
 
     def __init__(self, core: sa.ClauseElement, postgresql: sa.ClauseElement | None = None) -> None:
-        """Prepare a statement.
+        """Prepare a statement; it is compiled when it is first run.
 
         Args:
-            core: The statement for every store, or for SQLite where PostgreSQL has its own.
-            postgresql: PostgreSQL's own statement.
+            core: The statement for both stores; for SQLite only, if there is a second one.
+            postgresql: The statement for PostgreSQL; None if it is the same.
         """
         self._core = core
         self._postgresql = core if postgresql is None else postgresql
         self._texts: dict[str, str] = {}
 
-    def run(self, connection: sa.Connection, values: Mapping[str, Any] = _NONE) -> SentStatement:
-        """Send the statement.
+    def run(
+        self, connection: sa.Connection, values: Mapping[str, Any] = _NO_VALUES
+    ) -> SentStatement:
+        """Send the statement with values for its parameters.
 
-        Inside `pipeline_statements` it may fail later, at the latest at the end of the block.
+        Inside `pipeline_statements` its error may come later, at the end of the block at the
+        latest.
         """
         dialect = connection.dialect
         if dialect.name not in self._texts:
             core = self._postgresql if dialect.name == "postgresql" else self._core
             self._texts[dialect.name] = str(core.compile(dialect=dialect))
-        driver = _driver(connection)
-        try:  # a context manager would take as long as SQLite itself
+        driver = _driver_connection(connection)
+        try:  # not `_translate_errors`: a context manager takes as long as SQLite itself
             return SentStatement(connection, driver.execute(self._texts[dialect.name], values))
         except _error_class(connection) as error:
             raise _translate(connection, error) from None
@@ -68,27 +71,29 @@ class Statement:
 
 @contextmanager
 def pipeline_statements(connection: sa.Connection) -> Iterator[None]:
-    """Send statements without waiting, until rows are needed or the block ends.
+    """Send the statements of a block without waiting for answers, until rows are read.
 
-    This needs PostgreSQL with a client library of version 14 or newer; others wait each time.
+    This needs PostgreSQL with a client library of version 14 or newer. Otherwise each statement
+    waits for its answer.
     """
     if connection.dialect.name == "postgresql":
         from psycopg import Pipeline
 
         if Pipeline.is_supported():
-            with _translate_errors(connection), _driver(connection).pipeline():
+            with _translate_errors(connection), _driver_connection(connection).pipeline():
                 yield
             return
     yield
 
 
-def _driver(connection: sa.Connection) -> Any:
+def _driver_connection(connection: sa.Connection) -> Any:
+    """Return the connection of sqlite3 or psycopg below SQLAlchemy's."""
     return connection.connection.driver_connection
 
 
 @contextmanager
 def _translate_errors(connection: sa.Connection) -> Iterator[None]:
-    """Turn the driver's errors into SQLAlchemy's, without the values."""
+    """Raise errors of the driver as SQLAlchemy's, without the statement's values."""
     try:
         yield
     except _error_class(connection) as error:
@@ -96,11 +101,11 @@ def _translate_errors(connection: sa.Connection) -> Iterator[None]:
 
 
 def _error_class(connection: sa.Connection) -> Any:
-    """The class of all errors of the driver."""
+    """Return the base class of the driver's errors."""
     return connection.dialect.loaded_dbapi.Error
 
 
 def _translate(connection: sa.Connection, error: BaseException) -> BaseException:
-    """Turn an error of the driver into SQLAlchemy's, without the values."""
-    kind = _error_class(connection)
-    return DBAPIError.instance(None, None, error, kind, dialect=connection.dialect)
+    """Return SQLAlchemy's error for one of the driver, without the statement's values."""
+    base_class = _error_class(connection)
+    return DBAPIError.instance(None, None, error, base_class, dialect=connection.dialect)

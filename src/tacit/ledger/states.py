@@ -1,7 +1,7 @@
-"""Stored states: what an answer leaves for the next one, in one transaction with the answer.
+"""Stored states: data that one answer leaves for the next, committed together with the answer.
 
-A state is a named text of bytes, such as the open round of an online recommender. The log holds the
-SHA-256 of each new one; the store holds the newest only.
+A state is a string of bytes with a name, such as the open round of an online recommender. The log
+holds the SHA-256 of each new state; the store holds only the newest of each name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -22,34 +22,34 @@ from tacit.ledger.schema import states
 from tacit.ledger.statements import Statement
 
 LARGEST_STATE = 64 * 2**20
-"""Bytes of one state."""
+"""Most bytes of one state."""
 
 _NAME = re.compile(r"[a-z0-9/_-]{1,128}")
 
 
 def check_state_name(name: str) -> None:
-    """Refuse with a ConfigError what is not 1 to 128 of the signs a-z 0-9 / _ -."""
+    """Raise ConfigError unless a name is 1 to 128 of the characters a-z 0-9 / _ -."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise ConfigError(
-            "The name of a stored state is 1 to 128 signs from a to z, 0 to 9, slash, underscore "
-            "and hyphen."
+            "The name of a stored state is 1 to 128 characters from a to z, 0 to 9, slash, "
+            "underscore and hyphen."
         )
 
 
 def read_state(connection: sa.Connection, name: str) -> bytes | None:
-    """Return the newest state of that name; None if there never was one."""
-    rows = _READ.run(connection, {"of": name}).rows()
+    """Return the newest state of a name; None if there never was one."""
+    rows = _READ.run(connection, {"state_name": name}).rows()
     return bytes(rows[0][0]) if rows else None
 
 
 @dataclass(frozen=True)
 class StoredState:
-    """Facts about a state without its content."""
+    """Facts about a stored state, without its content."""
 
     name: str
     """Name of the state."""
     sequence: int
-    """Number of the log entry that left it."""
+    """Number of the log entry that holds its hash."""
     size: int
     """Bytes of its content."""
 
@@ -62,62 +62,77 @@ def list_states(connection: sa.Connection) -> tuple[StoredState, ...]:
     return tuple(StoredState(*row) for row in rows)
 
 
-MOST_CACHED_BYTES = 64 * 2**20
-"""Bytes of states in memory; the one that was unused for longest goes first."""
+MAX_CACHED_BYTES = 64 * 2**20
+"""Most bytes of states in memory; beyond it, the least recently used are dropped."""
 _ENTRY_BYTES = 200
-"""Bytes that each takes besides its name and content: many people left nothing."""
+"""Bytes that a cached state takes besides its name and content; many states have no content."""
+
+
+class CachedState(NamedTuple):
+    """A state that is in memory."""
+
+    content: bytes | None
+    """Its bytes; None if nothing was ever stored under its name."""
 
 
 class StateCache:
     """Stored states in memory, as the newest commit left them: reading one waits for no commit.
 
-    States are noted while the only connection is held, so that what was read before a commit never
-    comes after it.
+    `note` is called while the store's only connection is held, so no state from before a commit
+    can be cached after it.
     """
 
-    def __init__(self, most: int) -> None:
-        """Cache at most so many bytes; 0 where others write too: then nothing is cached."""
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        """Prepare an empty cache.
+
+        Args:
+            max_bytes: Most bytes in memory; 0, for a store to which other processes write too,
+                caches nothing.
+        """
+        self._max_bytes = max_bytes
         self._states: OrderedDict[str, bytes | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def look_up(self, name: str) -> tuple[bytes | None] | None:
-        """Return the state in a tuple; None where it is not cached."""
+    def look_up(self, name: str) -> CachedState | None:
+        """Return a state; None if it is not cached."""
         with self._lock:
             if name not in self._states:
                 return None
             self._states.move_to_end(name)
-            return (self._states[name],)
+            return CachedState(self._states[name])
 
     def note(self, states: Mapping[str, bytes | None]) -> None:
-        """Cache states by name, None where there is none."""
-        with self._lock:  # once: a state that is changed is never missed in between
+        """Cache states by name; None for a name under which nothing was ever stored."""
+        with self._lock:  # held for both steps, so that no reader finds a state missing in between
             self._drop(states)
             self._states.update(states)
-            self._bytes += sum(_size(*item) for item in states.items())
-            while self._bytes > self._most:
-                self._bytes -= _size(*self._states.popitem(last=False))
+            self._bytes += sum(_cached_size(name, state) for name, state in states.items())
+            while self._bytes > self._max_bytes:
+                name, state = self._states.popitem(last=False)
+                self._bytes -= _cached_size(name, state)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Drop states that may have changed, so that the store is asked."""
+        """Drop states that may have changed, so that they are read from the store again."""
         with self._lock:
             self._drop(names)
 
     def _drop(self, names: Iterable[str]) -> None:
+        """Drop the states of these names; the caller holds the lock."""
         for name in self._states.keys() & set(names):
-            self._bytes -= _size(name, self._states.pop(name))
+            self._bytes -= _cached_size(name, self._states.pop(name))
 
 
-def _size(name: str, state: bytes | None) -> int:
+def _cached_size(name: str, state: bytes | None) -> int:
+    """Return about how many bytes of memory a cached state takes."""
     return _ENTRY_BYTES + len(name) + len(state or b"")
 
 
 @dataclass
 class TransactionStates:
-    """The states of one transaction: each is read once, and written once at its end.
+    """The stored states in one transaction: each is read once, and written once at its end.
 
-    Several requests of the transaction see each other's new states.
+    A request sees the states that earlier requests of the same transaction left.
     """
 
     connection: sa.Connection
@@ -125,34 +140,40 @@ class TransactionStates:
     cache: StateCache
     """States in memory."""
     _known: dict[str, bytes | None] = field(default_factory=dict)
+    """States by name, as the last request left them; None if nothing was ever stored."""
     _changed: dict[str, int] = field(default_factory=dict)
+    """For each changed state by name, the number of the entry that holds its hash."""
 
     def read(self, name: str) -> bytes | None:
         """Return a state as the requests before this one left it."""
         if name not in self._known:
             cached = self.cache.look_up(name)
-            self._known[name] = read_state(self.connection, name) if cached is None else cached[0]
+            if cached is None:
+                self._known[name] = read_state(self.connection, name)
+            else:
+                self._known[name] = cached.content
         return self._known[name]
 
     def change(self, name: str, state: bytes, sequence: int) -> None:
-        """Change a state from the entry `sequence` on.
+        """Change a state; entry `sequence` of the log holds its hash.
 
-        Call it when nothing of the request can fail any more.
+        Call it last in a request, when nothing can fail any more: it is not undone.
         """
         self._known[name] = state
         self._changed[name] = sequence
 
     def write(self) -> None:
-        """Put changed states into the store; the caller commits."""
+        """Write changed states to the store; the caller commits."""
         for name, sequence in sorted(self._changed.items()):
             row = {"name": name, "sequence": sequence, "state": self._known[name]}
             _WRITE.run(self.connection, row)
 
     @contextmanager
     def note_after_commit(self) -> Iterator[None]:
-        """Cache what was read and changed once the commit inside this block succeeds.
+        """Run a commit in a `with` block, and then cache the states that were read or changed.
 
-        If it fails, the changed states are unknown.
+        If the commit fails, changed states are dropped from the cache, because they may or may not
+        be in the store.
         """
         try:
             yield
@@ -162,7 +183,7 @@ class TransactionStates:
         self.cache.note(self._known)
 
 
-_READ = Statement(sa.select(states.c.state).where(states.c.name == sa.bindparam("of")))
+_READ = Statement(sa.select(states.c.state).where(states.c.name == sa.bindparam("state_name")))
 _NEW_VALUES: dict[str, Any] = {
     "sequence": sa.literal_column("excluded.sequence"),
     "state": sa.literal_column("excluded.state"),

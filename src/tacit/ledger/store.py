@@ -3,8 +3,8 @@
 Runs at    The curator, beside the service that answers.
 Sees       Names of tenants, persons and data sets (use pseudonyms), hashes of requests, answers.
 Releases   Answers whose cost is on disk, and nothing else.
-Guarantee  What was charged to a budget never passes its cap, in every state the store can be found
-           in; an answer leaves only after its charge and its bytes are durable.
+Guarantee  The charges to a budget never exceed its cap, even after a crash at any moment; an answer
+           is returned only after its charge and its bytes are on disk.
 Assumes    A disk that keeps what it says it wrote, and nobody who edits store and head together.
 """
 
@@ -28,7 +28,7 @@ from tacit.ledger.chain import Head
 from tacit.ledger.checkpoints import CheckpointWriter
 from tacit.ledger.heads import HeadStore
 from tacit.ledger.log_state import LogState
-from tacit.ledger.postgres import give_back
+from tacit.ledger.postgres import close_connections
 from tacit.ledger.refusals import LedgerFailed, LedgerRefused, LedgerUnavailable
 from tacit.ledger.replay import Verification, hash_at, read_transaction, replay
 from tacit.ledger.requests import Balance, Charge, Holder, Release, Request
@@ -41,13 +41,14 @@ from tacit.randomness import replay as replayed_source
 T = TypeVar("T")
 
 _PAUSE = 0.001
-"""Seconds between two portions of a replay."""
+"""Seconds between two read transactions of `verify`, so that waiting writers go first."""
 
 
 class Ledger:
     """Budgets of data sets and of persons, and the answers that were paid from them.
 
-    Made by `open_ledger`. Threads may share one; of a ledger in a file one process is the owner.
+    `open_ledger` makes it. Threads may share it. Only one process at a time can have a ledger in a
+    file open.
     """
 
     def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
@@ -60,17 +61,17 @@ class Ledger:
         self._checkpoints = CheckpointWriter(
             self.read_transaction, self._write, lambda: self._known
         )
-        in_a_file = engine.dialect.name == "sqlite"
-        self._log_emptier = sqlite.LogEmptier(self.empty_log) if in_a_file else None
-        self._state_cache = states.StateCache(states.MOST_CACHED_BYTES if in_a_file else 0)
+        is_file = engine.dialect.name == "sqlite"
+        self._log_emptier = sqlite.LogEmptier(self.empty_log) if is_file else None
+        self._state_cache = states.StateCache(states.MAX_CACHED_BYTES if is_file else 0)
 
     @property
     def head(self) -> Head:
-        """The newest entry that this process knows to be on disk in both places."""
+        """The newest entry that this process knows to be on disk in the store and second place."""
         return self._known
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
-        """Open a budget for life; again with the same cap changes nothing.
+        """Open a budget for its lifetime; opening it again with the same cap changes nothing.
 
         Raises:
             CapChanged: The budget is open with another cap.
@@ -85,26 +86,29 @@ class Ledger:
         *,
         state: str | None = None,
     ) -> Release:
-        """Charge every budget or none, draw and store, in one transaction.
+        """Charge the budgets, draw the answer and store it, in one transaction: all or nothing.
 
-        It returns after that is on disk.
+        It returns after the commit is on disk. A request that was answered before gets the stored
+        answer, without a charge.
 
         Args:
             request: The request.
-            charges: One for each budget; empty for what costs nothing but must happen once. A
-                budget that a charge opens stays open if the release is then refused.
-            draw: Maps a source of secure randomness to the answer's bytes. It may be called again
-                if the transaction is undone, so it changes nothing else; others wait meanwhile, so
-                it is quick. What it raises is paid for as well, since it may depend on the data.
-            state: Name of a stored state, 1 to 128 of a-z 0-9 / _ -. Then draw(source, before)
-                gives the answer and the new state, at most 64 MiB, or None to leave it. Requests
-                on one state come one after the other, each with what the one before it left.
+            charges: One for each budget; empty for a release that costs nothing but must be drawn
+                only once. A budget that a charge opens stays open if the release is then refused.
+            draw: Maps a source of secure randomness to the answer's bytes. It has no other effect,
+                since it may be called again if the transaction is undone; and it is quick, since
+                other requests wait. If it raises, the charge is paid nevertheless, since whether it
+                raises may depend on the data.
+            state: Name of a stored state, 1 to 128 of a-z 0-9 / _ -. Then `draw` is called with the
+                source and the state's bytes (None at first), and returns the answer and the new
+                state, at most 64 MiB, or None to leave the state. Requests on one state come one
+                after the other.
 
         Raises:
             BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent or changed.
             DrawFailed: `draw` raised; the charge stands.
-            ConfigError: A budget is charged twice, or is another tenant's, or the state has no such
-                name.
+            ConfigError: A budget is charged twice, or is another tenant's, or the state's name has
+                other characters.
         """
         if state is None:
             draw = _without_state(cast("Draw", draw))
@@ -115,7 +119,11 @@ class Ledger:
         return outcome
 
     def release_all(self, requests: Sequence[SpendRequest]) -> list[Release | TacitError]:
-        """Release requests, each for itself, in one transaction; return the outcome of each."""
+        """Release several requests in one transaction, with one commit to wait for.
+
+        Returns:
+            For each request its release, or the error for which it alone was undone.
+        """
         _refuse_simulation()
 
         def settle_all(transaction: WriteTransaction) -> list[Release | TacitError]:
@@ -133,22 +141,24 @@ class Ledger:
         self._check_usable()
         cached = self._state_cache.look_up(name)
         if cached is not None:
-            return cached[0]
+            return cached.content
         with self.read_transaction() as connection:
             state = states.read_state(connection, name)
             self._state_cache.note({name: state})
             return state
 
     def size_in_memory(self, name: str) -> int | None:
-        """Return the bytes of a state that is in memory now, 0 if nothing was stored.
+        """Return how many bytes a state has, if it is in memory: 0 if nothing was stored.
 
-        None: it is not, and reading it may wait for a commit or the disk.
+        None if it is not in memory, so that reading it may wait for a commit or the disk.
         """
         cached = self._state_cache.look_up(name)
-        return None if cached is None else len(cached[0] or b"")
+        if cached is None:
+            return None
+        return 0 if cached.content is None else len(cached.content)
 
     def balance(self, holder: Holder) -> Balance:
-        """Return one budget. Show it to its holder and the operator only.
+        """Return one budget, to be shown to its holder and the operator only.
 
         Raises:
             UnknownBudget: It was never opened.
@@ -165,19 +175,21 @@ class Ledger:
             return tuple(transactions.read_balances(connection))
 
     def entries(self, after: int, limit: int) -> tuple[dict[str, Any], ...]:
-        """Return at most `limit` entries of the log after a number, oldest first."""
-        question = select(log).where(log.c.sequence > after).order_by(log.c.sequence)
+        """Return the first `limit` entries of the log whose number is above `after`, in order."""
+        query = select(log).where(log.c.sequence > after).order_by(log.c.sequence).limit(limit)
         with self.read_transaction() as connection:
-            return tuple(map(dict, connection.execute(question.limit(limit)).mappings()))
+            return tuple(dict(row) for row in connection.execute(query).mappings())
 
     @property
     def epoch(self) -> int:
-        """The epoch that spending counts in now."""
+        """Number of the present epoch."""
         with self.read_transaction() as connection:
             return int(connection.execute(select(head.c.epoch)).scalar_one())
 
     def advance_epoch(self, token: str) -> int:
-        """Begin the next epoch with the operator's token; return its number. Lifetime caps stay.
+        """Begin the next epoch with the operator's token; return its number.
+
+        Caps per epoch begin anew; caps over a lifetime do not.
 
         Raises:
             PrivacyError: It is not the next token.
@@ -186,40 +198,40 @@ class Ledger:
         return self._write(lambda transaction: _advance_epoch(transaction, token))
 
     def verify(self) -> Verification:
-        """Replay the whole log against all tables, whatever checkpoints there are.
+        """Replay the whole log, without checkpoints, and compare it with all tables.
 
-        Nothing changes, and writers go on meanwhile.
+        It changes nothing, and writers go on meanwhile.
         """
 
         @contextmanager
-        def read_in_turn() -> Iterator[Connection]:
-            time.sleep(_PAUSE)  # those who wait for the store go first
+        def pause_and_read() -> Iterator[Connection]:
+            time.sleep(_PAUSE)
             with self.read_transaction() as connection:
                 yield connection
 
-        return replay(read_in_turn)
+        return replay(pause_and_read)
 
-    def copy(self, to: Path) -> None:
+    def copy(self, target: Path) -> None:
         """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
 
         Raises:
             OutputError: The copy cannot be written; no file is left.
         """
         self._check_usable()
-        with self._failures():
-            sqlite.copy_store(self._engine, to)
+        with self._explain_failures():
+            sqlite.copy_store(self._engine, target)
 
     def close(self) -> None:
-        """Write a checkpoint if much was added, and give the store's connections back."""
-        mine = os.getpid() == self._process
-        if mine and self._stopped is None:
+        """Write a checkpoint if there are many new entries, and close the connections."""
+        is_own_process = os.getpid() == self._process
+        if is_own_process and self._stopped is None:
             self._checkpoints.end()
-        if mine and self._log_emptier is not None:
+        if is_own_process and self._log_emptier is not None:
             self._log_emptier.end()
         self._stopped = LedgerRefused("This ledger was closed. Open it again.")
-        if mine and self._log_emptier is not None:
+        if is_own_process and self._log_emptier is not None:
             sqlite.wait_for_connection(self._engine)
-        give_back(self._engine, self._heads)
+        close_connections(self._engine, self._heads)
 
     def __enter__(self) -> Self:
         return self
@@ -230,86 +242,97 @@ class Ledger:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise PrivacyError("A ledger is not copied or pickled: open it where it is needed.")
 
-    def begin_checkpoints(self, replayed: LogState, *, before: Head | None) -> None:
+    def begin_checkpoints(self, log_state: LogState, *, head_before: Head | None) -> None:
         """Begin to write checkpoints, after the replay at the start.
 
         Args:
-            replayed: The state after it.
-            before: The head of the second place when it began.
+            log_state: The state at the end of the replay.
+            head_before: The head in the second place when the replay began; None if there was none.
         """
+        entries_before = 0 if head_before is None else head_before.sequence
         try:
-            self._checkpoints.begin(replayed, 0 if before is None else before.sequence)
-        except LedgerUnavailable:
+            self._checkpoints.begin(log_state, entries_before)
+        except LedgerUnavailable:  # a start works without a new checkpoint
             if self._stopped is not None:
                 raise
 
     def _write(self, work: Callable[[WriteTransaction], T]) -> T:
-        """Do work in one write transaction; return when both places have it on disk."""
+        """Run a function in one write transaction.
+
+        Returns:
+            Its result, when the store and the second place have the transaction on disk.
+        """
         self._check_usable()
         with (
-            self._failures(),
+            self._explain_failures(),
             self._engine.connect() as connection,
             connection.begin() as database_transaction,
-            self._failures(),  # notes a failed disk before another thread gets the place
+            self._explain_failures(),  # inside too: stops before another thread may write
         ):
             transaction = transactions.begin_write(connection, self._state_cache)
             self._check_usable()
             known = self._known
-            entered = transaction.head
-            if entered.sequence < known.sequence or entered.ledger != known.ledger:
+            head_before = transaction.head
+            if head_before.sequence < known.sequence or head_before.ledger != known.ledger:
                 raise LedgerRefused(
                     "The store was exchanged for an older or another one while it was open. It is "
                     "not used any more. Nothing was spent."
                 )
             result = work(transaction)
-            if transaction.sequence > entered.sequence:
+            if transaction.sequence > head_before.sequence:
                 transactions.finish_write(transaction)
             with transaction.states.note_after_commit():
                 database_transaction.commit()
         if self._log_emptier is not None:
             self._log_emptier.note_commit()
-        with self._failures():
-            self._record_head(transaction.head, entered)
+        with self._explain_failures():
+            self._record_head(transaction.head, head_before)
         self._checkpoints.note_write()
         return result
 
     def empty_log(self) -> None:
-        """Move what was committed from a file's log into the file."""
+        """Move all commits from the write-ahead log of a ledger in a file into the file."""
         self._check_usable()
-        with self._failures():
+        with self._explain_failures():
             sqlite.empty_write_ahead_log(self._engine)
 
-    def _record_head(self, newest: Head, entered: Head) -> None:
-        """Record the head in the second place: no one is answered before.
+    def _record_head(self, newest: Head, head_before: Head) -> None:
+        """Record the head in the second place; no answer is returned before that.
 
         Args:
             newest: The head after the transaction.
-            entered: The head before it, which the second place mostly holds.
+            head_before: The head before it. The second place mostly holds this one, whose hash then
+                need not be read from the store.
         """
 
-        def hash_of(sequence: int) -> str | None:
-            return entered.hash if sequence == entered.sequence else self.hash_at(sequence)
+        def read_hash(sequence: int) -> str | None:
+            if sequence == head_before.sequence:
+                return head_before.hash
+            return self.hash_at(sequence)
 
         if newest.sequence > self._known.sequence:
-            self._heads.advance(newest, hash_of)
+            self._heads.advance(newest, read_hash)
             with self._lock:
                 self._known = max(self._known, newest, key=lambda head: head.sequence)
 
     def hash_at(self, sequence: int) -> str | None:
-        """Read the hash of one entry from the store, not from the memory of this process."""
+        """Read the hash of one entry from the store; None if there is no such entry."""
         with self.read_transaction() as connection:
             return hash_at(connection, sequence)
 
     @contextmanager
     def read_transaction(self) -> Iterator[Connection]:
-        """Open a transaction that changes nothing and sees one moment, for auditors."""
+        """Open a transaction that changes nothing and sees the store at one moment."""
         self._check_usable()
-        with self._failures(), read_transaction(self._engine) as connection:
+        with self._explain_failures(), read_transaction(self._engine) as connection:
             yield connection
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Turn the store's errors into sentences; after one that leaves doubt, stop for good."""
+    def _explain_failures(self) -> Iterator[None]:
+        """Raise errors of the store as the ledger's own.
+
+        After LedgerRefused or LedgerFailed it is not known what is on disk, so the ledger stops.
+        """
         try:
             yield
         except SQLAlchemyError as error:
@@ -322,7 +345,10 @@ class Ledger:
             raise
 
     def _check_usable(self) -> None:
-        """Refuse another process, or a stopped ledger, before any lock, which a fork may hold."""
+        """Raise an error in another process than the ledger's own, or if the ledger has stopped.
+
+        Called before any lock is taken, because a fork may have copied a lock while it was held.
+        """
         if os.getpid() != self._process:
             raise PrivacyError(
                 "This ledger belongs to another process, whose connections a fork must not share. "
@@ -333,7 +359,7 @@ class Ledger:
 
 
 def _without_state(draw: Draw) -> StatefulDraw:
-    """Make a stateful function from one that draws without a state."""
+    """Return a draw function that ignores the state and leaves it, for one that knows no state."""
     return lambda source, _before: (draw(source), None)
 
 
@@ -352,12 +378,9 @@ def _advance_epoch(transaction: WriteTransaction, token: str) -> int:
 
 
 def _refuse_simulation() -> None:
-    """Refuse to release inside `simulation()`: answers drawn there protect no one.
-
-    A seeded stream works only there.
-    """
+    """Raise PrivacyError inside `simulation()`, where answers are drawn that protect nobody."""
     try:
-        replayed_source(0)
+        replayed_source(0)  # raises outside `simulation()`
     except PrivacyError:
         return
     raise PrivacyError(

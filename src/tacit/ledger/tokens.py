@@ -1,11 +1,10 @@
-"""Epoch tokens: a chain of hashes that only the operator can go back along.
+"""Epoch tokens: links of a hash chain, of which only the operator can compute the next.
 
-Epochs advance by tokens; no clock grants anything.
+A token begins the next epoch; the clock does not.
 
 Source     Lamport, Password authentication with insecure communication (1981): a chain of hashes
-           whose end is known to everybody, and whose earlier links are shown one by one.
-Runs at    `operator_anchor`, `epoch_token`: the operator's; `is_next_token`: the ledger and any
-           auditor's.
+           whose last link is public, and whose earlier links are shown one by one.
+Runs at    `operator_anchor`, `epoch_token`: the operator; `is_next_token`: the ledger and auditors.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ import hmac
 from tacit.errors import ConfigError
 
 MOST_EPOCHS = 10_000
-"""Epochs in the life of one key; a key serves one ledger."""
+"""Most epochs that one key can begin; a key serves one ledger."""
 
 SHORTEST_KEY = 32
-"""Bytes of a key, from the operating system's generator:  secrets.token_bytes(32)"""
+"""Fewest bytes of a key. `secrets.token_bytes(32)` makes one."""
 
 
 def operator_anchor(key: bytes) -> str:
-    """Return the anchor of a new ledger: it recognizes the key's tokens, and cannot make them.
+    """Return the anchor for a new ledger: with it the key's tokens are checked, but not computed.
 
     Raises:
         ConfigError: The key is too short.
@@ -34,7 +33,7 @@ def operator_anchor(key: bytes) -> str:
 def epoch_token(key: bytes, epoch: int) -> str:
     """Return the token that advances a ledger from `epoch - 1` to `epoch`.
 
-    Show tokens in order: from a later one, everybody can compute the earlier ones.
+    Show tokens in order, because anybody can compute the earlier tokens from a later one.
 
     Args:
         key: The operator's key.
@@ -53,11 +52,11 @@ def epoch_token(key: bytes, epoch: int) -> str:
     return token
 
 
-def is_next_token(token: str, before: str) -> bool:
-    """Say whether `token` is the one that follows `before`, the last one shown."""
-    return hmac.compare_digest(_hash_token(token).encode(), before.encode())
+def is_next_token(token: str, last_token: str) -> bool:
+    """Say whether `token` follows the token that was shown last, or the anchor."""
+    return hmac.compare_digest(_hash_token(token).encode(), last_token.encode())
 
 
 def _hash_token(token: str) -> str:
-    """Return the token before this one."""
+    """Return the token of the epoch before: the hash of this one."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

@@ -1,7 +1,8 @@
-"""A charge on its way to the disk, inside a write transaction.
+"""The steps of a write transaction of the ledger.
 
-`begin_write` locks the head's row; `open_budget` opens budgets; `settle` takes the key, pays, draws
-and stores each request; `append_entry` adds to the chain; `finish_write` records the chain's end.
+`begin_write` locks the head's row; `open_budget` opens a budget; `settle` claims a request's key,
+pays its charges, and draws and stores its answer; `append_entry` adds an entry to the chain;
+`finish_write` records the new head.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -27,8 +28,10 @@ from tacit.ledger.states import StateCache, TransactionStates
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
+"""Draws an answer."""
 StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
-"""Maps the stored state, None at first, to the answer and the new state, None to leave it."""
+"""Draws an answer from the stored state (None at first); returns the answer, and the new state or
+None to leave it as it is."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class SpendRequest:
     draw: StatefulDraw
     """Draws the answer."""
     state: str | None = None
-    """Name of the stored state that the answer changes; None for none."""
+    """Name of the stored state that the answer reads and may change; None for none."""
 
     def __post_init__(self) -> None:
         holders = {charge.holder for charge in self.charges}
@@ -56,7 +59,7 @@ class SpendRequest:
 
 @dataclass
 class WriteTransaction:
-    """The transaction of the one writer, with the chain's end so far."""
+    """A write transaction, of which there is one at a time, with the chain's last entry so far."""
 
     states: TransactionStates
     """Stored states, as this transaction reads and changes them."""
@@ -65,7 +68,7 @@ class WriteTransaction:
     ledger: str
     """Random name of the ledger."""
     operator: str | None
-    """The last token, or the anchor; None without epochs."""
+    """The operator's last token, or their anchor; None for a ledger without epochs."""
     epoch: int
     """The present epoch."""
     sequence: int
@@ -80,56 +83,64 @@ class WriteTransaction:
 
 
 def begin_write(connection: sa.Connection, cache: StateCache) -> WriteTransaction:
-    """Lock the row that every writer locks first; others wait until this transaction ends."""
+    """Begin a write transaction by locking the head's row; other writers wait until it ends."""
     (row,) = _LOCK_HEAD.run(connection).rows()
     return WriteTransaction(TransactionStates(connection, cache), connection, *row)
 
 
 def finish_write(transaction: WriteTransaction) -> None:
-    """Write the new states, then the chain's end: the transaction's last statements."""
+    """Write changed states and the new head, as the transaction's last statements."""
     transaction.states.write()
-    moved = {
-        "to": transaction.sequence,
-        "digest": transaction.hash,
-        "now": transaction.epoch,
-        "by": transaction.operator,
+    new_head = {
+        "new_sequence": transaction.sequence,
+        "new_hash": transaction.hash,
+        "new_epoch": transaction.epoch,
+        "new_operator": transaction.operator,
     }
-    _MOVE_HEAD.run(transaction.connection, moved)
+    _MOVE_HEAD.run(transaction.connection, new_head)
 
 
 def append_entry(transaction: WriteTransaction, kind: str, facts: dict[str, Any]) -> None:
-    """Add an entry to the chain. The clock is only noted, never asked."""
+    """Add an entry to the chain. It holds the time of the clock, on which nothing depends."""
     body = entry_body({**facts, "at": int(time.time())})
     transaction.sequence += 1
     transaction.hash = entry_hash(transaction.hash, transaction.sequence, kind, body)
     row = {"sequence": transaction.sequence, "kind": kind, "body": body, "hash": transaction.hash}
-    _ENTRY.run(transaction.connection, row)
+    _INSERT_ENTRY.run(transaction.connection, row)
 
 
 def open_budget(transaction: WriteTransaction, holder: Holder, cap: Cap) -> None:
-    """Open a budget for life; CapChanged where it is open with another cap."""
+    """Open a budget for its lifetime, if it is not open.
+
+    Raises:
+        CapChanged: It is open with another cap.
+    """
     known = next(read_balances(transaction.connection, holder), None)
     if known is not None:
         if known.cap != cap:
             raise refusals.CapChanged
         return
-    number = (_LAST.run(transaction.connection).rows()[0][0] or 0) + 1
+    ((last_number,),) = _LAST_BUDGET.run(transaction.connection).rows()
+    number = 1 if last_number is None else last_number + 1
     caps = {"cap": cap.amount, "delta_cap": cap.delta, "epoch_cap": cap.per_epoch}
     facts = {**_holder_columns(holder), "unit": cap.unit.value, **caps}
     empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
-    _OPEN.run(transaction.connection, {"id": number, **facts, **empty})
+    _INSERT_BUDGET.run(transaction.connection, {"id": number, **facts, **empty})
     append_entry(transaction, "budget", {"number": number, **facts})
 
 
 def open_if_missing(transaction: WriteTransaction, charge: Charge) -> None:
-    """Open the budget of a charge that brings a cap. One that is open keeps the cap it has."""
+    """Open the budget of a charge with the cap that the charge brings, if it is not open yet."""
     if charge.opens is not None and find_budget(transaction.connection, charge.holder) is None:
         open_budget(transaction, charge.holder, charge.opens)
 
 
 def settle(transaction: WriteTransaction, spending: SpendRequest) -> Release | TacitError:
-    """Spend one request among others; if it is refused, only its part is undone."""
-    _PART.run(transaction.connection)
+    """Release one request of a transaction with several.
+
+    If it is refused, only its own changes are undone, and the refusal is returned.
+    """
+    _SAVE.run(transaction.connection)
     outcome: Release | TacitError
     try:
         outcome = spend(transaction, spending)
@@ -141,10 +152,13 @@ def settle(transaction: WriteTransaction, spending: SpendRequest) -> Release | T
 
 
 def spend(transaction: WriteTransaction, spending: SpendRequest) -> Release | DrawFailed:
-    """Take the key, pay the charges, draw and store the answer, and append the entry.
+    """Claim the key, pay the charges, draw and store the answer, and append the entry.
 
-    Key and charges are sent together; without the key no charge is taken. The caller undoes what
-    was written if this raises.
+    The claim and the payments are sent together; a payment takes nothing if the claim fails. If
+    this raises, the caller undoes what was written.
+
+    Returns:
+        The release, of now or of an earlier request with this key; DrawFailed if drawing failed.
 
     Raises:
         KeyReused: The key was used with another payload.
@@ -155,56 +169,59 @@ def spend(transaction: WriteTransaction, spending: SpendRequest) -> Release | Dr
     request = spending.request
     number = transaction.sequence + 1
     row = {"sequence": number, **_scope(request), "payload": request.digest}
-    claimed = _CLAIM.run(transaction.connection, row)  # no row if the key is taken
+    claim = _CLAIM_KEY.run(transaction.connection, row)  # no row if the key was used before
     charges = sorted(spending.charges, key=_charge_order)
     payments = [_pay(transaction, charge, number) for charge in charges]
-    is_new = bool(claimed.rows())
-    rows_paid = [payment.rows() for payment in payments]
+    is_new = bool(claim.rows())
+    payment_rows = [payment.rows() for payment in payments]
     if not is_new:
         return find_release(transaction.connection, request)
     paid = []
-    for charge, rows in zip(charges, rows_paid, strict=True):
+    for charge, rows in zip(charges, payment_rows, strict=True):
         paid.append(_check_payment(transaction, charge, rows))
-    before = None if spending.state is None else transaction.states.read(spending.state)
-    answer, after = _draw_answer(spending.draw, before)
-    _ANSWER.run(transaction.connection, {"sequence": number, "answer": answer})
-    spent = {"charges": paid, "epoch": transaction.epoch, "answer": fingerprint(answer)}
-    facts = {**_request_facts(request), **spent}
-    if spending.state is None or after is None:
+    old_state = None if spending.state is None else transaction.states.read(spending.state)
+    answer, new_state = _draw_answer(spending.draw, old_state)
+    _INSERT_ANSWER.run(transaction.connection, {"sequence": number, "answer": answer})
+    facts: dict[str, Any] = {
+        **_request_facts(request),
+        "charges": paid,
+        "epoch": transaction.epoch,
+        "answer": fingerprint(answer),
+    }
+    if spending.state is None or new_state is None:
         append_entry(transaction, "release", facts)
     else:
-        append_entry(
-            transaction, "release", {**facts, "state": [spending.state, fingerprint(after)]}
-        )
-        transaction.states.change(spending.state, after, number)
-    return _outcome(answer, number, repeated=False)
+        facts["state"] = [spending.state, fingerprint(new_state)]
+        append_entry(transaction, "release", facts)
+        transaction.states.change(spending.state, new_state, number)
+    return _make_outcome(answer, number, repeated=False)
 
 
 def find_release(connection: sa.Connection, request: Request) -> Release | DrawFailed:
-    """Return the outcome stored under a key that is taken.
+    """Return the outcome of the earlier request with this key.
 
     Raises:
-        KeyReused: It was for another payload.
+        KeyReused: That request had another payload.
     """
-    ((payload, sequence, answer),) = _STORED.run(connection, _scope(request)).rows()
+    ((payload, sequence, answer),) = _FIND_ANSWER.run(connection, _scope(request)).rows()
     if payload != request.digest:
         raise refusals.KeyReused
-    return _outcome(answer, sequence, repeated=True)
+    return _make_outcome(answer, sequence, repeated=True)
 
 
-def _outcome(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | DrawFailed:
-    """Return a release, or without an answer the refusal that stands for every repetition."""
+def _make_outcome(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | DrawFailed:
+    """Return the release of an answer; DrawFailed if there is none, because drawing failed."""
     return DrawFailed() if answer is None else Release(bytes(answer), repeated, sequence)
 
 
 def read_balances(connection: sa.Connection, holder: Holder | None = None) -> Iterator[Balance]:
-    """Yield all budgets, or the one of a holder."""
-    ((now,),) = _EPOCH.run(connection).rows()
+    """Yield all budgets by number, or only that of a holder, if there is one."""
+    ((present_epoch,),) = _READ_EPOCH.run(connection).rows()
     if holder is None:
-        sent = _EVERY.run(connection)
+        query = _ALL_BUDGETS.run(connection)
     else:
-        sent = _ONE.run(connection, _holder_columns(holder))
-    for values in sent.rows():
+        query = _BUDGET_OF_HOLDER.run(connection, _holder_columns(holder))
+    for values in query.rows():
         row = dict(zip(budgets.c.keys(), values, strict=True))
         yield Balance(
             number=row["id"],
@@ -212,28 +229,37 @@ def read_balances(connection: sa.Connection, holder: Holder | None = None) -> It
             cap=Cap(Unit(row["unit"]), row["cap"], row["delta_cap"], row["epoch_cap"]),
             spent=row["spent"],
             delta_spent=row["delta_spent"],
-            epoch_spent=row["epoch_spent"] if row["epoch"] == now else 0,
+            epoch_spent=row["epoch_spent"] if row["epoch"] == present_epoch else 0,
         )
 
 
-def find_budget(connection: sa.Connection, holder: Holder) -> tuple[int, str] | None:
-    """Return number and unit of a budget, public facts, and not its balance; None without one."""
-    rows = _NUMBER.run(connection, _holder_columns(holder)).rows()
-    return rows[0] if rows else None
+class BudgetFacts(NamedTuple):
+    """The public facts of a budget, without its balance."""
+
+    number: int
+    """Its number."""
+    unit: str
+    """Its unit, a value of `Unit`."""
+
+
+def find_budget(connection: sa.Connection, holder: Holder) -> BudgetFacts | None:
+    """Return the public facts of a holder's budget; None if there is none."""
+    rows = _BUDGET_FACTS.run(connection, _holder_columns(holder)).rows()
+    return BudgetFacts(*rows[0]) if rows else None
 
 
 def _charge_order(charge: Charge) -> tuple[bool, str]:
-    """Sort persons by name, and then data sets."""
+    """Return a sort key: persons by name, then data sets by name."""
     return charge.holder.kind == "dataset", charge.holder.name
 
 
 def _holder_columns(holder: Holder) -> dict[str, str]:
-    """Return the columns that name a budget."""
+    """Return the columns by which a holder's budget is found."""
     return {"tenant": holder.tenant, "kind": holder.kind, "name": holder.name}
 
 
 def _request_facts(request: Request) -> dict[str, str]:
-    """Return the facts of a request as an entry holds them."""
+    """Return the facts of a request that its log entry holds."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -244,7 +270,7 @@ def _request_facts(request: Request) -> dict[str, str]:
 
 
 def _scope(request: Request) -> dict[str, str]:
-    """Return the columns that name a request."""
+    """Return the columns by which a request is found: within its scope, its key is unique."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -254,67 +280,100 @@ def _scope(request: Request) -> dict[str, str]:
 
 
 def _pay(transaction: WriteTransaction, charge: Charge, number: int) -> SentStatement:
-    """Take the price from the budget: no row if it does not cover it, or the key was taken."""
-    cost = charge.cost
-    price = {"in": cost.unit.value, "amount": cost.amount, "delta": cost.delta}
-    by = {"now": transaction.epoch, "by": number}
-    return _PAY.run(transaction.connection, {**_holder_columns(charge.holder), **price, **by})
+    """Send the payment of one charge.
+
+    Its result has a row with the budget's number. It has none, and nothing is paid, if the budget
+    does not cover the charge, or if the key was not claimed for entry `number`.
+    """
+    values: dict[str, Any] = {
+        **_holder_columns(charge.holder),
+        "price_unit": charge.cost.unit.value,
+        "amount": charge.cost.amount,
+        "delta": charge.cost.delta,
+        "present_epoch": transaction.epoch,
+        "entry": number,
+    }
+    return _PAY.run(transaction.connection, values)
 
 
 def _check_payment(transaction: WriteTransaction, charge: Charge, rows: list[Any]) -> list[int]:
-    """Return number of the budget, amount, delta; or raise the reason why nothing was paid."""
+    """Return [number of the budget, amount, delta] as the entry holds it, if the charge was paid.
+
+    Args:
+        transaction: The write transaction.
+        charge: The charge.
+        rows: The result of its payment.
+
+    Raises:
+        UnknownBudget, UnitsDiffer, BudgetExhausted: Why it was not paid.
+    """
     cost = charge.cost
     if rows:
-        return [rows[0][0], cost.amount, cost.delta]
-    known = find_budget(transaction.connection, charge.holder)
-    if known is None:
+        ((budget_number,),) = rows
+        return [budget_number, cost.amount, cost.delta]
+    budget = find_budget(transaction.connection, charge.holder)
+    if budget is None:
         raise refusals.UnknownBudget
-    if known[1] != cost.unit.value:
+    if budget.unit != cost.unit.value:
         raise refusals.UnitsDiffer
     raise refusals.BudgetExhausted
 
 
-def _draw_answer(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, bytes | None]:
-    """Draw the answer and the new state; no answer if drawing failed, and then the state stays.
+def _draw_answer(draw: StatefulDraw, state: bytes | None) -> tuple[bytes | None, bytes | None]:
+    """Draw the answer and the new state.
 
-    The error may hold data, so it goes no further.
+    An error of `draw` is not raised or logged, because it may hold data.
+
+    Returns:
+        The answer, and the new state or None to leave it. Two times None if drawing failed or
+        returned something that cannot be stored.
     """
     try:
-        answer, after = draw(secure(), before)
+        answer, new_state = draw(secure(), state)
     except Exception:
         return None, None
-    is_storable = after is None or (type(after) is bytes and len(after) <= states.LARGEST_STATE)
-    return (answer, after) if type(answer) is bytes and is_storable else (None, None)
+    is_state = type(new_state) is bytes and len(new_state) <= states.LARGEST_STATE
+    if type(answer) is not bytes or not (new_state is None or is_state):
+        return None, None
+    return answer, new_state
 
 
 def _payment() -> ReturningUpdate[tuple[int]]:
-    """Return one statement that checks the caps and adds the price: nothing comes between."""
+    """Return the statement of a payment.
+
+    It checks the caps and adds the price in one statement, so that no other payment comes between
+    the two.
+    """
     row = budgets.c
     amount = sa.bindparam("amount", type_=sa.BigInteger)
     delta = sa.bindparam("delta", type_=sa.BigInteger)
-    now = sa.bindparam("now", type_=sa.BigInteger)
-    in_epoch = sa.case((row.epoch == now, row.epoch_spent), else_=sa.literal_column("0")) + amount
-    added = {"spent": row.spent + amount, "delta_spent": row.delta_spent + delta}
-    covered = (
+    epoch = sa.bindparam("present_epoch", type_=sa.BigInteger)
+    spent_in_epoch = sa.case((row.epoch == epoch, row.epoch_spent), else_=sa.literal_column("0"))
+    new_values = {
+        "spent": row.spent + amount,
+        "delta_spent": row.delta_spent + delta,
+        "epoch": epoch,
+        "epoch_spent": spent_in_epoch + amount,
+    }
+    conditions = (
         *_equal_parameters(_HOLDER),
-        row.unit == sa.bindparam("in"),
+        row.unit == sa.bindparam("price_unit"),
         row.spent + amount <= row.cap,
         row.delta_spent + delta <= row.delta_cap,
-        row.epoch <= now,
-        sa.or_(row.epoch_cap.is_(None), in_epoch <= row.epoch_cap),
+        row.epoch <= epoch,
+        sa.or_(row.epoch_cap.is_(None), spent_in_epoch + amount <= row.epoch_cap),
         _CLAIMED,
     )
-    paid = sa.update(budgets).values(**added, epoch=now, epoch_spent=in_epoch).where(*covered)
-    return paid.returning(row.id)
+    return sa.update(budgets).values(**new_values).where(*conditions).returning(row.id)
 
 
 def _equal_parameters(columns: Iterable[sa.Column[Any]]) -> list[sa.ColumnElement[bool]]:
-    """Return conditions that each column equals the parameter of its name."""
+    """Return for each column the condition that it equals the parameter of the same name."""
     return [column == sa.bindparam(column.name) for column in columns]
 
 
 _KEY = [requests.c.tenant, requests.c.subject, requests.c.operation, requests.c.request_key]
-_CLAIMED = sa.exists().where(requests.c.sequence == sa.bindparam("by", type_=sa.BigInteger))
+_CLAIMED = sa.exists().where(requests.c.sequence == sa.bindparam("entry", type_=sa.BigInteger))
 _HOLDER = [budgets.c.tenant, budgets.c.kind, budgets.c.name]
 
 _LOCK_HEAD = Statement(
@@ -324,23 +383,23 @@ _LOCK_HEAD = Statement(
 )
 _MOVE_HEAD = Statement(
     sa.update(head).values(
-        sequence=sa.bindparam("to"),
-        hash=sa.bindparam("digest"),
-        epoch=sa.bindparam("now"),
-        operator=sa.bindparam("by"),
+        sequence=sa.bindparam("new_sequence"),
+        hash=sa.bindparam("new_hash"),
+        epoch=sa.bindparam("new_epoch"),
+        operator=sa.bindparam("new_operator"),
     )
 )
-_LAST = Statement(sa.select(sa.func.max(budgets.c.id)))
-_OPEN = Statement(sa.insert(budgets))
-_EPOCH = Statement(sa.select(head.c.epoch))
-_EVERY = Statement(sa.select(budgets).order_by(budgets.c.id))
-_ONE = Statement(sa.select(budgets).where(*_equal_parameters(_HOLDER)))
-_PART = Statement(sa.text("SAVEPOINT one_request"))
+_LAST_BUDGET = Statement(sa.select(sa.func.max(budgets.c.id)))
+_INSERT_BUDGET = Statement(sa.insert(budgets))
+_READ_EPOCH = Statement(sa.select(head.c.epoch))
+_ALL_BUDGETS = Statement(sa.select(budgets).order_by(budgets.c.id))
+_BUDGET_OF_HOLDER = Statement(sa.select(budgets).where(*_equal_parameters(_HOLDER)))
+_SAVE = Statement(sa.text("SAVEPOINT one_request"))
 _UNDO = Statement(sa.text("ROLLBACK TO SAVEPOINT one_request"))
 _KEEP = Statement(sa.text("RELEASE SAVEPOINT one_request"))
-_ENTRY = Statement(sa.insert(log))
-_ANSWER = Statement(sa.insert(answers))
-_CLAIM = Statement(  # the store decides whether the key is free, without a read before
+_INSERT_ENTRY = Statement(sa.insert(log))
+_INSERT_ANSWER = Statement(sa.insert(answers))
+_CLAIM_KEY = Statement(  # one statement that finds out whether the key is free, and takes it
     sqlite.insert(requests)
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(requests.c.sequence),
@@ -348,9 +407,11 @@ _CLAIM = Statement(  # the store decides whether the key is free, without a read
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(requests.c.sequence),
 )
-_NUMBER = Statement(sa.select(budgets.c.id, budgets.c.unit).where(*_equal_parameters(_HOLDER)))
+_BUDGET_FACTS = Statement(
+    sa.select(budgets.c.id, budgets.c.unit).where(*_equal_parameters(_HOLDER))
+)
 _PAY = Statement(_payment())
-_STORED = Statement(
+_FIND_ANSWER = Statement(
     sa.select(requests.c.payload, answers.c.sequence, answers.c.answer)
     .select_from(requests.join(answers, answers.c.sequence == requests.c.sequence))
     .where(*_equal_parameters(_KEY))

@@ -20,8 +20,8 @@ from tacit.ledger import (
     UnknownBudget,
     Verification,
     epsilon_of_cap,
-    state_cap,
-    state_spent,
+    stated_epsilon_of_cap,
+    stated_epsilon_spent,
 )
 from tacit.ledger.amounts import ATTO
 from tacit.service.access import CurrentCaller, CurrentService, allow
@@ -89,8 +89,8 @@ def describe_budget(balance: Balance) -> Budget:
     cap = balance.cap
     of_one = cap.unit.steps
     return Budget(
-        epsilon=f"{state_spent(balance):f}",
-        epsilon_cap=f"{state_cap(cap):f}",
+        epsilon=f"{stated_epsilon_spent(balance):f}",
+        epsilon_cap=f"{stated_epsilon_of_cap(cap):f}",
         epsilon_delta=f"{epsilon_of_cap(cap).delta:.4g}",
         counted_in=COUNTED_IN[cap.unit],
         cap=decimal(cap.amount, of_one),
