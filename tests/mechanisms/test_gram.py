@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
-from tacit.auditing.sampler_spy import intercept_samplers, moves
+from tacit.auditing.sampler_spy import intercept_samplers, measure_moves
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.gram import GramRelease
 
@@ -100,7 +100,7 @@ def test_price_covers_the_exact_loss(row, resolution):
     """Exact sums over the noises that the code asks for stay within the event's price, coarse grid
     or fine; on the fine one, a full row comes near it."""
     release = GramRelease(1.0, 2, 1.0, resolution)
-    moved = moves(release, np.array([row]), np.zeros((1, 2)))
+    moved = measure_moves(release, np.array([row]), np.zeros((1, 2)))
     loss = discrete_epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
     price = GDPAccountant().add(release.event).epsilon(1e-5)
     assert loss <= price

@@ -51,8 +51,8 @@ def test_one_whole_number_is_clamped_as_many_are(value):
     """Alone or in an array, at most 2^52 from zero; integers of any length."""
     clamped = min(max(value, -(2**52)), 2**52)
     assert (
-        clamped_integer(value, otherwise="one")
-        == clamped_integer(float(value), otherwise="one")
+        clamped_integer(value, shape_error="one")
+        == clamped_integer(float(value), shape_error="one")
         == clamped
     )
     assert clamped_integers([float(value)]).tolist() == [clamped]

@@ -126,7 +126,7 @@ STATED = {
     "laplace": grid_of,
     "gaussian": grid_of,
     "selection": lambda made: [made.candidates, made.lower, made.upper],
-    "top-selection": lambda made: [made.k] * 2 + STATED["selection"](made.one),
+    "top-selection": lambda made: [made.k] * 2 + STATED["selection"](made.choice),
     "tree-counter": lambda made: [made.horizon, 0, made.bound],
     "threshold-gate": lambda made: [made.threshold],
     "gram": lambda made: [made.items, made.norm, 1, 1 / made.resolution],
@@ -145,7 +145,7 @@ def test_the_words_state_the_mechanism_that_is_priced(name):
     terms = guarantees.TERMS[name]
     made = terms.build(1.0)
     assert numbers(terms.parameters) == STATED[name](made)
-    stated = getattr(getattr(made, "one", made), "sensitivity", None)
+    stated = getattr(getattr(made, "choice", made), "sensitivity", None)
     assert numbers(terms.sensitivity) == ([] if stated is None else [stated])
 
 

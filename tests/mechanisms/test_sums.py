@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
-from tacit.auditing.sampler_spy import intercept_samplers, moves
+from tacit.auditing.sampler_spy import intercept_samplers, measure_moves
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tests.support.mechanism_conformance import MechanismConformance
@@ -155,7 +155,7 @@ def test_price_covers_the_exact_loss(entries, resolution):
         places = np.arange(3) if values.any() else np.arange(0)
         return release([Contributions(0 * places, places, values[places, None])])
 
-    moved = moves(run, np.array(entries), np.zeros(3))
+    moved = measure_moves(run, np.array(entries), np.zeros(3))
     loss = discrete_epsilon_of(moved.steps.tolist(), moved.scales.tolist(), 1e-5)
     price = GDPAccountant().add(release.event).epsilon(1e-5)
     assert loss <= price

@@ -53,10 +53,10 @@ def test_lists_have_their_chances():
 def test_loss_is_within_the_claim(k):
     """On every neighbour of the scores, no list is e^(k epsilon) times likelier; enumerated."""
     mechanism = top(k)
-    weights = mechanism.one.weights(SCORES).tolist()
+    weights = mechanism.choice.weights(SCORES).tolist()
     losses = []
     for move in itertools.product((-1, 0, 1), repeat=4):
-        moved = mechanism.one.weights(np.clip(SCORES + move, 0, 4)).tolist()
+        moved = mechanism.choice.weights(np.clip(SCORES + move, 0, 4)).tolist()
         one, other = list_chances(weights, k), list_chances(moved, k)
         losses += [abs(math.log(one[chosen] / other[chosen])) for chosen in one]
     assert k / 2 < max(losses) <= k + 1e-9
@@ -76,7 +76,7 @@ def test_what_was_drawn_has_no_weight_left():
     """At an epsilon at which the other candidate has the least weight there is, 1, it comes second
     in every one of 200 lists."""
     mechanism = TopSelection(2, Selection(200.0, 2, 1.0, 0.0, 4.0, 1.0))
-    assert mechanism.one.weights([4.0, 0.0])[1] == 1
+    assert mechanism.choice.weights([4.0, 0.0])[1] == 1
     assert mechanism(np.tile([4.0, 0.0], (200, 1)), secure()).tolist() == [[0, 1]] * 200
 
 

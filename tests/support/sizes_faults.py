@@ -208,7 +208,7 @@ def only_near_the_best(made: Selection, scores: Any) -> NDArray[np.int64]:
 @_fault("support", "top-selection", TopSelection, "_draw", "a list's third place is the true best")
 def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
     draw = vars(topk)["draw_rows"]  # as the module has it now, which an audit may have replaced
-    weights, every = made.one.weights(rows), np.arange(len(rows))
+    weights, every = made.choice.weights(rows), np.arange(len(rows))
     chosen = np.empty((len(rows), made.k), dtype=np.int64)
     for place in range(made.k):
         chosen[:, place] = weights.argmax(axis=1) if place == 2 else draw(weights, source)
@@ -218,7 +218,7 @@ def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np
 
 @_fault("composition", "top-selection", TopSelection, "_draw", "epsilon of a list for each place")
 def epsilon_for_each(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
-    whole = replace(made, one=replace(made.one, epsilon=made.one.epsilon * made.k))
+    whole = replace(made, choice=replace(made.choice, epsilon=made.choice.epsilon * made.k))
     return _top(whole, rows, source)
 
 
@@ -309,7 +309,7 @@ def even(values: Any, scale: float) -> NDArray[np.int64]:
 @_fault("composition", _LAPLACE, LaplaceBlocks, "next_noise", "noise drawn ahead handed out twice")
 def twice(ahead: LaplaceBlocks, needed: int = 256) -> int:
     drawn = _one(ahead, needed)
-    ahead._left.append(drawn)
+    ahead._unused.append(drawn)
     return drawn
 
 

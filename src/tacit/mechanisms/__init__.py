@@ -1,10 +1,15 @@
-"""Mechanisms that add noise. Fields are public, the argument is sensitive, the result is released.
+"""Mechanisms that draw at random, such as by adding noise.
 
-randomized_response  bits and k-ary answers          weights    exact integer weights of choices
-laplace, gaussian    numbers on a grid               selection  one candidate, by its weight
-sums, gram           sums over people, clipped here  topk       a list of candidates, by peeling
-gate, counter        answers step by step            runs       one life of a gate or a counter
+A mechanism's fields are public, its argument is sensitive, and its result is released.
 
-guarantees           the card of one call of each
-checks, grid         public parameters and numbers   samplers, blocks   exact noise
+randomized_response  bits and answers out of k
+laplace, gaussian    numbers on a grid
+sums, gram           sums over people, whose contributions are clipped here
+selection, topk      one candidate, or a list of candidates
+gate, counter        answers to a series of questions, one by one
+guarantees           the guarantee card of one call of each
+weights              exact integer weights of candidates
+checks, grid         checks of parameters; numbers rounded to a grid
+samplers, blocks     exact noise
+runs                 one run of a gate or a counter, and its noise
 """

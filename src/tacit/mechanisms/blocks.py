@@ -8,13 +8,15 @@ Method   |N| = 2^b B + J with 0 <= J < 2^b. The block B is drawn by inversion: a
          bits of the same number. J is uniform on b bits, and the candidate is kept with
          probability exp(h(2^b B) - h(2^b B + J)). Negative zero is refused, since zero would have
          two representations.
-Exact    Thresholds and the acceptance test are decided by integer bounds on both sides. Floats
-         only settle acceptances that are farther than 2^-40 from the boundary, by a proven bound
-         of their rounding error; no exponential, logarithm or table in floats is involved.
-Source   Theorem 4 of Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy
-         (NeurIPS 2020) and the proof of Laplace noise hold unchanged, since the law is exact.
-Time     Does not depend on the values. Which places needed a search, an exact decision or one more
-         word depends on the noise (docs/known-limitations.md).
+Exact    Thresholds and the acceptance test are decided by lower and upper bounds in integers.
+         Floats decide only where the uniform number is farther than 2^-40 from the probability,
+         which is more than their proven rounding error. No exponential, logarithm or table in
+         floats is involved.
+Source   Since the law is exact, the published proofs hold unchanged: Theorem 4 of Canonne, Kamath,
+         Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020), and that of Laplace
+         noise.
+Time     Does not depend on the values. It does depend on the noise, by how many draws needed a
+         search, an exact decision or one more word (docs/known-limitations.md).
 """
 
 from __future__ import annotations
@@ -38,19 +40,22 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 LARGEST_SCALE = 2.0**48
-"""Up to here J is an exact double and 19 bits of its word are left for the acceptance test."""
+"""Largest scale of the noise. Up to it, J is an exact double, and its word of 64 bits has at least
+19 more for the acceptance test."""
 WORD_BITS = 64
 UNIFORM_BITS = 63
-"""A word holds a sign in its lowest bit and a uniform number in the others."""
+"""Bits of the uniform number in a word; its lowest bit is the sign."""
 GUARD_BITS = 64
-"""Bits of the weights beyond those of the thresholds; as many again until all are certain."""
+"""Bits by which weights are more precise than thresholds; as many are added until all are certain.
+"""
 EXP_GUARD_BITS = 32
-"""Bits beyond those asked for, in which the rounding of `exp_minus` happens."""
+"""Bits by which `exp_minus` computes more precisely than it answers."""
 CHUNK = 1 << 14
-"""Values whose noise is drawn together: bounds the memory."""
+"""Number of values whose noise is drawn together; it bounds the memory."""
 GUIDE_BITS = 12
-"""Leading bits of the uniform number that find most blocks without a search."""
+"""Number of leading bits of a uniform number by which most blocks are found without a search."""
 SEARCH_NEEDED = -1
+"""In place of a block in the guide, if the leading bits do not determine it."""
 FLOAT_MARGIN = 2.0**-40
 """256 times the bound on the rounding error of the float acceptance test (2^-48)."""
 INT64 = np.iinfo(np.int64)
@@ -59,14 +64,16 @@ INT64 = np.iinfo(np.int64)
 def exp_minus(x: Fraction, precision: int) -> tuple[int, int]:
     """Bound exp(-x) from both sides by integers.
 
+    exp(-x) = exp(-y)^(2^n) with y = x / 2^n below 1/2: a series, then n squarings.
+
     Args:
         x: At least 0.
-        precision: Bits after the point.
+        precision: Bits after the binary point.
 
     Returns:
         `low` and `high` with low <= 2^precision exp(-x) <= high.
     """
-    if x >= precision:
+    if x >= precision:  # then exp(-x) < 2^-precision
         return 0, 1
     halvings = math.floor(x).bit_length() + 1
     y = x / 2**halvings
@@ -74,12 +81,12 @@ def exp_minus(x: Fraction, precision: int) -> tuple[int, int]:
     low, high = taylor_of_exp_minus(y, bits)
     for _ in range(halvings):
         low, high = square_bounds(low, high, bits)
-    spare = bits - precision
-    return low >> spare, _shift_up(high, spare)
+    extra_bits = bits - precision
+    return low >> extra_bits, _shift_up(high, extra_bits)
 
 
 def taylor_of_exp_minus(y: Fraction, bits: int) -> tuple[int, int]:
-    """Bound 2^bits exp(-y) for 0 <= y < 1/2 by the alternating series sum of (-y)^n / n!."""
+    """Bound 2^bits exp(-y) for 0 <= y < 1/2 from both sides, by the series sum of (-y)^n / n!."""
     term_low = term_high = 1 << bits
     low = high = 0
     n = 0
@@ -96,12 +103,12 @@ def taylor_of_exp_minus(y: Fraction, bits: int) -> tuple[int, int]:
         divisor = y.denominator * n
         term_low = term_low * y.numerator // divisor
         term_high = -(-term_high * y.numerator // divisor)
-    # The terms that are left out alternate in sign and fall, so the last one bounds their sum.
+    # The omitted terms alternate in sign and become smaller, so the last term bounds their sum.
     return low - term_high, high + term_high
 
 
 def square_bounds(low: int, high: int, bits: int) -> tuple[int, int]:
-    """Bound the square of a number between low and high, all in units of 2^-bits."""
+    """Bound the square of a number between low and high from both sides, in units of 2^-bits."""
     return (low * low) >> bits, _shift_up(high * high, bits)
 
 
@@ -111,18 +118,18 @@ def _shift_up(number: int, bits: int) -> int:
 
 
 def thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: int) -> list[int]:
-    """Cumulative probabilities of the blocks, floor(2^bits P(B <= k)) for k = 0, 1, ...
+    """Compute the blocks' cumulative probabilities, floor(2^bits P(B <= k)) for k = 0, 1, ...
 
     Args:
         kind: Law of the noise.
         rate: `a` of the law.
         block_bits: `b`; a block holds 2^b integers.
         bits: Bits of the thresholds.
-        guard: Bits of the weights beyond those of the thresholds, to begin with.
+        guard: Bits by which weights are more precise than thresholds, at first.
 
     Returns:
-        The thresholds up to the first 2^bits - 1, which stands for "this block or a later one":
-        a uniform number that equals it needs more bits.
+        The thresholds up to the first that is 2^bits - 1. A uniform number that equals this one
+        belongs to its block or a later one, which more bits decide.
     """
     while True:
         certain = certain_thresholds(kind, rate, block_bits, bits, guard)
@@ -136,11 +143,11 @@ def certain_thresholds(
 ) -> list[int] | None:
     """Compute `thresholds` with weights of bits + guard bits, if these are enough.
 
-    Block B has the weight M_B = exp(-h(2^b B)), and P(B <= k) is M_0 + ... + M_k over the sum of
-    all weights. Every number has a lower and an upper bound, in units of 2^-(bits + guard).
+    Block B has the weight M_B = exp(-h(2^b B)), and P(B <= k) is M_0 + ... + M_k divided by the sum
+    of all weights. Each number has a lower and an upper bound, in units of 2^-(bits + guard).
 
     Returns:
-        The thresholds; None if the two bounds of any threshold differ.
+        The thresholds; None if the two bounds of one of them differ.
     """
     precision = bits + guard
     unit = 1 << precision
@@ -162,35 +169,37 @@ def certain_thresholds(
         weight_high = _shift_up(weight_high * ratio_high, precision)
         ratio_low = (ratio_low * change_low) >> precision
         ratio_high = _shift_up(ratio_high * change_high, precision)
-    if ratio_high >= unit:  # the weights that are left out cannot be bounded
+    if ratio_high >= unit:  # the sum of the omitted weights cannot be bounded
         return None
-    # Ratios of weights never rise: what is left out is below a geometric series.
-    rest_high = -((-weight_high * unit) // (unit - ratio_high))
-    total_low, total_high = sum_low, sum_high + rest_high
-    last = (1 << bits) - 1
-    found: list[int] = []
+    # The ratio of two successive weights never grows, so the omitted weights sum up to less than
+    # the geometric series weight_high / (1 - ratio_high), rounded up.
+    omitted_high = -((-weight_high * unit) // (unit - ratio_high))
+    total_low = sum_low
+    total_high = sum_high + omitted_high
+    largest = (1 << bits) - 1
+    certain: list[int] = []
     for low, high in sums:
-        from_below = (low << bits) // total_high
-        from_above = min((high << bits) // total_low, last)
-        if from_below != from_above:
+        threshold_low = (low << bits) // total_high
+        threshold_high = min((high << bits) // total_low, largest)
+        if threshold_low != threshold_high:
             return None
-        found.append(from_below)
-        if from_below == last:
-            return found
+        certain.append(threshold_low)
+        if threshold_low == largest:
+            return certain
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """Facts that a law and a scale fix before any draw; public, read-only.
+    """All that a draw needs to know about a law and its scale; public and read-only.
 
     Attributes:
         kind: Law of the noise.
         rate: `a` of the law, exact.
         block_bits: `b`; a block holds 2^b integers.
         thresholds: (blocks,) floor(2^63 P(B <= k)), uint64.
-        guide: (2^12,) block of all uniform numbers that begin with these 12 bits, or
-            `SEARCH_NEEDED`.
+        guide: (2^12,) for each number of 12 bits, the block of all uniform numbers that begin with
+            these bits; `SEARCH_NEEDED` if they are of several blocks.
     """
 
     kind: Kind
@@ -231,21 +240,25 @@ def block_table(kind: Kind, scale: float) -> BlockTable:
     else:
         rate = 1 / exact_scale
         block_bits = max(0, exponent_of_two - 4)
-    found = thresholds(kind, rate, block_bits, UNIFORM_BITS, GUARD_BITS + 1)
-    table = np.array(found, dtype=np.uint64)
-    guide = guide_of(table)
-    table.setflags(write=False)
+    block_thresholds = np.array(
+        thresholds(kind, rate, block_bits, UNIFORM_BITS, GUARD_BITS + 1), dtype=np.uint64
+    )
+    guide = make_guide(block_thresholds)
+    block_thresholds.setflags(write=False)
     guide.setflags(write=False)
-    return BlockTable(kind, rate, block_bits, table, guide)
+    return BlockTable(kind, rate, block_bits, block_thresholds, guide)
 
 
-def guide_of(table: Words) -> Integers:
-    """Find the block of each cell of uniform numbers that share their first 12 bits.
+def make_guide(block_thresholds: Words) -> Integers:
+    """Find the block of each cell, which is all uniform numbers with the same first 12 bits.
+
+    Args:
+        block_thresholds: (blocks,) `BlockTable.thresholds`.
 
     Returns:
-        (2^12,) number of thresholds below the cell, or `SEARCH_NEEDED` where one lies in it.
+        (2^12,) number of thresholds below the cell, or `SEARCH_NEEDED` if one lies in it.
     """
-    cells = table >> np.uint64(UNIFORM_BITS - GUIDE_BITS)
+    cells = block_thresholds >> np.uint64(UNIFORM_BITS - GUIDE_BITS)
     guide = np.searchsorted(cells, np.arange(1 << GUIDE_BITS, dtype=np.uint64), "left")
     guide = guide.astype(np.int64)
     guide[cells.astype(np.int64)] = SEARCH_NEEDED
@@ -253,7 +266,7 @@ def guide_of(table: Words) -> Integers:
 
 
 def add_noise(values: NDArray[Any], kind: Kind, scale: float) -> Integers:
-    """Add independent noise of the operating system's randomness.
+    """Add independent noise to each value, drawn from the operating system's generator.
 
     Args:
         values: Integers of any shape that int64 can hold.
@@ -266,17 +279,19 @@ def add_noise(values: NDArray[Any], kind: Kind, scale: float) -> Integers:
     Raises:
         TypeError: The values are no integers of at most 63 bits and a sign.
     """
-    # A masked array would keep its masked cells without noise.
+    # `asarray` drops the mask of a masked array, whose masked cells would get no noise.
     integers = np.asarray(values).astype(np.int64, casting="safe")
     noise = draw_noise(block_table(kind, scale), integers.size, randomness.secure())
     return add_clipped(integers.ravel(), noise).reshape(integers.shape)
 
 
 def add_clipped(values: Integers, noise: NDArray[Any]) -> Integers:
-    """Add (n,) noise to (n,) values exactly, then cut off at the ends of int64."""
+    """Add (n,) noise to (n,) values exactly, and clip the sums to the range of int64."""
     if noise.dtype == object:
         exact = [int(value) + int(draw) for value, draw in zip(values, noise, strict=True)]
-        return np.array([min(max(each, INT64.min), INT64.max) for each in exact], dtype=np.int64)
+        clipped = [min(max(total, INT64.min), INT64.max) for total in exact]
+        return np.array(clipped, dtype=np.int64)
+    # Unsigned addition wraps around. A sum that is on the wrong side of its value did so.
     wrapped = (values.astype(np.uint64) + noise.astype(np.uint64)).astype(np.int64)
     sums = np.where((noise > 0) & (wrapped < values), INT64.max, wrapped)
     return np.where((noise < 0) & (wrapped > values), INT64.min, sums)
@@ -286,7 +301,7 @@ def draw_noise(table: BlockTable, count: int, source: Source) -> NDArray[Any]:
     """Draw `count` independent numbers of the table's law.
 
     Returns:
-        (count,) int64, or Python integers where a draw is beyond 2^62.
+        (count,) int64; Python integers, of dtype object, if a draw is beyond 2^62.
     """
     starts = range(0, count, CHUNK)
     chunks = [_draw_chunk(table, min(CHUNK, count - start), source) for start in starts]
@@ -294,62 +309,81 @@ def draw_noise(table: BlockTable, count: int, source: Source) -> NDArray[Any]:
 
 
 def _draw_chunk(table: BlockTable, count: int, source: Source) -> NDArray[Any]:
-    """Fill all places; a place whose candidate is refused is drawn wholly anew."""
+    """Draw (count,) numbers by rejection: a refused candidate is replaced by a wholly new one."""
     noise: NDArray[Any] = np.zeros(count, dtype=np.int64)
-    open_places = np.arange(count)
-    while open_places.size:
-        candidates, kept = _draw_candidates(table, open_places.size, source)
+    missing = np.arange(count)
+    while missing.size:
+        candidates, is_accepted = _draw_candidates(table, missing.size, source)
         if candidates.dtype == object and noise.dtype != object:
             noise = noise.astype(object)
-        noise[open_places[kept]] = candidates[kept]
-        open_places = open_places[~kept]
+        noise[missing[is_accepted]] = candidates[is_accepted]
+        missing = missing[~is_accepted]
     return noise
 
 
 def _draw_candidates(
     table: BlockTable, count: int, source: Source
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Draw one candidate for each of `count` places, and whether it is kept."""
+    """Draw candidates N with |N| = 2^b B + J, and decide which are accepted.
+
+    The first word of a candidate gives its sign and the uniform number of its block B. The second
+    gives J in its first b bits, and the uniform number of the acceptance test in the others.
+
+    Returns:
+        (count,) candidates, and (count,) whether each is accepted.
+    """
     words = source.words(count)
-    negative = (words & np.uint64(1)).astype(bool)
+    is_negative = (words & np.uint64(1)).astype(bool)
     blocks = find_blocks(table, words >> np.uint64(1), source)
     offsets = np.zeros(count, dtype=np.int64)
-    kept = np.ones(count, dtype=bool)
+    is_accepted = np.ones(count, dtype=bool)
     if table.block_bits:
-        within = source.words(count)
-        rest_bits = WORD_BITS - table.block_bits
-        offsets = (within >> np.uint64(rest_bits)).astype(np.int64)
-        rests = within & np.uint64((1 << rest_bits) - 1)
-        kept = accept(table, blocks, offsets, rests, source)
-    magnitudes = _join(blocks, offsets, table.block_bits)
-    kept &= ~(negative & (magnitudes == 0))
-    return np.where(negative, -magnitudes, magnitudes), kept
+        second_words = source.words(count)
+        test_bits = WORD_BITS - table.block_bits
+        offsets = (second_words >> np.uint64(test_bits)).astype(np.int64)
+        uniforms = second_words & np.uint64((1 << test_bits) - 1)
+        is_accepted = accept(table, blocks, offsets, uniforms, source)
+    magnitudes = _join_block_and_offset(blocks, offsets, table.block_bits)
+    is_negative_zero = is_negative & (magnitudes == 0)
+    is_accepted &= ~is_negative_zero
+    return np.where(is_negative, -magnitudes, magnitudes), is_accepted
 
 
-def _join(blocks: Integers, offsets: Integers, block_bits: int) -> NDArray[Any]:
-    """Return 2^b B + J; as Python integers where int64 could overflow."""
+def _join_block_and_offset(blocks: Integers, offsets: Integers, block_bits: int) -> NDArray[Any]:
+    """Return 2^b B + J, as Python integers if int64 could overflow."""
     if (blocks >= 1 << (62 - block_bits)).any():
-        blocks, offsets = blocks.astype(object), offsets.astype(object)
+        blocks = blocks.astype(object)
+        offsets = offsets.astype(object)
     magnitudes: NDArray[Any] = blocks * (1 << block_bits) + offsets
     return magnitudes
 
 
 def find_blocks(table: BlockTable, uniforms: Words, source: Source) -> Integers:
-    """Invert the distribution of blocks: B = number of k with P(B <= k) <= U."""
-    blocks = table.guide[(uniforms >> np.uint64(UNIFORM_BITS - GUIDE_BITS)).astype(np.int64)]
+    """Find the blocks of uniform numbers U: B = number of k with P(B <= k) <= U.
+
+    Args:
+        table: The law.
+        uniforms: (n,) the first 63 bits of each U.
+        source: Randomness for further bits, where a U equals a threshold.
+
+    Returns:
+        (n,) blocks.
+    """
+    leading_bits = (uniforms >> np.uint64(UNIFORM_BITS - GUIDE_BITS)).astype(np.int64)
+    blocks = table.guide[leading_bits]
     searched = np.flatnonzero(blocks == SEARCH_NEEDED)
-    # Both sides are uint64: beside int64, NumPy would compare them as floats.
-    found = np.searchsorted(table.thresholds, uniforms[searched], "right").astype(np.int64)
-    blocks[searched] = found
-    below = table.thresholds[np.maximum(found - 1, 0)]
-    tied = searched[(found > 0) & (below == uniforms[searched])]
-    for place in tied:
-        blocks[place] = _settle_tie(table, int(uniforms[place]), source)
+    # Both arrays are uint64: NumPy compares uint64 with int64 as floats.
+    counts = np.searchsorted(table.thresholds, uniforms[searched], "right").astype(np.int64)
+    blocks[searched] = counts
+    thresholds_below = table.thresholds[np.maximum(counts - 1, 0)]
+    is_tie = (counts > 0) & (thresholds_below == uniforms[searched])
+    for index in searched[is_tie]:
+        blocks[index] = _settle_tie(table, int(uniforms[index]), source)
     return blocks
 
 
 def _settle_tie(table: BlockTable, uniform: int, source: Source) -> int:
-    """Append words to one uniform number until it equals no threshold."""
+    """Append words to a uniform number until it equals no threshold; return its block."""
     bits = UNIFORM_BITS
     while True:
         uniform = (uniform << WORD_BITS) | int(source.words(1)[0])
@@ -362,23 +396,31 @@ def _settle_tie(table: BlockTable, uniform: int, source: Source) -> int:
 
 @lru_cache(maxsize=8)
 def finer_thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int) -> tuple[int, ...]:
-    """Keep the thresholds of more bits, which a tie needs."""
+    """Compute thresholds of more bits, for a tie; the last few are cached."""
     return tuple(thresholds(kind, rate, block_bits, bits, GUARD_BITS))
 
 
 def accept(
-    table: BlockTable, blocks: Integers, offsets: Integers, rests: Words, source: Source
+    table: BlockTable, blocks: Integers, offsets: Integers, uniforms: Words, source: Source
 ) -> NDArray[np.bool_]:
     """Decide U < exp(-G) for each candidate, G = h(2^b B + J) - h(2^b B).
 
-    `rests` are the first 64 - b bits of U.
-
     With g the float of G, the series 1 - g + g^2/2 - g^3/6 <= exp(-g) is at most g^4/24 too
-    small for 0 <= g <= 1. What lies within the margin of either bound is decided by integers.
+    small for 0 <= g <= 1. A U within the margin of either bound is decided by integers.
+
+    Args:
+        table: The law.
+        blocks: (n,) B.
+        offsets: (n,) J.
+        uniforms: (n,) the first 64 - b bits of U.
+        source: Randomness for further bits of U.
+
+    Returns:
+        (n,) whether U is below.
     """
-    rest_bits = WORD_BITS - table.block_bits
-    float_bits = min(rest_bits, 53)
-    leading = (rests >> np.uint64(rest_bits - float_bits)).astype(np.float64)
+    uniform_bits = WORD_BITS - table.block_bits
+    float_bits = min(uniform_bits, 53)
+    leading = (uniforms >> np.uint64(uniform_bits - float_bits)).astype(np.float64)
     uniform = leading * 2.0**-float_bits
     last_unit = 2.0**-float_bits
     offset = offsets.astype(np.float64)
@@ -388,23 +430,23 @@ def accept(
         exponent = offset * (twice_start + offset) * float(table.rate)
     lower = 1 - exponent * (1 - exponent * (0.5 - exponent / 6))
     upper = lower + exponent**2 * exponent**2 / 24
-    small = exponent <= 1
-    yes = small & (uniform + last_unit <= lower - FLOAT_MARGIN)
-    no = small & (uniform >= upper + FLOAT_MARGIN)
-    for place in np.flatnonzero(~(yes | no)):
-        exact = table.exponent(int(blocks[place]), int(offsets[place]))
-        yes[place] = is_below_exp_minus(exact, int(rests[place]), rest_bits, source)
-    return yes
+    is_small = exponent <= 1
+    is_below = is_small & (uniform + last_unit <= lower - FLOAT_MARGIN)
+    is_above = is_small & (uniform >= upper + FLOAT_MARGIN)
+    for index in np.flatnonzero(~(is_below | is_above)):
+        exact = table.exponent(int(blocks[index]), int(offsets[index]))
+        is_below[index] = is_below_exp_minus(exact, int(uniforms[index]), uniform_bits, source)
+    return is_below
 
 
 def is_below_exp_minus(exponent: Fraction, uniform: int, bits: int, source: Source) -> bool:
-    """Decide U < exp(-exponent) by true bounds alone.
+    """Decide U < exp(-exponent) exactly, by bounds in integers.
 
     Args:
         exponent: At least 0.
-        uniform: The first `bits` bits of U; words are appended while they do not decide.
+        uniform: The first `bits` bits of U. Words are appended until they decide.
         bits: Number of bits of `uniform`.
-        source: Where further words come from.
+        source: Randomness for those words.
     """
     while True:
         low, high = exp_minus(exponent, bits)

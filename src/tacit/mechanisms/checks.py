@@ -1,6 +1,6 @@
-"""Checks of public parameters and of sensitive values, each refused in one sentence.
+"""Checks of public parameters and of sensitive values.
 
-A refusal of sensitive values never repeats what was found.
+The error of a sensitive value never repeats the value.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.errors import ConfigError, DataError
 
 SMALLEST_EPSILON = 1e-9
-"""Below it, rounding a chance to a multiple of 2**-53 would no longer be negligible."""
+"""Smallest epsilon: below it, rounding a chance to a multiple of 2**-53 would not be negligible."""
 
 MOST_STEPS = 1 << 52
 """Largest distance from zero of a grid point, in steps, so that every one is an exact float."""
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse what is neither a loss in nats nor infinity, the non-private variant."""
+    """Raise ConfigError unless epsilon is at least `SMALLEST_EPSILON`; infinity is allowed."""
     if math.isnan(epsilon) or epsilon < SMALLEST_EPSILON:
         raise ConfigError(
             f"epsilon is a number of at least {SMALLEST_EPSILON:g}, or inf for the non-private "
@@ -29,13 +29,13 @@ def check_epsilon(epsilon: float) -> None:
 
 
 def check_positive(name: str, value: float) -> None:
-    """Refuse a value that is not finite and above 0."""
+    """Raise ConfigError unless the parameter's value is finite and above 0."""
     if not (math.isfinite(value) and value > 0):
         raise ConfigError(f"{name} is a finite number above 0; got {value}.")
 
 
 def check_scale(scale: float) -> None:
-    """Refuse a scale of noise, in steps, that overflowed; 0 is the non-private variant."""
+    """Raise ConfigError unless a scale of noise, in steps, is finite; it may have overflowed."""
     if not math.isfinite(scale):
         raise ConfigError(
             "The noise would have no finite scale: take less of it, or a coarser resolution for "
@@ -44,7 +44,7 @@ def check_scale(scale: float) -> None:
 
 
 def check_multiplier(noise_multiplier: float) -> None:
-    """Refuse a noise multiplier that is not finite and at least 0."""
+    """Raise ConfigError unless a noise multiplier is finite and at least 0."""
     if not (math.isfinite(noise_multiplier) and noise_multiplier >= 0):
         raise ConfigError(
             "noise_multiplier is a finite number above 0, or 0 for the non-private variant; "
@@ -53,7 +53,7 @@ def check_multiplier(noise_multiplier: float) -> None:
 
 
 def check_whole(name: str, value: int, *, least: int, most: int | None = None) -> None:
-    """Refuse what is not an integer from `least` to `most`."""
+    """Raise ConfigError unless the parameter's value is an integer from `least` to `most`."""
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     if not is_integer or value < least or (most is not None and value > most):
         top = "" if most is None else f" and at most {most}"
@@ -67,12 +67,12 @@ def finite_floats(values: ArrayLike) -> NDArray[np.float64]:
         DataError: A value is NaN or infinite, or is no number of at most 64 bits: a longer float
             would be rounded.
     """
-    given = np.asarray(values)
-    if given.dtype.kind not in "biuf" or given.dtype.itemsize > 8:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(
             "the values to release are not numbers of at most 64 bits", fix="Nothing was released."
         )
-    numbers = given.astype(np.float64)
+    numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
         raise DataError(
             "the values to release hold NaN or infinity",
@@ -96,16 +96,19 @@ def clamped_integers(values: ArrayLike) -> NDArray[np.int64]:
     return np.clip(numbers, -MOST_STEPS, MOST_STEPS).astype(np.int64)
 
 
-def clamped_integer(value: ArrayLike, *, otherwise: str) -> int:
-    """Return one number as `clamped_integers` does.
+def clamped_integer(value: ArrayLike, *, shape_error: str) -> int:
+    """Return one number as an integer, clamped to 2**52 on either side of zero.
 
     Args:
         value: The number.
-        otherwise: The refusal's sentence where `value` is more or less than one number.
+        shape_error: What the error says if `value` is an array of several numbers or of none.
+
+    Raises:
+        DataError: The value is an array, a fraction, NaN or infinite.
     """
-    if isinstance(value, int | np.integer):  # most calls of a stream: without an array
+    if isinstance(value, int | np.integer):  # the usual case, without the cost of an array
         return max(-MOST_STEPS, min(int(value), MOST_STEPS))
     number = clamped_integers(value)
     if number.shape != ():
-        raise DataError(otherwise)
+        raise DataError(shape_error)
     return int(number)

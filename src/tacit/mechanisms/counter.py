@@ -6,9 +6,9 @@ Guarantee    epsilon for ALL totals together, over the whole life of the counter
              value changes. A person with values in several steps is charged for each of them.
              levels = floor(log2(horizon)) + 1: with log2(horizon) levels the loss would exceed
              the claim (twice it for horizon = 2).
-Sensitivity  none is asked for: each value is clamped to [0, bound], so a change moves it by at
-             most `bound` and moves at most one node per level.
-Sampler      exact discrete Laplace on integers; a running counter draws in blocks.
+Sensitivity  no assumption: each value is clamped to [0, bound], so a change of one value changes
+             at most one node on each level, by at most `bound`.
+Sampler      exact discrete Laplace on integers; `TreeRun` draws its noise in blocks.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from tacit.mechanisms.checks import (
 from tacit.mechanisms.runs import LaplaceBlocks, MechanismRun, laplace_noise
 
 _LARGEST_TOTAL = (1 << 63) - 1
-"""Totals are cut to it: immense noise in several nodes must not pass what 64 bits hold."""
+"""Totals are clipped to it on either side of zero: the noise of several nodes may sum up to
+more."""
 
 
 @dataclass(frozen=True)
 class TreeCounter:
-    """Whole numbers come in one by one, and after each the noisy total so far goes out."""
+    """A counter that releases a noisy total after each whole number that is added."""
 
     epsilon: float
-    """Loss of the counter's whole life, in nats; inf gives exact totals."""
+    """Loss of all totals together, in nats; inf gives exact totals."""
     horizon: int
     """Number of steps after which nothing more is released."""
     bound: int = 1
@@ -60,59 +61,66 @@ class TreeCounter:
 
     @cached_property
     def scale(self) -> float:
-        """Scale of each node's noise; epsilon is finite."""
+        """Scale of each node's noise, if epsilon is finite."""
         return float_above(self.noise_multiplier * self.bound)
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """Scale / bound, rounded up, so that the event's loss is not below the real one."""
+        """Scale / bound, rounded up, if epsilon is finite.
+
+        The noise is computed from this rounded number, so the event's loss is the real one.
+        """
         return Fraction(float_above(self.levels / Fraction(self.epsilon)))
 
     @property
     def event(self) -> Event:
-        """The cost of the counter's whole life."""
+        """The cost of all totals of one counter."""
         if math.isinf(self.epsilon):
             return NonPrivate()
         return Tree(self.levels, float(self.noise_multiplier))
 
     def start(self) -> TreeRun:
-        """Start a counter at zero. Each one started costs `event` again."""
+        """Start a new count at zero. Each call costs another `event`."""
         return TreeRun(self)
 
     def __call__(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Return the totals after each of at most `horizon` values (steps,), all at once.
+        """Start a new count, add all `values` (steps,), and return the total after each (steps,).
 
         Raises:
             DataError: A value is not whole.
             PrivacyError: There are more values than the horizon.
         """
-        steps = clamped_integers(values).ravel().tolist()
-        if len(steps) > self.horizon:
+        numbers = clamped_integers(values).ravel().tolist()
+        if len(numbers) > self.horizon:
             raise PrivacyError(f"This counter was promised at most {self.horizon} steps.")
         run = self.start()
-        noise = laplace_noise(len(steps), 0.0 if math.isinf(self.epsilon) else self.scale)
-        totals = [run.take_step(value, noise[step]) for step, value in enumerate(steps)]
+        noises = laplace_noise(len(numbers), 0.0 if math.isinf(self.epsilon) else self.scale)
+        totals = []
+        for number, noise in zip(numbers, noises, strict=True):
+            totals.append(run.take_step(number, noise))
         return np.array(totals, dtype=np.int64)
 
 
 class TreeRun(MechanismRun):
-    """One life of a counter."""
+    """One count, from zero to the horizon."""
 
     def __init__(self, counter: TreeCounter) -> None:
         super().__init__()
         self.counter = counter
         self._step = 0
         self._blocks = None if math.isinf(counter.epsilon) else LaplaceBlocks(counter.scale)
+        # For each level, the exact and the noisy sum of its last complete node; 0 for a level whose
+        # last node is a part of a node on a higher level.
         self._exact = [0] * counter.levels
         self._noisy = [0] * counter.levels
 
     @property
     def step(self) -> int:
-        """Number of values that were counted so far."""
+        """Number of values added so far."""
         return self._step
 
     def add(self, value: int) -> int:
-        """Count `value`, clamped to [0, bound], and return the noisy total of everything so far.
+        """Add a value, clamped to [0, bound], and return the noisy total of all values so far.
 
         Raises:
             DataError: The value is not one whole number.
@@ -120,18 +128,22 @@ class TreeRun(MechanismRun):
         """
         self._check_process()
         with self._lock:
-            left = self.counter.horizon - self._step
-            if left == 0:
+            steps_left = self.counter.horizon - self._step
+            if steps_left == 0:
                 raise PrivacyError(
                     f"This counter has made its {self.counter.horizon} steps and releases no more. "
                     "Start another one, and charge for it."
                 )
-            number = clamped_integer(value, otherwise="a step of a counter is one number")
-            noise = 0 if self._blocks is None else self._blocks.next_noise(left)
+            number = clamped_integer(value, shape_error="a step of a counter is one number")
+            noise = 0 if self._blocks is None else self._blocks.next_noise(steps_left)
             return self.take_step(number, noise)
 
     def take_step(self, value: int, noise: int) -> int:
-        """Close the node that ends at this step; it takes in all lower ones, which are done.
+        """Add a value and its noise, and return the noisy total.
+
+        Step t completes a node on the level of the lowest 1 in the binary form of t. The node's sum
+        is this value and the nodes on all lower levels, which are not needed any more. The total is
+        the sum of the remaining nodes: one for each 1 in the binary form of t.
 
         It neither locks nor draws: `add` and `TreeCounter` do.
         """
@@ -139,8 +151,7 @@ class TreeRun(MechanismRun):
         level = (self._step & -self._step).bit_length() - 1
         clamped = min(max(value, 0), self.counter.bound)
         self._exact[level] = clamped + sum(self._exact[:level])
-        self._noisy[level] = self._exact[level] + noise  # once: never drawn again for this node
+        self._noisy[level] = self._exact[level] + noise  # the node keeps this noise
         self._exact[:level] = [0] * level
         self._noisy[:level] = [0] * level
-        # A node is 0 unless the binary form of the step number names it.
         return max(-_LARGEST_TOTAL, min(sum(self._noisy), _LARGEST_TOTAL))

@@ -1,13 +1,13 @@
-"""A gate that tells when a count first reaches a threshold, and then stays shut: AboveThreshold.
+"""AboveThreshold: a gate that says when a count first reaches a threshold, and then stays shut.
 
 Source       Dwork and Roth: The algorithmic foundations of differential privacy (2014), Algorithm
              1 and Theorem 3.23. Lyu, Su, Li: Understanding the sparse vector technique (VLDB
              2017), for monotonic counts and for the variants that are broken.
 Guarantee    epsilon for all answers together until the gate stops, however many there are.
-Sensitivity  the most that ANY one count can change. `monotonic`: a change of the data moves all
-             counts in the same direction; half the noise on the counts.
-Sampler      exact discrete Laplace on integers: once on the threshold, afresh on each count; a
-             running gate draws the counts' in blocks.
+Sensitivity  the most that ANY one count can change. If `monotonic`, a change of the data moves all
+             counts in the same direction, and half the noise on the counts is enough.
+Sampler      exact discrete Laplace on integers: one draw for the threshold, and a new draw for each
+             count; `GateRun` draws those for the counts in blocks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ThresholdGate:
     """A gate that stops at the first count that is, with noise, at or beyond the threshold."""
 
     epsilon: float
-    """Loss of the gate's whole life, in nats; inf compares exactly."""
+    """Loss of all answers together, in nats; inf compares exactly."""
     threshold: int
     """Whole number that counts are compared with."""
     sensitivity: int = 1
@@ -46,7 +46,7 @@ class ThresholdGate:
     monotonic: bool = False
     """Whether a change of the data moves all counts in the same direction."""
     stops: Literal["above", "below"] = "above"
-    """The side of the threshold at which the gate stops."""
+    """Whether the gate stops at a count at or above the threshold, or at or below it."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -57,78 +57,80 @@ class ThresholdGate:
 
     @cached_property
     def threshold_scale(self) -> float:
-        """Scale of the threshold's noise; 0 for the non-private variant."""
+        """Scale of the noise on the threshold; 0 for the non-private variant."""
         return self._scale(2)
 
     @cached_property
     def count_scale(self) -> float:
-        """Scale of each count's noise; 0 for the non-private variant."""
+        """Scale of the noise on each count; 0 for the non-private variant."""
         return self._scale(2 if self.monotonic else 4)
 
     @property
     def event(self) -> Event:
-        """The cost of the gate's whole life."""
+        """The cost of all answers of one gate, until it stops."""
         return NonPrivate() if math.isinf(self.epsilon) else Gate(self.epsilon)
 
     def start(self) -> GateRun:
-        """Open a gate. Each one started costs `event` again."""
+        """Open a new gate. Each call costs another `event`."""
         return GateRun(self)
 
     def __call__(self, counts: ArrayLike) -> int:
-        """Count how many of `counts` (n,), in order, one gate lets pass before it stops; n if all.
+        """Open a new gate, and return how many of `counts` (n,) it passes before it stops.
 
         Raises:
             DataError: A count is not whole.
         """
-        questions = clamped_integers(counts).ravel().tolist()
+        numbers = clamped_integers(counts).ravel().tolist()
         run = self.start()
-        noise = laplace_noise(len(questions), self.count_scale)
-        for passed, count in enumerate(questions):
-            if run.compare(count, noise[passed]):
-                return passed
-        return len(questions)
+        noise = laplace_noise(len(numbers), self.count_scale)
+        for index, number in enumerate(numbers):
+            if run.compare(number, noise[index]):
+                return index
+        return len(numbers)
 
     def _scale(self, factor: int) -> float:
+        """Return factor * sensitivity / epsilon, rounded up; 0 for the non-private variant."""
         if math.isinf(self.epsilon):
             return 0.0
         return float_above(factor * self.sensitivity / Fraction(self.epsilon))
 
 
 class GateRun(MechanismRun):
-    """One life of a gate."""
+    """One gate, from its opening until it stops."""
 
     def __init__(
         self, gate: ThresholdGate, *, noisy_threshold: int | None = None, has_stopped: bool = False
     ) -> None:
-        """Begin a life, or go on with one.
+        """Open a new gate, or restore one that was stored.
 
         Args:
             gate: Parameters of the gate.
-            noisy_threshold: The noisy threshold of a life that goes on; None draws it now.
-            has_stopped: Whether the gate of a life that goes on is shut.
+            noisy_threshold: The noisy threshold of a stored gate; None draws a new one.
+            has_stopped: Whether a stored gate has stopped.
         """
         super().__init__()
         self.gate = gate
         self._stopped = has_stopped
+        # A gate that stops below compares negated counts with the negated threshold.
         self._sign = 1 if gate.stops == "above" else -1
         if noisy_threshold is None:
             (noise,) = laplace_noise(1, gate.threshold_scale)
             noisy_threshold = self._sign * gate.threshold + noise
-        self._threshold = noisy_threshold  # never released, never redrawn
+        self._threshold = noisy_threshold  # never released, and never drawn again
         self._blocks = LaplaceBlocks(gate.count_scale) if gate.count_scale > 0 else None
 
     @property
     def noisy_threshold(self) -> int:
-        """The noisy threshold, for the file of a run that goes on; never to be released."""
+        """The noisy threshold, to be stored with the gate; it must never be released."""
         return self._threshold
 
     @property
     def has_stopped(self) -> bool:
-        """Whether the gate is shut, for good."""
+        """Whether the gate has stopped; it never opens again."""
         return self._stopped
 
     def stops_at(self, count: int) -> bool:
-        """Say whether the gate is shut from this count on; once shut, counts are not looked at.
+        """Say whether the gate stops at this count, or has stopped before.
 
         Raises:
             DataError: The count is not one whole number.
@@ -137,14 +139,17 @@ class GateRun(MechanismRun):
         with self._lock:
             if self._stopped:
                 return True
-            number = clamped_integer(count, otherwise="a gate is asked about one count at a time")
+            number = clamped_integer(count, shape_error="a gate is asked about one count at a time")
             noise = 0 if self._blocks is None else self._blocks.next_noise()
             return self.compare(number, noise)
 
     def compare(self, count: int, noise: int) -> bool:
-        """Compare a count plus its noise with the noisy threshold; shut the gate if it is reached.
+        """Compare a count plus its noise with the noisy threshold; stop the gate if it is reached.
 
         It neither locks nor draws: `stops_at` and `ThresholdGate` do.
+
+        Returns:
+            Whether the gate has stopped.
         """
         self._stopped = self._sign * count + noise >= self._threshold
         return self._stopped

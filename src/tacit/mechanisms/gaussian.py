@@ -4,8 +4,8 @@ Source       Canonne, Kamath, Steinke: The discrete Gaussian for differential pr
              2020), Theorem 4: sigma / L2 sensitivity = m gives 1 / (2 m^2)-zCDP, as does
              the continuous Gaussian (Bun and Steinke, TCC 2016).
 Guarantee    1 / (2 noise_multiplier^2)-zCDP. No pure epsilon.
-Sensitivity  the L2 distance of two neighbouring vectors before rounding, and in how many entries
-             they may differ: rounding costs up to one step in each.
+Sensitivity  the L2 distance of two neighbouring vectors before rounding, and the number of entries
+             in which they may differ: rounding adds up to one step in each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MARGIN = 1 + 2**-40
 
 @dataclass(frozen=True)
 class GaussianRelease:
-    """Numbers, clamped, rounded down to the grid, plus Gaussian noise."""
+    """Release of numbers that are clamped and rounded down to a grid, plus Gaussian noise."""
 
     noise_multiplier: float
     """sigma / L2 sensitivity; 0 releases the numbers as they are."""
@@ -77,7 +77,9 @@ class GaussianRelease:
         return DiscreteGaussian(self.noise_multiplier, steps_of_one_entry)
 
     def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Release `values` as multiples of the resolution, of the same shape, not clamped again.
+        """Release `values` with noise, as multiples of the resolution; same shape.
+
+        The result is not clamped to the bounds.
 
         Raises:
             DataError: A value is NaN, infinite or no number.
@@ -89,9 +91,9 @@ class GaussianRelease:
 
     @property
     def _distance(self) -> float:
-        """L2 distance after rounding, in steps.
+        """Bound on the L2 distance d of neighbours after rounding, in steps.
 
-        ceil(d / step) in one entry, d / step + sqrt(m) in m entries.
+        ceil(d / step) if they differ in one entry, d / step + sqrt(m) if in m entries.
         """
         if self.changes == 1:
             return float_above(Fraction(self.grid.distance(self.sensitivity)))
@@ -105,6 +107,9 @@ def vector_event(noise_multiplier: float, *, sigma: float, entries: int) -> Even
         noise_multiplier: sigma / L2 distance of neighbours; 0 for no noise.
         sigma: Parameter of the least noisy entry, in steps, as it is drawn.
         entries: Number of entries of the table.
+
+    Returns:
+        The event; `NonPrivate` for no noise.
     """
     if noise_multiplier == 0:
         return NonPrivate()

@@ -1,12 +1,12 @@
-"""The Gram matrix of items: products of every two items, summed over people, plus Gaussian noise.
+"""The Gram matrix of items: their products, summed over people, plus Gaussian noise.
 
 Source       Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014); discrete noise: Canonne,
              Kamath, Steinke (NeurIPS 2020).
 Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW, and about 1 /
              noise_multiplier-GDP if the noise spans many steps. Similarities, lists and predictions
              computed from the released matrix cost nothing more.
-Sensitivity  none is asked for: rows are clipped to an L2 norm here. Whatever is done to a row
-             before, such as centring, may use only that person's row and public values.
+Sensitivity  no assumption: rows are clipped to an L2 norm here. Earlier steps, such as centring,
+             may compute a person's row only from that person's data and public values.
 Sampler      exact discrete Gaussian on integers (`blocks`).
 """
 
@@ -33,15 +33,15 @@ from tacit.mechanisms.checks import (
 )
 from tacit.mechanisms.gaussian import MARGIN, vector_event
 
-_MOST_STEPS = 1 << 14
-"""Steps of a norm, so that 2**35 people still add up in 64 bits."""
-_BLOCK = 4096
-"""People at once: products of so many are exact in floats."""
+_MAX_NORM_STEPS = 1 << 14
+"""Largest norm in steps: with it, products of 2**35 people add up in 64 bits."""
+_PEOPLE_AT_ONCE = 4096
+"""People whose products are added up in one matrix product of floats, which is exact for so few."""
 
 
 @dataclass(frozen=True)
 class GramRelease:
-    """The sum over people of v v^T, for rows v over items. Neighbours differ in one person."""
+    """Release of the sum over people of v v^T, for a person's row v, plus Gaussian noise."""
 
     noise_multiplier: float
     """sigma / sensitivity; 0 gives the exact matrix of the rows as they are."""
@@ -50,15 +50,15 @@ class GramRelease:
     norm: float = 1.0
     """Largest L2 norm of a row; a longer one is scaled down."""
     resolution: float = 2.0**-10
-    """Step to whose multiples rows are rounded towards zero."""
+    """Step; entries of rows are rounded towards zero to its multiples."""
 
     def __post_init__(self) -> None:
         check_multiplier(self.noise_multiplier)
         check_whole("items", self.items, least=1)
         check_positive("norm", self.norm)
         check_positive("resolution", self.resolution)
-        if not 1 <= self.norm / self.resolution <= _MOST_STEPS:
-            raise ConfigError(f"norm is from 1 to {_MOST_STEPS} times the resolution.")
+        if not 1 <= self.norm / self.resolution <= _MAX_NORM_STEPS:
+            raise ConfigError(f"norm is from 1 to {_MAX_NORM_STEPS} times the resolution.")
         check_scale(self.sigma)
 
     @property
@@ -73,7 +73,10 @@ class GramRelease:
 
     @property
     def sigma_off_diagonal(self) -> float:
-        """Parameter of the noise off the diagonal, where each entry stands twice; squared steps."""
+        """Parameter of the noise off the diagonal, in squared steps.
+
+        It is less by sqrt(2): each of these entries is in the matrix twice, but released once.
+        """
         return self.sigma / math.sqrt(2)
 
     @property
@@ -87,7 +90,7 @@ class GramRelease:
         """Release the noisy matrix (items, items), symmetric.
 
         Args:
-            rows: (people, items), zero where there is nothing.
+            rows: (people, items), zero for an item without a rating.
 
         Raises:
             DataError: The rows have another shape, or a number is not finite.
@@ -95,53 +98,58 @@ class GramRelease:
         return self.add_noise(self.total([rows]))
 
     def total(self, blocks: Iterable[ArrayLike]) -> NDArray[Any]:
-        """Add up blocks of rows (people, items) exactly, before noise: PRIVATE.
+        """Add up the products of rows exactly, without noise: the result is PRIVATE.
+
+        Args:
+            blocks: Arrays (people, items).
 
         Returns:
-            (items, items) sums of clipped rows' products, in whole squared steps: they do not
-            depend on how the rows are cut into blocks. If the noise multiplier is 0, floats of the
-            rows as they are, unclipped.
+            (items, items) sums of the clipped rows' products in whole squared steps, which do not
+            depend on how the rows are divided into blocks. If the noise multiplier is 0, floats
+            from the rows as they are, not clipped.
         """
-        exact = np.zeros((self.items, self.items))
-        steps = exact.astype(np.int64)
+        is_non_private = self.noise_multiplier == 0
+        unclipped_total = np.zeros((self.items, self.items))
+        total = np.zeros((self.items, self.items), dtype=np.int64)
         for block in blocks:
-            people = finite_floats(block)
-            if people.ndim != 2 or people.shape[1] != self.items:
+            rows = finite_floats(block)
+            if rows.ndim != 2 or rows.shape[1] != self.items:
                 raise DataError("the rows have another shape", expected=f"(people, {self.items})")
-            if self.noise_multiplier == 0:
-                exact += people.T @ people
+            if is_non_private:
+                unclipped_total += rows.T @ rows
             else:
-                self._add_clipped(people, steps)
-        return exact if self.noise_multiplier == 0 else steps
+                self._add_clipped(rows, total)
+        return unclipped_total if is_non_private else total
 
     def add_noise(self, total: NDArray[Any]) -> NDArray[np.float64]:
-        """Release (items, items) from what `total` returned, with one noise for each pair of items.
+        """Release the noisy matrix (items, items) from the result of `total`.
 
-        Each call costs another `event`.
+        Each call draws new noise, one number for each pair of items, and costs another `event`.
         """
         if self.noise_multiplier == 0:
             return total.astype(np.float64)
         steps = self._add_symmetric_noise(total.astype(np.int64, casting="same_kind"))
         return steps * self.resolution**2
 
-    def _add_clipped(self, people: NDArray[np.float64], total: NDArray[np.int64]) -> None:
-        """Add the products of clipped rows (people, items) to `total`, some people at a time."""
-        for start in range(0, len(people), _BLOCK):
-            steps = self.clip_rows(people[start : start + _BLOCK]).astype(np.float64)
+    def _add_clipped(self, rows: NDArray[np.float64], total: NDArray[np.int64]) -> None:
+        """Clip rows (people, items), and add their products to `total` (items, items) in place."""
+        for start in range(0, len(rows), _PEOPLE_AT_ONCE):
+            steps = self.clip_rows(rows[start : start + _PEOPLE_AT_ONCE]).astype(np.float64)
             total += (steps.T @ steps).astype(np.int64)
 
     def clip_rows(self, people: NDArray[np.float64]) -> NDArray[np.int64]:
         """Clip rows (people, items) to whole steps, each of squared norm `squared_norm` at most.
 
-        steps = trunc(row * min(1, norm / length) / resolution), with every number divided by the
-        row's largest first.
+        steps = trunc(row * min(1, norm / length) / resolution), where length is the row's L2 norm.
+        Each row is first divided by its largest number, so that no square overflows.
         """
         largest = np.abs(people).max(axis=1, keepdims=True)
-        units = people / np.where(largest > 0, largest, 1)  # so that no square overflows
+        units = people / np.where(largest > 0, largest, 1)
         lengths = np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1)
         scaled = units * np.minimum(largest, self.norm / lengths)
         steps: NDArray[np.int64] = np.trunc(scaled / self.resolution).astype(np.int64)
-        # Floats may have left a row a trifle too long; whether it is, integers say exactly.
+        # Rounding errors may leave a row slightly too long, which integers decide exactly. Then
+        # each of its entries moves one step towards zero.
         too_long = (steps**2).sum(axis=1) > self.squared_norm
         while too_long.any():
             steps[too_long] -= np.sign(steps[too_long])
@@ -149,7 +157,7 @@ class GramRelease:
         return steps
 
     def _add_symmetric_noise(self, gram: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Add noise to the diagonal and to one triangle, which is copied to the other one."""
+        """Add noise to the diagonal and the upper triangle, and copy that to the lower triangle."""
         noisy = np.zeros(gram.shape, dtype=np.int64)
         upper = np.triu_indices(self.items, 1)
         if upper[0].size:

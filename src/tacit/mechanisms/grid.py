@@ -5,9 +5,10 @@ Source   Mironov: On significance of the least significant bits for differential
 Why      Noise added to floating-point numbers leaks through their low digits. Here every number is
          divided by the step, rounded DOWN to an integer, and everything private happens on
          integers. The step is a power of two, so that the division is exact.
-Price    Two numbers at most d apart are at most ceil(d / step) steps apart after rounding. If m
-         entries of a vector change, its L1 distance is at most ceil(d / step) + m - 1 steps, and
-         its L2 distance at most d / step + sqrt(m).
+Price    Rounding may increase distances. Two numbers at most d apart are at most ceil(d / step)
+         steps apart after rounding. Two vectors that differ in m entries and are at most d apart
+         have an L1 distance of at most ceil(d / step) + m - 1 steps after rounding, and an L2
+         distance of at most d / step + sqrt(m).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Grid:
             raise ConfigError(f"lower is below upper; got {self.lower} and {self.upper}.")
         if max(abs(self.first_step), abs(self.last_step)) > MOST_STEPS:
             raise ConfigError("The bounds are at most 2**52 steps of the resolution from zero.")
-        if max(abs(self.lower), abs(self.upper)) > 2 * MOST_STEPS:  # as floats, integers are exact
+        if max(abs(self.lower), abs(self.upper)) > 2 * MOST_STEPS:  # up to it, integers are floats
             raise ConfigError("The bounds are at most 2**53 from zero: take a larger unit.")
 
     @cached_property
@@ -64,19 +65,23 @@ class Grid:
         return int(Fraction(self.upper) / Fraction(self.resolution))
 
     def to_steps(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Clamp `values` and round them down to steps; NaN and infinity are refused before."""
+        """Clamp `values` to the bounds and round them down to steps; same shape.
+
+        Raises:
+            DataError: A value is NaN, infinite or no number.
+        """
         numbers = finite_floats(values)
         clamped = np.clip(numbers, self.lower, self.upper)
-        if self.resolution > 1:  # whole then, so that no quotient underflows to 0
+        if self.resolution > 1:  # floor first: a tiny negative quotient would underflow to 0
             clamped = np.floor(clamped)
         return np.floor(clamped / self.resolution).astype(np.int64)
 
     def to_numbers(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Turn steps into numbers of the same shape."""
+        """Convert steps to numbers; same shape."""
         return np.asarray(steps * self.resolution, dtype=np.float64)
 
     def distance(self, sensitivity: float, changes: int = 1) -> int:
-        """Bound the L1 distance, in steps, of two vectors after rounding.
+        """Return a bound on the L1 distance, in steps, of two vectors after rounding.
 
         Args:
             sensitivity: Their L1 distance before rounding.

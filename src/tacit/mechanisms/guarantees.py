@@ -1,7 +1,8 @@
 """Guarantee cards of the mechanisms: what ONE call guarantees, at a given epsilon.
 
-A mechanism is built with stated public parameters, and its event is priced by an accountant, so
-that a card states what the noise really costs. The proofs are in docs/mechanisms.
+For its card, a mechanism is built with the public parameters that the card states, and an
+accountant prices its event: so the card states what the noise really costs. Proofs are in
+docs/mechanisms.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
 _LIST_LENGTH = 10
 _LARGE = 13.8
-"""Nats: from about a million on, a factor is written as a power of e."""
+"""Epsilon in nats from which on the factor e^epsilon, then about a million, is written as a power.
+"""
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020)"
 _SAMPLER = f"{_DISCRETE}, for the sampler"
 _WARNER = "Warner: Randomized response (JASA 1965)"
@@ -52,20 +54,20 @@ _STEP = Adjacency("reward", "replace")
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of one mechanism's card."""
+    """What the card of one mechanism says, apart from epsilon and delta."""
 
     build: Callable[[float], Any]
     """Makes the mechanism from epsilon; for Gaussian noise, from the noise multiplier."""
     released: str
     """What one call releases."""
     adjacency: Adjacency
-    """Neighbouring inputs."""
+    """Which inputs are neighbours."""
     parameters: str
     """Public parameters that `build` takes, in words."""
     sensitivity: str
-    """The assumption on how far neighbours lie apart."""
+    """The assumption on how much neighbouring inputs differ."""
     beyond: str
-    """What the mechanism does not protect, besides what no mechanism does."""
+    """What the mechanism does not protect, in addition to what no mechanism protects."""
     sources: tuple[str, ...]
     """Where mechanism and proof were published."""
     gaussian: bool = False
@@ -86,14 +88,17 @@ _NOT_THE_SCORES = "the scores themselves, which must not be released"
 
 
 def _laplace(epsilon: float) -> LaplaceRelease:
+    """Build the mechanism of a card with `_COUNT_PARAMETERS`."""
     return LaplaceRelease(epsilon, sensitivity=1, lower=0, upper=1 << 20, resolution=1)
 
 
 def _gaussian(noise_multiplier: float) -> GaussianRelease:
+    """Build the mechanism of a card with `_COUNT_PARAMETERS`."""
     return GaussianRelease(noise_multiplier, sensitivity=1, lower=0, upper=1 << 20, resolution=1)
 
 
 def _selection(epsilon: float) -> Selection:
+    """Build the mechanism of a card with `_SCORE_PARAMETERS`."""
     return Selection(epsilon, candidates=1000, sensitivity=1, lower=0, upper=1 << 16, resolution=1)
 
 
@@ -253,26 +258,35 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
 
 
 def _gaussian_guarantee(name: str, terms: Terms, epsilon: float, delta: float | None) -> Guarantee:
-    """Return the card of the least Gaussian noise that costs at most (epsilon, delta)."""
+    """Return the card of the smallest Gaussian noise that costs at most (epsilon, delta)."""
     if delta is None or not 0 < delta < 1:
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
         )
 
-    def event(noise: float) -> Event:
-        made: Event = terms.build(noise).event
-        return made
+    def make_event(noise_multiplier: float) -> Event:
+        event: Event = terms.build(noise_multiplier).event
+        return event
 
-    exact_noise = smallest_noise(event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
+    exact_noise = smallest_noise(make_event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
+    # The card prices the noise that it states: six digits, rounded up.
     six_digits = Context(prec=6, rounding=ROUND_CEILING)
-    noise = float(six_digits.create_decimal_from_float(exact_noise))  # as stated on the card
-    price = GDPAccountant().add(event(noise)).epsilon(delta)
+    noise = float(six_digits.create_decimal_from_float(exact_noise))
+    price = GDPAccountant().add(make_event(noise)).epsilon(delta)
     parameters = f"{terms.parameters}, noise multiplier {noise:.6g}"
     return _card(name, terms, price, delta, parameters)
 
 
 def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str) -> Guarantee:
-    """Return a card from terms, the price that was computed, and parameters in words."""
+    """Write the card of a mechanism.
+
+    Args:
+        name: Name of the mechanism.
+        terms: What the card says, whatever epsilon is.
+        epsilon: Nats that one call costs at delta.
+        delta: Delta of one call; 0 for a pure epsilon.
+        parameters: The public parameters, in words.
+    """
     unit = terms.adjacency.unit
     is_local = terms.adjacency == _ANSWER
     known_besides = "and anything else about you" if is_local else "and holds all other data"
@@ -310,7 +324,7 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
 
 
 def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
-    """Say what epsilon and delta mean for the person whose unit it is."""
+    """Say what epsilon and delta mean to a person, to whom the card says "you"."""
     factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
     chance = f", plus a chance of {delta:g}" if delta else ""
     return (
@@ -320,7 +334,7 @@ def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
 
 
 def _neighbour(adjacency: Adjacency) -> str:
-    """Say in which case the input would be the neighbouring one."""
+    """Return the clause that describes the neighbouring input: "if ..."."""
     if adjacency.change == "replace":
         return f"if your {adjacency.unit} were another one"
     if adjacency.unit == "user":

@@ -4,10 +4,10 @@ Source       Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity in
              analysis (TCC 2006). On integers: Ghosh, Roughgarden, Sundararajan: Universally
              utility-maximizing privacy mechanisms (STOC 2009). Sampler: Canonne, Kamath, Steinke:
              The discrete Gaussian for differential privacy (NeurIPS 2020).
-Guarantee    L1 distance in steps / scale in steps, which is at most epsilon
+Guarantee    A loss of L1 distance in steps / scale in steps, which is at most epsilon
              (docs/mechanisms/laplace.md has the proof).
-Sensitivity  the L1 distance of two neighbouring vectors before rounding, and in how many entries
-             they may differ: rounding costs up to one step in each.
+Sensitivity  the L1 distance of two neighbouring vectors before rounding, and the number of entries
+             in which they may differ: rounding adds up to one step in each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tacit.mechanisms.grid import Grid
 
 @dataclass(frozen=True)
 class LaplaceRelease:
-    """Numbers, clamped, rounded down to the grid, plus Laplace noise."""
+    """Release of numbers that are clamped and rounded down to a grid, plus Laplace noise."""
 
     epsilon: float
     """Loss of the whole array, in nats; inf releases the numbers as they are."""
@@ -48,7 +48,7 @@ class LaplaceRelease:
     upper: float
     """Upper bound of the grid."""
     resolution: float
-    """Step of the grid, a power of two; whole numbers take 1."""
+    """Step of the grid, a power of two; 1 for whole numbers."""
     changes: int = 1
     """Number of entries in which two neighbouring arrays may differ."""
 
@@ -65,12 +65,15 @@ class LaplaceRelease:
 
     @property
     def scale(self) -> float:
-        """Scale of the noise, in steps of the grid; epsilon is finite."""
+        """Scale of the noise, in steps of the grid, if epsilon is finite."""
         return float_above(self.noise_multiplier * self._distance)
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """Scale / L1 distance, rounded up, so that the event's loss is not below the real one."""
+        """Scale / L1 distance, rounded up, if epsilon is finite.
+
+        The noise is computed from this rounded number, so the event's loss is the real one.
+        """
         return Fraction(float_above(1 / Fraction(self.epsilon)))
 
     @property
@@ -81,7 +84,9 @@ class LaplaceRelease:
         return DiscreteLaplace(float(self.noise_multiplier))
 
     def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Release `values` as multiples of the resolution, of the same shape, not clamped again.
+        """Release `values` with noise, as multiples of the resolution; same shape.
+
+        The result is not clamped to the bounds.
 
         Raises:
             DataError: A value is NaN, infinite or no number.

@@ -1,9 +1,9 @@
-"""One life of a mechanism that answers step by step, and its noise, drawn in blocks.
+"""Runs of mechanisms that answer a series of questions, and noise for them, drawn in blocks.
 
-A run exists once, because it was charged once. A call of the sampler costs as much as 600 draws
-in it, so a run draws its discrete Laplace noise in blocks. They grow, so that a short life does not
-pay for a long one. Noise that is drawn ahead depends on no value, is handed out once, and lives and
-dies with its owner.
+A run cannot be copied, because it was charged once. It draws its discrete Laplace noise in blocks,
+because one call of the sampler takes as long as 600 draws. The first blocks are small, so that a
+short run draws little too much. Noise that is drawn in advance depends on no value, is used once,
+and is never stored.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 
 LARGEST_BLOCK = 256
-"""Draws of the largest block of noise."""
+"""Largest number of draws in a block of noise."""
 _GROWTH = 4
-"""Factor by which a block is larger than the one before."""
+"""A block is this many times as large as the one before."""
 
 
 class MechanismRun:
-    """An object that stays in the process that started it, and cannot be copied or saved.
+    """A run that stays in the process that started it, and cannot be copied or saved.
 
-    Steps are taken under `_lock`, one at a time, after `_check_process`: a fork may have copied the
-    lock while another thread held it. Two copies would release more than was charged, with noise
-    that the one shares with the other.
+    Two copies would release more than was charged, and with the same noise. A step first calls
+    `_check_process` and then takes `_lock`, since a fork may have copied the lock while it was
+    held.
     """
 
     def __init__(self) -> None:
@@ -36,6 +36,7 @@ class MechanismRun:
         self._lock = threading.Lock()
 
     def _check_process(self) -> None:
+        """Raise PrivacyError in another process than the one that started the run."""
         if os.getpid() != self._process:
             raise PrivacyError(
                 f"This {type(self).__name__} belongs to another process. Start a new one here, "
@@ -50,32 +51,35 @@ class MechanismRun:
 
 
 class LaplaceBlocks(MechanismRun):
-    """Blocks of 1, 4, 16, 64 and then 256 draws; none of them is ever handed out twice."""
+    """Discrete Laplace noise, drawn in blocks of 1, 4, 16, 64 and then 256 numbers.
+
+    Each number is used once.
+    """
 
     def __init__(self, scale: float) -> None:
         """Prepare noise of a scale above 0, in steps."""
         super().__init__()
         self.scale = scale
-        self._block = 1
-        self._left: list[int] = []
+        self._next_size = 1
+        self._unused: list[int] = []
 
-    def next_noise(self, needed: int = LARGEST_BLOCK) -> int:
+    def next_noise(self, most_needed: int = LARGEST_BLOCK) -> int:
         """Return the next draw.
 
         Args:
-            needed: The most draws that will be asked for from now on, this one included.
+            most_needed: The most draws that the caller will still need, this one included.
         """
         self._check_process()
         with self._lock:
-            if not self._left:
-                size = min(self._block, needed)
-                self._left = laplace_noise(size, self.scale)[::-1]
-                self._block = min(_GROWTH * self._block, LARGEST_BLOCK)
-            return self._left.pop()
+            if not self._unused:
+                size = min(self._next_size, most_needed)
+                self._unused = laplace_noise(size, self.scale)[::-1]
+                self._next_size = min(_GROWTH * self._next_size, LARGEST_BLOCK)
+            return self._unused.pop()
 
 
 def laplace_noise(count: int, scale: float) -> list[int]:
-    """Draw `count` times discrete Laplace noise; zeros if the scale is 0."""
+    """Draw `count` numbers of discrete Laplace noise; zeros if the scale is 0."""
     noise = np.zeros(count, dtype=np.int64)
     if scale > 0:
         noise = samplers.discrete_laplace(noise, scale)

@@ -1,7 +1,7 @@
 """Exact discrete noise on integers, from the operating system's generator; no seed.
 
-Up to a scale of 2^48 by `blocks`, beyond it by OpenDP (the extra `opendp`), which is also the
-reference of the tests.
+Noise of a scale up to 2^48 is drawn by `blocks`. Larger noise is drawn by OpenDP (the extra
+`opendp`), with which the tests also compare `blocks`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int
 
     Args:
         values: Integers of any shape.
-        sigma: Scale of the noise, in steps.
+        sigma: Parameter of the noise, in steps.
 
     Returns:
         The sums, cut off at the ends of int64; shape of `values`.
@@ -59,37 +59,40 @@ def reference_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.in
     return _add_by_opendp(_gaussian_measurement(sigma), values)
 
 
-# A measurement holds its scale and no random state, so keeping it repeats no draw.
+# Measurements are cached: they hold a scale and no random state, so no draw is repeated.
 @lru_cache(maxsize=64)
 def _laplace_measurement(scale: float) -> Any:
+    """Make OpenDP's measurement that adds discrete Laplace noise to a list of integers."""
     vectors, measurements, metrics = load_opendp()
     return measurements.make_laplace(vectors, metrics.l1_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussian_measurement(sigma: float) -> Any:
+    """Make OpenDP's measurement that adds discrete Gaussian noise to a list of integers."""
     vectors, measurements, metrics = load_opendp()
     return measurements.make_gaussian(vectors, metrics.l2_distance(T="f64"), scale=sigma)
 
 
 def _add_by_opendp(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add the noise of a measurement to values; same shape."""
     noisy = measurement(values.ravel().tolist())
     return np.asarray(noisy, dtype=np.int64).reshape(values.shape)
 
 
 @cache
 def load_opendp() -> tuple[Any, Any, Any]:
-    """Load the domain of integer vectors and two modules of OpenDP.
+    """Import OpenDP: its domain of integer vectors, and its modules of measurements and metrics.
 
-    Its prelude would load scikit-learn as well, where that is installed.
+    Its usual entry, `opendp.prelude`, would import scikit-learn as well.
     """
     try:
         from opendp import domains, measurements, metrics, mod
     except ImportError:
         raise MissingExtra("opendp", "opendp") from None
 
-    # Constructors whose proofs OpenDP's committee has not yet vetted are behind this switch: of
-    # them only `make_laplace` and `make_gaussian` are used, both above (docs/decisions/0007).
+    # This switch allows constructors whose proofs OpenDP's committee has not vetted yet. Of them,
+    # only `make_laplace` and `make_gaussian` are used, both above (docs/decisions/0007).
     mod.enable_features("contrib")
     vectors = domains.vector_domain(domains.atom_domain(T="i64"))
     return vectors, measurements, metrics

@@ -1,11 +1,11 @@
-"""One candidate out of many, better scores likelier: the exponential mechanism in batches.
+"""The exponential mechanism, many choices at once: better scores are more likely to be chosen.
 
 Source       McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007); exact
              integer weights as in `tacit.mechanisms.weights`.
 Guarantee    epsilon for one choice (docs/mechanisms/selection.md has the proof).
-Sensitivity  the most that ANY one candidate's score can change; bounds, resolution and the
-             candidates are public and fixed. `monotonic`: a change of the data never moves two
-             scores in opposite directions (such as counts under add/remove); half the loss.
+Sensitivity  the most that ANY one candidate's score can change. Bounds, resolution and candidates
+             are public and fixed. If `monotonic`, a change of the data never moves two scores in
+             opposite directions (such as counts under add/remove), and the loss is half as large.
 Sampler      our own, exact on integers.
 """
 
@@ -31,19 +31,19 @@ MOST_STEPS = 1 << 20
 MOST_CANDIDATES = 1 << 20
 """Largest number of candidates."""
 _ENTRIES = 1 << 16
-"""Scores handled at once: as many as fit the processor's cache."""
+"""Number of scores handled at once, which fit into the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Selection:
     """The exponential mechanism, many choices at once.
 
-    P(j) is proportional to an integer weight of candidate j's score, and weights of scores one
-    step apart differ by at most e^rate.
+    P(j) is proportional to an integer weight of candidate j's score. The weights of two scores that
+    are one step apart differ by a factor of at most e^rate.
     """
 
     epsilon: float
-    """Loss of one choice, in nats; inf chooses the best candidate, the first of equals."""
+    """Loss of one choice, in nats; inf chooses the best candidate, the first of equal ones."""
     candidates: int
     """Number of candidates, public and fixed."""
     sensitivity: float
@@ -53,7 +53,7 @@ class Selection:
     upper: float
     """Upper bound of a score; larger scores are clamped."""
     resolution: float
-    """Step to which scores are rounded down, a power of two."""
+    """Step, a power of two; scores are rounded down to its multiples."""
     monotonic: bool = False
     """Whether a change of the data never moves two scores in opposite directions."""
 
@@ -73,12 +73,12 @@ class Selection:
 
     @property
     def rate(self) -> Fraction:
-        """Nats per step of a score: epsilon / (2 sensitivity), twice that if monotonic."""
-        doubled = 1 if self.monotonic else 2
-        return Fraction(self.epsilon) / (doubled * self.grid.distance(self.sensitivity))
+        """Nats for each step of a score: epsilon / (2 sensitivity), or twice that if monotonic."""
+        factor = 1 if self.monotonic else 2
+        return Fraction(self.epsilon) / (factor * self.grid.distance(self.sensitivity))
 
     def rows(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """Return `scores` as (choices, candidates).
+        """Return scores (candidates,) or (choices, candidates) as an array (choices, candidates).
 
         Raises:
             DataError: The scores have another shape, or one is not finite.
@@ -104,7 +104,7 @@ class Selection:
             source: Randomness of the draw.
 
         Returns:
-            The index chosen, () or (choices,).
+            The index of the chosen candidate, () or (choices,).
 
         Raises:
             DataError: The scores have another shape, or one is not finite.
@@ -114,7 +114,7 @@ class Selection:
         return np.asarray(chosen.reshape(np.shape(scores)[:-1]), dtype=np.int64)
 
     def _draw(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
-        """Draw one index per row, some rows at a time."""
+        """Draw one index for each of `rows` (choices, candidates), some rows at a time."""
         size = max(1, _ENTRIES // self.candidates)
         chosen = np.empty(len(rows), dtype=np.int64)
         for start in range(0, len(rows), size):
@@ -123,22 +123,22 @@ class Selection:
         return chosen
 
     def weights(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the integers that the draw is exactly proportional to; same shape as `scores`.
+        """Return the integers to which the chances are exactly proportional; same shape.
 
-        epsilon is finite. The weights are as sensitive as the scores.
+        Epsilon must be finite. The weights are as sensitive as the scores.
         """
         return self.weight_table[self.grid.last_step - self.grid.to_steps(scores)]
 
     @cached_property
     def weight_table(self) -> NDArray[np.int64]:
-        """Weights by how many steps a score lies below the upper bound; made once, and public.
+        """(steps + 1,) weight of a score that is 0, 1, ... steps below the upper bound; public.
 
-        Their sum over all candidates stays at or below 2**62.
+        The largest weight is chosen so that the sum over all candidates is at most 2**62.
         """
         bits = 62 - (self.candidates - 1).bit_length()
         return falling_weights(self.rate, self.grid.last_step - self.grid.first_step, bits)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """Return each candidate's chance, as near as floats come; as sensitive as the scores."""
+        """Return the chance of each candidate, in floats; as sensitive as the scores."""
         weights = self.weights(scores)
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)

@@ -1,11 +1,11 @@
-"""Sums over people of sparse tables, each person's clipped as a whole, with Gaussian noise once.
+"""Sums of people's sparse tables plus Gaussian noise; the whole table of each person is clipped.
 
 Source       Dwork, Kenthapadi, McSherry, Mironov, Naor (2006), for sums with Gaussian noise;
              discrete noise: Canonne, Kamath, Steinke (NeurIPS 2020).
 Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES, added or removed,
              and about 1 / noise_multiplier-GDP if the noise spans many steps.
-Sensitivity  none is asked for: a person's entries are scaled to an L2 norm here, all together. Each
-             must be computed from that person's data and public or released values alone.
+Sensitivity  no assumption: all entries of a person together are clipped to an L2 norm here. Each
+             must be computed from that person's data and public or released values only.
 Sampler      exact discrete Gaussian on integers (`blocks`).
 """
 
@@ -32,8 +32,8 @@ from tacit.mechanisms.checks import (
 )
 from tacit.mechanisms.gaussian import MARGIN, vector_event
 
-_MOST_STEPS = 1 << 20
-"""Steps of a norm, so that 2**40 people still add up in 64 bits."""
+_MAX_NORM_STEPS = 1 << 20
+"""Largest norm in steps: with it, the entries of 2**40 people add up in 64 bits."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,22 +41,22 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Entries that some people add to a table: `values[j]` to row `places[j]`, by `people[j]`.
+    """Entries of some people: person `people[j]` adds `values[j]` to row `places[j]` of a table.
 
-    Entries are sorted by person, then place, each pair once.
+    Entries are sorted by person and then by place. No pair of person and place comes twice.
     """
 
     people: NDArray[np.integer]
-    """(entries,) numbers of people, from 0, that 64 bits hold."""
+    """(entries,) numbers of people, from 0; a type of at most 64 bits."""
     places: NDArray[np.integer]
-    """(entries,) rows of the table, from 0, that 64 bits hold."""
+    """(entries,) rows of the table, from 0; a type of at most 64 bits."""
     values: Floats
-    """(entries, width) numbers to add."""
+    """(entries, width) numbers that are added to the row."""
 
 
 @dataclass(frozen=True)
 class SumRelease:
-    """The sum of all people's tables of `rows` x `width`, plus noise."""
+    """Release of the sum of all people's tables of `rows` x `width`, plus Gaussian noise."""
 
     noise_multiplier: float
     """sigma / norm; 0 gives the exact sum of the tables as they are."""
@@ -67,7 +67,7 @@ class SumRelease:
     norm: float = 1.0
     """Largest L2 norm of one person's table; a longer one is scaled down."""
     resolution: float = 2.0**-12
-    """Step to whose multiples entries are rounded towards zero."""
+    """Step; entries are rounded towards zero to its multiples."""
 
     def __post_init__(self) -> None:
         check_multiplier(self.noise_multiplier)
@@ -75,8 +75,8 @@ class SumRelease:
         check_whole("width", self.width, least=1)
         check_positive("norm", self.norm)
         check_positive("resolution", self.resolution)
-        if not 1 <= self.norm / self.resolution <= _MOST_STEPS:
-            raise ConfigError(f"norm is from 1 to {_MOST_STEPS} times the resolution.")
+        if not 1 <= self.norm / self.resolution <= _MAX_NORM_STEPS:
+            raise ConfigError(f"norm is from 1 to {_MAX_NORM_STEPS} times the resolution.")
         check_scale(self.sigma)
 
     @property
@@ -86,12 +86,12 @@ class SumRelease:
 
     @property
     def sigma(self) -> float:
-        """Parameter of the noise, in steps: the norm of a person's steps is at most its root."""
+        """Parameter of the noise, in steps: noise multiplier * root of `squared_norm`."""
         return self.noise_multiplier * math.sqrt(self.squared_norm) * MARGIN
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise in each entry of the answer, in the answer's unit."""
+        """Standard deviation of the noise on each entry, in the unit of the tables."""
         return self.sigma * self.resolution
 
     @property
@@ -102,7 +102,8 @@ class SumRelease:
     def __call__(self, blocks: Iterable[Contributions]) -> Floats:
         """Release the noisy sum (rows, width).
 
-        A person is in one block only, and people ascend from block to block.
+        Args:
+            blocks: Contributions of disjoint groups of people, in the order of people's numbers.
 
         Raises:
             DataError: Contributions have another shape or order, or a value is not finite.
@@ -110,15 +111,16 @@ class SumRelease:
         return self.add_noise(self.total(blocks))
 
     def zero_table(self) -> NDArray[Any]:
-        """Return (rows, width) zeros to add to: whole steps in 64 bits, or floats without noise."""
-        whole = np.int64 if self.noise_multiplier else np.float64
-        return np.zeros((self.rows, self.width), dtype=whole)
+        """Return (rows, width) zeros: integers for whole steps, or floats if there is no noise."""
+        dtype = np.int64 if self.noise_multiplier else np.float64
+        return np.zeros((self.rows, self.width), dtype=dtype)
 
     def add_noise(self, total: NDArray[Any]) -> Floats:
-        """Release an exact sum of people's tables as `clip_table` makes them. Twice is two events.
+        """Release a sum of clipped tables with noise. Each call costs another `event`.
 
         Args:
-            total: (rows, width) whole steps, or without noise the sum of the tables as they are.
+            total: (rows, width) sum of tables that `clip_table` clipped, in whole steps; if the
+                noise multiplier is 0, the sum of the tables as they are.
 
         Returns:
             (rows, width) noisy numbers in the unit of the tables.
@@ -136,100 +138,125 @@ class SumRelease:
     def clip_table(self, table: Floats) -> Ints:
         """Clip ONE person's whole table to whole steps of squared norm `squared_norm` at most.
 
-        steps = trunc(table * min(1, norm / length) / resolution), with every number divided by the
-        largest first. Squares are added in the table's order, so that a compiled kernel can be
-        equal to this.
+        steps = trunc(table * min(1, norm / length) / resolution), where length is the table's L2
+        norm. The table is first divided by its largest number, so that no square overflows. Squares
+        are added in the table's order, so that the compiled kernel gives equal results.
+
+        Returns:
+            Whole steps; shape of `table`.
         """
         values = finite_floats(table)
         largest = float(np.abs(values).max(initial=0.0))
         if largest == 0:
             return np.zeros(values.shape, dtype=np.int64)
-        units = values / largest  # no square overflows
+        units = values / largest
         length = math.sqrt(np.add.accumulate((units * units).ravel())[-1])
         scale = min(largest, self.norm / max(length, 1.0))
         steps: Ints = np.trunc(units * scale / self.resolution).astype(np.int64)
-        while (steps**2).sum() > self.squared_norm:  # floats left it a little too long
+        # Rounding errors may leave it slightly too long: then each entry moves one step to zero.
+        while (steps**2).sum() > self.squared_norm:
             steps -= np.sign(steps)
         return steps
 
     def total(self, blocks: Iterable[Contributions]) -> NDArray[Any]:
-        """Add up blocks exactly, before noise: PRIVATE.
+        """Add up contributions exactly, without noise: the result is PRIVATE.
+
+        Args:
+            blocks: As in `__call__`.
 
         Returns:
-            (rows, width) whole steps of clipped tables, or without noise floats as they come.
+            (rows, width) sum of the clipped tables in whole steps; if the noise multiplier is 0,
+            floats from the tables as they are, not clipped.
         """
         total = self.zero_table()
         last_person = -1
         for block in blocks:
             last_person = self._check_block(block, last_person)
             if len(block.people):
-                exact = total.dtype == np.float64
-                values = finite_floats(block.values) if exact else self.clip_block(block)
+                is_non_private = self.noise_multiplier == 0
+                values = finite_floats(block.values) if is_non_private else self.clip_block(block)
                 np.add.at(total, block.places, values)
         return total
 
     def clip_block(self, block: Contributions) -> Ints:
-        """Clip each person's entries to whole steps, whose squares sum to `squared_norm` at most.
+        """Clip each person's entries to whole steps of squared norm `squared_norm` at most.
 
-        The formula is that of `clip_table`. A person's scale depends on their own entries alone.
+        The formula is that of `clip_table`, applied to each person's own entries.
 
         Returns:
             (entries, width) whole steps.
         """
         values = finite_floats(block.values)
-        owner = _ranks(_column(block.people))
+        owner = _ranks(_check_column(block.people))
         largest = np.zeros(owner[-1] + 1)
         np.maximum.at(largest, owner, np.abs(values).max(axis=1))
-        units = values / np.where(largest > 0, largest, 1)[owner, None]  # no square overflows
+        units = values / np.where(largest > 0, largest, 1)[owner, None]
         lengths = np.sqrt(np.bincount(owner, (units**2).sum(axis=1)))
         scale = np.minimum(largest, self.norm / np.maximum(lengths, 1))
         steps: Ints = np.trunc(units * scale[owner, None] / self.resolution).astype(np.int64)
-        # Floats may have left a person a trifle too long; whether it is, integers say exactly.
-        too_long = self._squares(steps, owner) > self.squared_norm
+        # Rounding errors may leave a person slightly too long, which integers decide exactly. Then
+        # each of their entries moves one step towards zero.
+        too_long = self._squared_lengths(steps, owner) > self.squared_norm
         while too_long.any():
             steps = np.where(too_long[owner, None], steps - np.sign(steps), steps)
-            too_long = self._squares(steps, owner) > self.squared_norm
+            too_long = self._squared_lengths(steps, owner) > self.squared_norm
         return steps
 
-    def _squares(self, steps: Ints, owner: Ints) -> Ints:
-        """Return each person's sum of squares, exact.
+    def _squared_lengths(self, steps: Ints, owner: Ints) -> Ints:
+        """Return each person's sum of squares (people,).
 
-        Floats hold integers below 2^53, and a person's sum is near 2^40 at most.
+        `bincount` adds floats, which are exact for integers below 2^53; a sum is about 2^40 at
+        most.
+
+        Args:
+            steps: (entries, width) whole steps.
+            owner: (entries,) number of each entry's person.
         """
         return np.bincount(owner, (steps**2).sum(axis=1)).astype(np.int64)
 
     def _check_block(self, block: Contributions, last_person: int) -> int:
-        """Refuse a block out of shape or order; return the last person so far.
+        """Check shape and order of a block; return its last person.
 
-        A row that one person has twice would be clipped twice, and exceed the bound.
+        The order is checked because a person in two blocks would be clipped twice, and a place that
+        comes twice would add up after clipping: both would exceed the bound.
+
+        Args:
+            block: Contributions.
+            last_person: The last person of the blocks before; -1 if there are none.
+
+        Raises:
+            DataError: The shape or the order is wrong.
         """
-        people = _column(block.people)
-        places = _column(block.places)
+        people = _check_column(block.people)
+        places = _check_column(block.places)
         if np.shape(block.values) != (len(people), self.width) or places.shape != people.shape:
             raise DataError("the contributions have another shape", expected=f"width {self.width}")
         if not len(people):
             return last_person
         if places.min() < 0 or places.max() >= self.rows:
             raise DataError("a place is none of the table's rows", expected=f"0 to {self.rows - 1}")
-        # Compared one after the other: one number made of both would wrap in 64 bits.
-        next_row = (people[1:] == people[:-1]) & (places[1:] > places[:-1])
-        if people[0] <= last_person or not (next_row | (people[1:] > people[:-1])).all():
+        # Person and place are compared separately: combined into one number they could overflow.
+        is_next_person = people[1:] > people[:-1]
+        is_next_place = (people[1:] == people[:-1]) & (places[1:] > places[:-1])
+        is_sorted = (is_next_person | is_next_place).all()
+        if people[0] <= last_person or not is_sorted:
             raise DataError("contributions are sorted by person, then place, each pair once")
         return int(people[-1])
 
 
-def _column(numbers: NDArray[np.integer]) -> Ints:
-    """Return people or places as 64-bit integers.
+def _check_column(numbers: NDArray[np.integer]) -> Ints:
+    """Return people or places (entries,) as 64-bit integers.
 
-    A cast that changed a number could merge two people, or part one.
+    Raises:
+        DataError: Their type is another one, of which two numbers may become the same in 64 bits.
     """
-    given = np.asarray(numbers)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or not np.can_cast(given.dtype, np.int64):
+    column = np.asarray(numbers)
+    if column.ndim != 1 or column.dtype.kind not in "iu" or not np.can_cast(column.dtype, np.int64):
         raise DataError("people and places are no columns of integers", expected="64 bits, signed")
-    return given.astype(np.int64)
+    return column.astype(np.int64)
 
 
 def _ranks(people: Ints) -> Ints:
-    """Number the people of a sorted column 0, 1, ...; same shape."""
+    """Renumber the people of a sorted column as 0, 1, 2, ... without gaps; same shape."""
     starts = np.concatenate([[False], people[1:] != people[:-1]])
     return np.cumsum(starts).astype(np.int64)

@@ -1,13 +1,13 @@
-"""k different candidates, best scores likeliest: the exponential mechanism k times, by peeling.
+"""A list of k candidates: the exponential mechanism k times without repetition, by peeling.
 
 Source       Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns in sensitive data
              (KDD 2010); Durfee and Rogers: Practical differentially private top-k selection
              (NeurIPS 2019). Drawn in order, without repetition.
-Guarantee    k * one.epsilon for the whole ordered list: k choices at one.epsilon each, and each
-             later one knows only which candidates were released before it.
+Guarantee    k * choice.epsilon for the whole ordered list: k choices at choice.epsilon each, where
+             each one depends on earlier ones only through the candidates that they released.
 Sensitivity  as in `Selection`.
-Sampler      our own, exact on integers, for many lists at once. It is drawn from in this module:
-             X-Map's audit tells these draws from those of one `Selection` by the module.
+Sampler      our own, exact on integers, for many lists at once. This module imports `draw_rows`
+             itself, so that X-Map's audit can intercept its draws apart from a `Selection`'s.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from tacit.randomness import Source
 
 @dataclass(frozen=True)
 class TopSelection:
-    """The k candidates of a list, in the order in which they were drawn."""
+    """Release of ordered lists of k candidates."""
 
     k: int
     """Length of the list."""
-    one: Selection
-    """Mechanism of ONE place: for `epsilon` over the whole list, give it epsilon / k."""
+    choice: Selection
+    """The mechanism of each of the k choices; its epsilon is that of the list, divided by k."""
 
     def __post_init__(self) -> None:
         check_whole("k", self.k, least=1)
-        if self.k > self.one.candidates:
+        if self.k > self.choice.candidates:
             raise ConfigError(
-                f"k is at most the number of candidates, {self.one.candidates}; got {self.k}."
+                f"k is at most the number of candidates, {self.choice.candidates}; got {self.k}."
             )
 
     @cached_property
     def epsilon(self) -> float:
         """Loss of the whole list, in nats."""
-        return self.k * self.one.epsilon
+        return self.k * self.choice.epsilon
 
     @property
     def event(self) -> Event:
         """The cost of ONE list."""
-        return NonPrivate() if math.isinf(self.epsilon) else TopK(self.k, self.one.epsilon)
+        return NonPrivate() if math.isinf(self.epsilon) else TopK(self.k, self.choice.epsilon)
 
     def __call__(self, scores: ArrayLike, source: Source) -> NDArray[np.int64]:
         """Choose one list for each row of scores.
@@ -66,18 +66,20 @@ class TopSelection:
         Raises:
             DataError: The scores have another shape, or one is not finite.
         """
-        rows = self.one.rows(scores)
+        rows = self.choice.rows(scores)
         chosen = self._best(rows) if math.isinf(self.epsilon) else self._draw(rows, source)
         return chosen.reshape(*np.shape(scores)[:-1], self.k)
 
     def _best(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the k best candidates of each of `rows` (lists, candidates), without noise."""
         return np.argsort(-rows, axis=1, kind="stable")[:, : self.k]
 
     def _draw(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
-        weights = self.one.weights(rows)
-        every = np.arange(len(rows))
+        """Draw a list for each of `rows` (lists, candidates), one place after the other."""
+        weights = self.choice.weights(rows)
+        all_rows = np.arange(len(rows))
         chosen = np.empty((len(rows), self.k), dtype=np.int64)
         for place in range(self.k):
             chosen[:, place] = draw_rows(weights, source)
-            weights[every, chosen[:, place]] = 0  # released, so public: not drawn again
+            weights[all_rows, chosen[:, place]] = 0  # a chosen candidate is not drawn again
         return chosen

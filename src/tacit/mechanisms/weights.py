@@ -2,10 +2,10 @@
 
 Source  Ilvento: Implementing the exponential mechanism with base-2 differential privacy (CCS 2020),
         for integer weights; here for base e with one-sided rounding.
-Why     A privacy proof survives a rounded constant only if the rounding errs towards more noise.
-        Every power is computed in decimal arithmetic, whose exponential is correct to half a unit
-        of the last digit, and then moved by one whole unit of that digit to the side asked for.
-        Weights fall no faster than e^-rate per step.
+Why     A privacy proof holds for a rounded constant only if it was rounded towards more noise. Each
+        power of e is computed in decimal arithmetic, whose exponential is correct to half a unit of
+        the last digit, and then increased by one unit of that digit. So weights fall by no more
+        than a factor of e^-rate for each step.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ _BITS = 128
 """Bits after the binary point of a power of e."""
 _DECIMAL = Context(prec=60)
 _WIDE = Context(prec=200)
+"""Digits enough for an exponent to be exact."""
 _LARGEST_EXPONENT = 100
-"""e**-100 is far below every grid used here."""
+"""Larger exponents are replaced by this one: e**-100 is far below 2**-128 already."""
 _LARGEST_WORD = np.uint64((1 << 64) - 1)
 
 
 def bound_exp_of_minus(exponent: Fraction) -> Fraction:
-    """Bound e**-exponent from above by a multiple of 2**-128 of at most 1; exponent >= 0."""
-    # Digits after the 60th are cut off, so the exponent used is never above the one asked for.
-    cut = int(min(exponent, Fraction(_LARGEST_EXPONENT)) * 10**60)
-    power = Decimal(-cut).scaleb(-60, _WIDE).exp(_DECIMAL)
+    """Return an upper bound of e**-exponent, a multiple of 2**-128 of at most 1; exponent >= 0."""
+    # Digits after the 60th are dropped, so the exponent that is used is not above the given one.
+    digits = int(min(exponent, Fraction(_LARGEST_EXPONENT)) * 10**60)
+    power = Decimal(-digits).scaleb(-60, _WIDE).exp(_DECIMAL)
     above = Fraction(_DECIMAL.next_plus(power)) * (1 << _BITS)
     return min(Fraction(math.ceil(above), 1 << _BITS), Fraction(1))
 
 
 def truth_below(epsilon: float, categories: int, bits: int) -> int:
-    """Return the largest n, or 1 less, with n / 2**bits <= e**epsilon / (e**epsilon + k - 1).
+    """Return the largest n with n / 2**bits <= e**epsilon / (e**epsilon + k - 1), or 1 less.
 
-    n is below 2**bits: even at an immense epsilon a lie stays possible.
+    n is always below 2**bits, so that even at a very large epsilon a lie is possible.
 
     Args:
         epsilon: Loss of one answer, in nats.
@@ -54,16 +55,20 @@ def truth_below(epsilon: float, categories: int, bits: int) -> int:
 
 @lru_cache(maxsize=32)
 def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
-    """Return w (steps + 1,) with w[0] = 2**bits and w[d] * e**-rate <= w[d + 1] <= w[d]; read-only.
+    """Compute weights w with w[0] = 2**bits and w[d] * e**-rate <= w[d + 1] <= w[d].
 
-    Each weight is the one before it times a number not below e**-rate, rounded up. So w[d] is about
-    2**bits * e**(-rate * d) until it levels off, at 1 / rate or so: scores more than some 40
-    nats below the highest possible one are all alike. It is never 0: an infinite loss.
+    w[d + 1] is w[d] times an upper bound of e**-rate, rounded up. So w[d] is about
+    2**bits * e**(-rate * d), until rounding up stops the fall at about 1 / rate: the weights of all
+    scores more than some 40 nats below the highest possible one are nearly equal. No weight is 0,
+    which would be an infinite loss.
 
     Args:
         rate: Nats for each step of a score.
         steps: Number of steps from the best score to the worst.
         bits: Bits of the largest weight.
+
+    Returns:
+        (steps + 1,) weights by the number of steps below the best score; read-only.
     """
     factor = int(bound_exp_of_minus(rate) * (1 << _BITS))
     weights = np.empty(steps + 1, dtype=np.int64)
@@ -76,22 +81,29 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
 
 
 def draw_rows(weights: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-    """Draw one index per row of `weights` (rows, n), in exact proportion to the row's weights.
+    """Draw one index for each row, with chances exactly proportional to the row's weights.
 
-    Every row's sum lies in [1, 2**62].
+    Args:
+        weights: (rows, n) weights; each row's sum is from 1 to 2**62.
+        source: Randomness of the draws.
+
+    Returns:
+        (rows,) indices from 0 to n - 1.
     """
-    upto = weights.cumsum(axis=1)
-    drawn = _uniform_below(upto[:, -1], source)
-    return np.asarray((upto <= drawn[:, None]).sum(axis=1), dtype=np.int64)
+    cumulative = weights.cumsum(axis=1)
+    uniforms = _uniform_below(cumulative[:, -1], source)
+    is_before = cumulative <= uniforms[:, None]
+    return np.asarray(is_before.sum(axis=1), dtype=np.int64)
 
 
 def _uniform_below(bounds: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
     """Draw a uniform integer in [0, bound) for each bound in [1, 2**62], by rejection."""
     divisors = bounds.astype(np.uint64)
-    rest = (_LARGEST_WORD % divisors + np.uint64(1)) % divisors  # 2**64 modulo the bound
+    # The last 2**64 modulo bound words are rejected, so that each remainder is equally likely.
+    excess = (_LARGEST_WORD % divisors + np.uint64(1)) % divisors
     words = source.words(len(bounds))
     while True:
-        rejected = np.flatnonzero(words > _LARGEST_WORD - rest)
+        rejected = np.flatnonzero(words > _LARGEST_WORD - excess)
         if rejected.size == 0:
             return (words % divisors).astype(np.int64)
         words[rejected] = source.words(rejected.size)
