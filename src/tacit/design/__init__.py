@@ -1,17 +1,17 @@
-"""Designs: how one declares itself, and the registry of all of them.
+"""Designs: how a design declares itself, and the registry of all designs.
 
-A design's folder has a `design.py` with `DESIGN = Design(...)`.
+The folder of a design has a `design.py` with `DESIGN = Design(...)`.
 
-declaration   `Design`, and what it serves
-options       `option`: a field of settings that is also an option of a command
-execution     options of commands that can sum outside of memory
-commands      `Command` and `Run`: a command of a design and one run of it
-answers       what commands that fit a model answer
-comparison    what `tacit compare` asks and is answered
-papers        results of a design's paper
+declaration    `Design`: all that the commands need to know of a design
+options        `option`: declares a field of settings that is also an option of a command
+execution      options of commands that can also read from disk or compute on a cluster
+commands       `Command`, a command of a design; `Run`, one run of it
+answers        parts of the results of commands that fit a model
+comparison     the question of `tacit compare` to a design, and the design's answer
+papers         results of a design's paper, and how they are reproduced
 people_needed  how many people each design needs, from a data file
-tour          a design's screen of `tacit demo`
-registry      names, designs by name, the design of a model
+tour           a design's screen of `tacit demo`
+registry       designs by name, and the design of a model
 """
 
 from tacit.design.answers import (

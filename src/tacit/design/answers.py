@@ -1,4 +1,4 @@
-"""Answers of commands that fit a model."""
+"""Parts of the results of commands that fit a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def fit_summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
-    """Summarise a fit without a promise: exact numbers of people and ratings, and the digest.
+    """Summarise a fit without privacy, with the exact numbers of people and ratings.
 
     Args:
         name: Name of the recommender.
@@ -27,12 +27,12 @@ def fit_summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
 
 
 def private_fit_summary(name: str, out: Path, items: int) -> dict[str, Any]:
-    """Summarise a private fit. Exact numbers of people and ratings are in no private release.
+    """Summarise a private fit, without the exact numbers of people and ratings.
 
     Args:
         name: Name of the recommender.
         out: Model file that was written.
-        items: Number of items of the catalogue.
+        items: Number of items in the catalogue.
     """
     return {"recommender": name, "model": str(out), "items": items}
 

@@ -1,4 +1,4 @@
-"""Commands of designs: their settings are options, their functions return results."""
+"""Commands of designs: each has settings, whose fields are options, and returns a result."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 class Run(Protocol):
-    """One run of a command: the line that was typed, the file of ratings, the progress shown."""
+    """One run of a command, which reads its ratings and shows its progress."""
 
     command: str
-    """The line that was typed."""
+    """The command line that was typed."""
     per_item: int
-    """Value of --per-item; 1 where it was left out."""
+    """Value of --per-item, the fewest ratings of an item that is kept; 1 if it was not given."""
     per_user: int
-    """Value of --per-user; 1 where it was left out."""
+    """Value of --per-user, the fewest ratings of a person who is kept; 1 if it was not given."""
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """Read the ratings into memory.
 
         Args:
-            catalogue: File of the only items that count.
-            domains: Whether the catalogue must have their domains.
+            catalogue: File of items; ratings of all others are left out. None keeps all items.
+            domains: Whether the catalogue must name the domain of each item.
 
         Raises:
-            DataError: A row cannot be read; with its file, row and column.
+            DataError: A row cannot be read; the error names file, row and column.
         """
 
     def open(
@@ -43,18 +43,26 @@ class Run(Protocol):
         """Open the ratings in memory, on disk or on a cluster, as the options say.
 
         Args:
-            execution: Options that say where.
-            catalogue: File of the only items that count.
-            domains: Whether the catalogue must have their domains.
+            execution: Options that say which.
+            catalogue: As in `read`.
+            domains: As in `read`.
 
         Raises:
-            DataError: A row cannot be read; with its file, row and column.
+            DataError: A row cannot be read; the error names file, row and column.
         """
 
     def progress(
         self, description: str, total: int | None
     ) -> AbstractContextManager[Callable[[float], None]]:
-        """Show a bar; call what it yields with the number of steps done, or a part of one."""
+        """Show progress while a `with` block runs.
+
+        Args:
+            description: Words before the bar.
+            total: Number of steps; None if it is not known.
+
+        Returns:
+            A context manager that yields a function, to be called with each number of steps done.
+        """
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,6 @@ class Command:
     settings: type[Any]
     """Frozen dataclass whose fields are made with `option`; they are the command's options."""
     run: Callable[[Any, Run], Result]
-    """Function of the settings and the run. Its docstring is the command's help."""
+    """Runs the command with its settings. Its docstring is the command's help."""
     ratings: bool = False
     """Whether the command reads a file of ratings."""

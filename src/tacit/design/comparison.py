@@ -1,4 +1,4 @@
-"""Questions of `tacit compare` to a design, and the design's answers."""
+"""The question of `tacit compare` to a design, and the design's answer."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Question of `tacit compare` to a design: which of your variants can be fitted to this?"""
+    """The question of `tacit compare`: which variants of the design can be fitted to this?"""
 
     ratings: Ratings
     """Ratings that all designs are fitted to."""
     epsilons: tuple[float, ...]
-    """Epsilons to compare at; infinity stands for no noise."""
+    """Epsilons to compare at; infinity means no noise."""
     delta: float
-    """Probability that a bound of epsilon fails."""
+    """Delta at which the epsilons hold."""
     source: str | None
-    """Name of the domain that people have rated; None together with `target`: one domain."""
+    """Name of the domain whose ratings are known; None, like `target`, if there is one domain."""
     target: str | None
-    """Name of the domain that lists are made in."""
+    """Name of the domain whose items are recommended."""
     features: tuple[str, ...] | None = None
-    """Item metadata that features are made of; None: the usual ones."""
+    """Columns of item metadata to make features of; None for the design's default."""
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonEntry:
-    """One line of `tacit compare`: a recommender, and what it promises to whom."""
+    """One line of `tacit compare`: a recommender, and its guarantee."""
 
     design: str
     """Name of the design."""
     variant: str
     """Variant of the design, such as "sound"."""
     epsilon: float | None
-    """Claimed epsilon. None: none is claimed. Infinity: without noise."""
+    """Claimed epsilon; infinity without noise, None if none is claimed."""
     unit: str
-    """What the epsilon, or the lack of it, protects, such as "whole profile"."""
+    """What epsilon protects, or does not protect if it is infinite, such as "whole profile"."""
     against: str
-    """Adversary that the epsilon holds against."""
+    """Adversary against whom epsilon holds."""
     maker: str
     """"module:name" of a class with `fit(ratings)` and
     `recommend(user, n=..., candidates=...)`."""
     settings: Mapping[str, Any]
     """Arguments that `maker` is called with."""
     stars: bool = False
-    """Whether `predict` returns stars."""
+    """Whether `predict` returns stars, so that its error can be measured."""
     attacked: bool = True
-    """Whether it recommends for any `history`, so that lists can be attacked."""
+    """Whether lists can be attacked: it recommends for any `history`."""

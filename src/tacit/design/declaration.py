@@ -1,4 +1,4 @@
-"""How a design declares itself: its names, cards, models, commands and what it serves."""
+"""`Design`, by which a design declares its names, cards, models, commands and served sections."""
 
 from __future__ import annotations
 
@@ -19,69 +19,69 @@ class ServedSection:
     """
 
     noun: str
-    """First word of the section, such as "campaigns"."""
+    """First word of the section's name, such as "campaigns"."""
     kind: str
-    """Class whose `from_section(section)` reads one table."""
+    """Class whose `from_section(section)` reads one section."""
     router: str
-    """Its resources."""
+    """The HTTP resources."""
     demo: str
     """Function that writes a section on generated data into a folder."""
     counts_names: bool = False
-    """Whether it counts a name as a person, with a budget or a place of theirs."""
+    """Whether each name that asks counts as a person, with a budget or a place of their own."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """One way to recommend under one kind of trust: all that commands need to know of it."""
+    """All that commands need to know of a design, a way to recommend under one kind of trust."""
 
     name: str
-    """Name as commands spell it."""
+    """Name in commands, such as "standard-scheme"."""
     title: str
-    """Name as people read it."""
+    """Name in sentences and headings."""
     citation: str
     """Citation of the paper."""
     models: Mapping[str, str]
-    """Names in model files, each with its class in the design's package."""
+    """For each name that model files of the design give, the class in the design's package."""
     card_settings: type[Any]
-    """Dataclass like `Command.settings`, of `tacit guarantee NAME`."""
+    """Settings of `tacit guarantee NAME`: a dataclass like `Command.settings`."""
     cards: Callable[[Any], tuple[Guarantee, ...]]
-    """Guarantee cards of such settings, before anything is fitted; ConfigError for settings that no
-    model could have."""
+    """Returns the guarantee cards for such settings, before anything is fitted. It raises
+    ConfigError for settings that no model could have."""
     after_cards: str
-    """Command that a reader of the cards types next, and what it does."""
+    """The command to type next after reading the cards, two spaces, and what it does."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """Other parts that commands ask for, each as "module:name" in the design's package.
+    """Other parts of the design by name, each as "module:name" in the design's package.
 
-    audit                     makes a `tacit.auditing.claims.AuditPlan`
-    tour                      makes a `Tour`
-    useful                    says of a fitted model whether its lists are expected to beat
-                              popularity
-    count_fits                counts the fits of a fitted model's people, as a `FitCount`
+    audit                     function that returns a `tacit.auditing.claims.AuditPlan`
+    tour                      function that returns a `Tour`
+    useful                    function of a fitted model that says whether its lists are expected to
+                              beat popularity
+    count_fits                function of a fitted model that returns a `FitCount`
     fit, evaluate, attack,    a `Command` each
     plan, simulate, replay
-    compare                   returns the `ComparisonEntry`s for a `Comparison`, or the reason why
-                              there are none
+    compare                   function of a `Comparison` that returns `ComparisonEntry`s, or the
+                              reason why there are none
     reproduce                 a tuple of `PaperResult`
-    models                    writes a model that is served, with its section, into a folder
+    models                    function that writes a model to serve, and its section, into a folder
     """
     works_from: str = ""
-    """From how many people its lists beat popularity, by docs/results.md."""
+    """Sentence on how many people it needs for lists that beat popularity, by docs/results.md."""
     served: tuple[ServedSection, ...] = ()
-    """Sections that `tacit serve` mounts."""
+    """Kinds of sections that `tacit serve` can serve."""
 
     def part(self, name: str) -> Any:
-        """Load one of `parts`.
+        """Import and return one of `parts`.
 
         Raises:
             KeyError: The design has no such part.
         """
         return self.load(self.parts[name])
 
-    def load(self, place: str) -> Any:
-        """Load "module:name" of the design's package."""
-        return resolve_name(f"{self.package}.{place}")
+    def load(self, reference: str) -> Any:
+        """Import and return "module:name" of the design's package."""
+        return resolve_name(f"{self.package}.{reference}")
 
     @property
     def package(self) -> str:
-        """Module that has the design's classes."""
+        """Name of the design's package."""
         return self.card_settings.__module__.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""Options of commands that can sum over people outside of this process's memory."""
+"""Options of commands that can also read ratings from disk, or compute sums on a cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionOptions:
-    """Options that say where sums are made: in memory, streamed from disk, or on a cluster.
+    """Options that say where sums are computed: in memory, streamed from disk, or on a cluster.
 
-    Settings of the commands that can choose inherit from it.
+    The settings of a command with this choice inherit from it.
 
     Raises:
-        ConfigError: Options that exclude each other.
+        ConfigError: Two options exclude each other.
     """
 
     engine: str = option("Where sums are made: 'local', or 'spark' with --remote.", default="local")

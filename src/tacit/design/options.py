@@ -1,4 +1,4 @@
-"""Settings that are also options of a command."""
+"""Fields of settings that are also options of a command."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ def option(
     """Declare a field of settings that is also an option of a command.
 
     Args:
-        help: Sentence of `--help`.
-        default: Value where the option is left out; without one it is required.
-        least: Smallest value.
-        flag: How the option is typed, where that is not the field's name: "--out -o".
-        argument: Name in the help of a value that is typed by its place and has no flag.
-        writes: Whether the value is a file to write; it is checked before anything else is done.
-        repeat: Whether a tuple is typed as one option for each entry; else it is one text with
-            commas.
+        help: Sentence in `--help`.
+        default: Value if the option is not given; without a default the option is required.
+        least: Smallest allowed value.
+        flag: Flags of the option, such as "--out -o"; "" makes the flag from the field's name.
+        argument: Name, in the help, of a positional argument, which has no flag; "" for an option.
+        writes: Whether the value is a file to write, which is checked before the command runs.
+        repeat: Whether each entry of a tuple is typed as an option of its own; otherwise all
+            entries are typed as one text with commas.
     """
     metadata = {"help": help, "least": least, "flag": flag, "argument": argument}
     return field(default=default, metadata={**metadata, "writes": writes, "repeat": repeat})
 
 
 def options_of(settings: type[Any]) -> dict[str, Field[Any]]:
-    """List the fields of a settings class that are options, by name."""
-    return {each.name: each for each in fields(settings) if "help" in each.metadata}
+    """Return the fields of a settings class that are options, by name."""
+    all_fields = fields(settings)
+    return {entry.name: entry for entry in all_fields if "help" in entry.metadata}

@@ -8,38 +8,39 @@ from dataclasses import dataclass
 from tacit.errors import ConfigError
 
 STATUSES = ("exact", "bound", "measured", "refuted", "not reproduced", "no figure")
-"""What can become of a paper's result: docs/reproduce.md says what each means."""
+"""How far a paper's result is reproduced; docs/reproduce.md says what each status means."""
 UNMADE_STATUSES = ("not reproduced", "no figure")
-"""Statuses of results for which there is no command."""
+"""The statuses of results for which there is no command."""
 
 
 @dataclass(frozen=True)
 class PaperResult:
-    """A table, figure, theorem or bound that a design's paper prints, and how it is made again.
+    """A table, figure, theorem or bound of a design's paper, and how it is reproduced.
 
-    Paths are those of `tacit.evaluation.quantities`. A test runs the command of every result with
-    the options of `small` and looks for each quantity of `shows` in its JSON.
+    A test runs the command of every result with the options of `small`, and looks for each quantity
+    of `shows` in its JSON.
 
     Raises:
-        ConfigError: A status that there is not, a result without command and reason, or quantities
-            of a result without a command.
+        ConfigError: The status is unknown or does not fit the command, there is no reason, or
+            there are quantities without a command.
     """
 
     item: str
-    """What the paper calls it, such as "Theorem 6"; `tacit reproduce PAPER ITEM` names it so."""
+    """Its name in the paper and in `tacit reproduce PAPER ITEM`, such as "Theorem 6"."""
     status: str
     """One of `STATUSES`."""
     command: str
-    """The command that makes our figure; FOLDER is where data lie. "" where there is none."""
+    """The command that reproduces it, with FOLDER for the folder of data; "" if there is none."""
     reason: str
-    """What is compared, how it differs from the paper, or why it is not made."""
+    """What is compared, how it differs from the paper, or why it is not reproduced."""
     printed: str = ""
-    """The paper's own figures, where it has any."""
+    """The figures that the paper prints, if any."""
     shows: tuple[str, ...] = ()
-    """Paths of the quantities in the JSON that the command prints."""
+    """Where the quantities are in the JSON of the command: paths of `tacit.evaluation.quantities`.
+    """
     small: str = ""
     """Options that make the command quick enough for a test. Each replaces the option of the same
-    name, wherever that stands in the command, or is added."""
+    name in the command, or is added to it."""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -55,23 +56,27 @@ class PaperResult:
 
     @property
     def words(self) -> list[str]:
-        """The words of the command, without its first, `tacit`."""
+        """The words of the command after `tacit`."""
         return shlex.split(self.command)[1:]
 
     @property
     def small_words(self) -> list[str]:
-        """The words of the command at its small size, with `--json`."""
-        replacements = shlex.split(self.small)
-        replaced = {word for word in replacements if _is_option(word)}
-        kept: list[str] = []
-        dropping = False
+        """The words of the command with the options of `small`, and with `--json`."""
+        new_words = shlex.split(self.small)
+        replaced_options = {word for word in new_words if _is_option(word)}
+        words: list[str] = []
+        is_replaced = False  # whether the word, or the option that it is a value of, is replaced
         for word in self.words:
-            dropping = word in replaced or (dropping and not _is_option(word))
-            if not dropping:
-                kept.append(word)
-        words = [*kept, *replacements]
-        return words if "--json" in words else [*words, "--json"]
+            if _is_option(word):
+                is_replaced = word in replaced_options
+            if not is_replaced:
+                words.append(word)
+        words += new_words
+        if "--json" not in words:
+            words.append("--json")
+        return words
 
 
 def _is_option(word: str) -> bool:
+    """Say whether a word of a command line is an option, and not a value."""
     return word.startswith("--")

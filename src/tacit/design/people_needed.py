@@ -1,4 +1,4 @@
-"""How many people each design needs, read from `people_needed.toml`: one number, many places."""
+"""How many people each design needs, read from `people_needed.toml`, for all texts that say so."""
 
 from __future__ import annotations
 
@@ -13,46 +13,48 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class PeopleNeeded:
-    """Number of people that a design needs, and how each place says so."""
+    """Number of people that a design needs, and the texts that say so."""
 
     people: int
-    """The number: people, consenting people, voters or visits."""
+    """The number, of people, consenting people, voters or visits."""
     made_by: str
-    """Command that prints it, or the page that it was read off."""
+    """Command that prints the number, or the page that it was taken from."""
     works_from: str
     """Sentence below a guarantee card."""
     real_data: str
-    """Words in the last column of the demo's table."""
+    """Text in the last column of the table of `tacit demo`."""
     overview: str
-    """Cell of README.md."""
+    """Cell of the table in README.md."""
     choice: str
-    """Cell of docs/how-to-choose.md."""
+    """Cell of the table in docs/how-to-choose.md."""
     fewer: str
-    """Cell beside it: what happens with fewer."""
+    """Next cell of that table: what happens with fewer people."""
     fewest: int | None = None
-    """With fewer than so many it is proved to be impossible; None where nothing is proved."""
+    """Number of people below which it is proved to be impossible; None if nothing is proved."""
 
 
 def people_needed(design: str) -> PeopleNeeded:
-    """Return the number of a design, with its sentences filled in.
+    """Return the number of people that a design needs, with the texts completed by it.
 
     Raises:
         KeyError: The file has no such design.
     """
     entry: dict[str, Any] = _read_file()[design]
-    numbers = {"people": _write(entry["people"])}
+    numbers = {"people": _write_number(entry["people"])}
     if "fewest" in entry:
-        numbers["fewest"] = _write(entry["fewest"])
-    filled: dict[str, Any] = {}
+        numbers["fewest"] = _write_number(entry["fewest"])
+    fields: dict[str, Any] = {}
     for name, value in entry.items():
-        filled[name] = value.format(**numbers) if isinstance(value, str) else value
-    return PeopleNeeded(**filled)
+        fields[name] = value.format(**numbers) if isinstance(value, str) else value
+    return PeopleNeeded(**fields)
 
 
 @cache
 def _read_file() -> dict[str, Any]:
+    """Read the entries of all designs, by name."""
     return tomllib.loads(files(__package__).joinpath("people_needed.toml").read_text("utf-8"))
 
 
-def _write(number: int) -> str:
+def _write_number(number: int) -> str:
+    """Write a number for a sentence: with commas, or "a million"."""
     return "a million" if number == _MILLION else f"{number:,}"

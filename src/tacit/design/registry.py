@@ -1,7 +1,7 @@
 """The registry of designs: those of tacit, and those of other packages.
 
-Entry points of the group `tacit.designs` name those of other packages. No design is imported before
-its name is asked for.
+Other packages register their designs as entry points of the group `tacit.designs`. A design is
+imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 
 
 def names() -> tuple[str, ...]:
-    """List the names of all designs: those of tacit, then those of other packages."""
+    """Return the names of all designs: first those of tacit, then those of other packages."""
     others = [name for name in find_entry_points(DESIGNS) if name not in BUILT_IN]
     return (*BUILT_IN, *others)
 
 
 def design(name: str) -> Design:
-    """Find the design of a name.
+    """Import and return the design of a name.
 
     Raises:
-        ConfigError: There is none, or another package's entry point names something else.
+        ConfigError: There is no such design, or the entry point of another package is no `Design`.
     """
     others = find_entry_points(DESIGNS)
     if name in BUILT_IN:
@@ -46,7 +46,11 @@ def design(name: str) -> Design:
 
 
 def served_sections() -> dict[str, tuple[Design, ServedSection]]:
-    """List the sections of tacit.toml that designs serve, by their first word."""
+    """Return the kinds of sections of tacit.toml that designs serve, by the section's first word.
+
+    Returns:
+        For each first word, the design and its kind of section; sorted by the word.
+    """
     by_noun = {}
     for owner in map(design, names()):
         for section in owner.served:
@@ -55,19 +59,19 @@ def served_sections() -> dict[str, tuple[Design, ServedSection]]:
 
 
 def model_class(kind: str) -> type[Any] | None:
-    """Find the class that reads a model file of this name; None where no design has it."""
+    """Return the class for model files with this kind in their header; None if no design has it."""
     for owner in map(design, names()):
         if kind in owner.models:
-            found: type[Any] = resolve_name(f"{owner.package}:{owner.models[kind]}")
-            return found
+            model: type[Any] = resolve_name(f"{owner.package}:{owner.models[kind]}")
+            return model
     return None
 
 
 def design_of(model: object) -> Design | None:
-    """Find the design that a fitted model is of; None for a baseline."""
+    """Return the design of a fitted model; None for a baseline, which is of no design."""
     module = type(model).__module__
     candidates = [name for name in BUILT_IN if module.startswith(f"{_package(name)}.")]
-    if not candidates:  # no design of tacit is imported to find out
+    if not candidates:  # only then are designs of other packages imported
         candidates = [name for name in names() if name not in BUILT_IN]
     for owner in map(design, candidates):
         if module.startswith(f"{owner.package}."):
@@ -76,7 +80,7 @@ def design_of(model: object) -> Design | None:
 
 
 def fit_count(model: object) -> FitCount | None:
-    """Count the fits made and left for a model's people; None if its design counts no fits."""
+    """Count the fits made and left under a model's budget; None if its design counts no fits."""
     owner = design_of(model)
     if owner is None or "count_fits" not in owner.parts:
         return None
@@ -85,9 +89,10 @@ def fit_count(model: object) -> FitCount | None:
 
 
 def usefulness(model: object) -> str | None:
-    """Say whether a fitted model's lists are expected to beat popularity; None for a baseline.
+    """Say in a sentence whether a fitted model's lists are expected to beat popularity.
 
-    The sentence has how many people are missing, from public sizes or what was released.
+    If they are not, the sentence says how many people are missing, computed from public sizes or
+    from released numbers. None for a baseline.
     """
     owner = design_of(model)
     if owner is None:
@@ -99,4 +104,5 @@ def usefulness(model: object) -> str | None:
 
 
 def _package(name: str) -> str:
+    """Return the package of a design of tacit."""
     return f"tacit.designs.{name.replace('-', '_')}"

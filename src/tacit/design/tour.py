@@ -1,4 +1,4 @@
-"""One design's screen of `tacit demo`."""
+"""The screen of `tacit demo` about one design."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tour:
-    """One screen about a design, of a real run on generated data."""
+    """What one screen about a design shows, from a real run on generated data."""
 
     headline: str
     """One sentence with the two numbers that matter most."""
@@ -28,16 +28,16 @@ class Tour:
     trusted: str
     """Who must be trusted, in a few words."""
     real_data: str
-    """How lists did on real data beside popular items, in a few words."""
+    """How good its lists were on real data, compared with popular items, in a few words."""
     asked: str
-    """Who asked for what."""
+    """Sentence: who asked for what."""
     left: str
-    """What was sent, and to whom."""
+    """Sentence: what left the device or the vendor, and who received it."""
     learned: str
-    """What an attacker learned."""
+    """Sentence: what an attacker learned."""
     cost: str
-    """What it cost in privacy and in accuracy."""
+    """Sentence: what this cost in privacy and in accuracy."""
     read_on: str
     """Page of the documentation to read next."""
     figures: Mapping[str, Any]
-    """Numbers of the sentences above."""
+    """The numbers in these sentences, by name."""

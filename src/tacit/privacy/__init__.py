@@ -1,8 +1,8 @@
-"""The words of a guarantee.
+"""Privacy guarantees, and how people read them.
 
-guarantee     the card: what is claimed, for whom, against whom, and on what ground
-measurements  the success of attackers on a card, and the sentence in which it is shown
-officer_card  one page about a guarantee, with a verdict in a word
+guarantee     the card: what is claimed, for whom, against whom, and on what basis
+measurements  how well attackers did, as a card holds it, and in a sentence
+officer_card  a page about a guarantee for a person who decides, with a verdict of one word
 """
 
 from tacit.privacy.guarantee import Adjacency as Adjacency
@@ -17,7 +17,7 @@ from tacit.privacy.measurements import LEAST_OF_RAREST as LEAST_OF_RAREST
 from tacit.privacy.measurements import LEAST_PEOPLE as LEAST_PEOPLE
 from tacit.privacy.measurements import PANEL as PANEL
 from tacit.privacy.measurements import PERMUTED as PERMUTED
-from tacit.privacy.measurements import SMALL as SMALL
+from tacit.privacy.measurements import SMALL_DISTANCE as SMALL_DISTANCE
 from tacit.privacy.measurements import Measurement as Measurement
 from tacit.privacy.measurements import attack_summary as attack_summary
 from tacit.privacy.measurements import has_too_few_people as has_too_few_people

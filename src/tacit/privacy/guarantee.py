@@ -1,10 +1,11 @@
-"""A privacy claim that a person can read and a machine can check.
+"""A guarantee card: a privacy claim that a person can read and a machine can check.
 
-A claim without a proof has no epsilon: `epsilon=None`, a stated model under which the release is
-independent of the secret, and the measured success of attackers. No field may be left to the
-reader's imagination: unit, adversary's view, assumptions and what is not covered are required.
-Every view of a card begins with `first_line`, the basis in plain words, and `sort_refuted_first`
-orders several cards. "Neighbour" itself is kept for nearest neighbours: inputs are neighbouring.
+A card states its unit, the adversary's view, its assumptions and what it does not cover. A claim
+without a proof has no epsilon (`epsilon=None`): instead, the card says under which model the
+release is independent of the secret, and how well attackers did. Every view of a card begins with
+`first_line`, the basis in plain words; several cards are shown in the order of
+`sort_refuted_first`. The noun "neighbour" always means a nearest neighbour; two inputs are called
+neighbouring.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Change = Literal["add or remove", "replace", "learn or not learn"]
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The difference between two neighbouring inputs."""
+    """How two neighbouring inputs differ."""
 
     unit: Unit
-    """The thing that differs."""
+    """What differs between them."""
     change: Change
     """How it differs."""
 
@@ -37,7 +38,7 @@ class Adjacency:
 
 
 class Trust(StrEnum):
-    """The party that sees raw data."""
+    """Who sees raw data, and so must be trusted."""
 
     NOBODY = "nobody but one's own device"
     READERS_GUESS = "one's own device; readers of what it sends can still guess"
@@ -46,7 +47,7 @@ class Trust(StrEnum):
 
 
 class Basis(StrEnum):
-    """The ground that a claim rests on."""
+    """What a claim is based on; `first_line` explains each value."""
 
     PROVED = "proved"
     EXACT = "exact"
@@ -75,14 +76,14 @@ _FIRST_LINES = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A paper's claim and what became of it."""
+    """A claim of a paper, and whether it holds."""
 
     text: str
     """The claim, as the paper makes it."""
     verdict: str
     """Whether it holds, in words."""
     evidence: tuple[str, ...]
-    """The numbers that decide, each in a sentence."""
+    """Sentences with the numbers that decide whether it holds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -91,26 +92,26 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """One guarantee for one group of people: a card."""
+    """A guarantee card: one guarantee for one group of people."""
 
     name: str
     """The release, in a few words."""
     sentence: str
-    """The meaning, for the person who is protected."""
+    """What the guarantee means to the person who is protected."""
     protects: str
-    """The secret, and from whom."""
+    """The secret, and from whom it is protected."""
     adjacency: Adjacency
-    """The unit that epsilon is about, and how two inputs differ in it."""
+    """The unit that epsilon is about, and how neighbouring inputs differ in it."""
     against: str
-    """The adversary: their view, and their knowledge."""
+    """The adversary: what they see and what they know."""
     trust: Trust
-    """The party that sees raw data."""
+    """Who sees raw data."""
     basis: Basis
-    """The ground that the claim rests on."""
+    """What the claim is based on."""
     epsilon: float | None
-    """Loss of one release, in nats; None: there is no epsilon, and attackers were measured."""
+    """Loss of one release, in nats; None if none is claimed."""
     delta: float | None
-    """The chance, from 0 to 1, at which epsilon holds; None without an epsilon."""
+    """Delta at which epsilon holds, from 0 to 1; None without an epsilon."""
     lifetime: str
     """How the loss grows over releases, in words."""
     assumptions: tuple[str, ...]
@@ -120,13 +121,13 @@ class Guarantee:
     sources: tuple[str, ...]
     """Where the proof or the measurement was published; at least one."""
     claims: tuple[Claim, ...] = ()
-    """Claims of the paper, and what became of them."""
+    """Claims of the paper, and whether they hold."""
     measurements: tuple[Measurement, ...] = ()
-    """Successes of attackers."""
+    """How well attackers did."""
     lifetime_epsilon: float | None = None
-    """Loss of everything that is ever released about one unit, in nats; None: nothing bounds it."""
+    """Loss of all releases about one unit together, in nats; None if nothing bounds it."""
     lifetime_delta: float | None = None
-    """The chance at which `lifetime_epsilon` holds; None without one."""
+    """Delta at which `lifetime_epsilon` holds; None without one."""
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) != (self.delta is None):
@@ -148,7 +149,7 @@ class Guarantee:
 
     @property
     def first_line(self) -> str:
-        """The basis in plain words, as every view of a card shows it first."""
+        """The basis in plain words, which every view of a card shows first."""
         return self.basis.first_line
 
     def _repr_html_(self) -> str:
@@ -171,7 +172,7 @@ class Guarantee:
         return table(self.name, (), rows)
 
     def _check_basis(self) -> None:
-        """Refuse a basis that the card's lists contradict."""
+        """Raise ConfigError if the card's claims or measurements contradict its basis."""
         if self.basis is Basis.MEASURED and not self.measurements:
             raise ConfigError("A measured guarantee lists measurements; without, it is unmeasured.")
         if self.basis is Basis.UNMEASURED and self.measurements:
@@ -180,7 +181,7 @@ class Guarantee:
             raise ConfigError("A refuted guarantee names the false claim and the evidence.")
 
     def _check_lifetime(self) -> None:
-        """Refuse a lifetime that costs less than one release."""
+        """Raise ConfigError if the lifetime is half stated, or costs less than one release."""
         epsilon = self.lifetime_epsilon
         delta = self.lifetime_delta
         if (epsilon is None) != (delta is None):

@@ -1,9 +1,10 @@
-"""Measurements of attackers on a card, and the sentence in which they are shown.
+"""How well attackers did, as a card holds it, and the sentence in which it is shown.
 
-A panel of attackers leaves two measurements on a card. One is trained on PANEL and is that of the
-strongest attacker: `auc` is 0.5 plus its distance from 0.5, `high` the bound that holds for all
-attackers at once with 95 % confidence. The other, trained on PERMUTED, is of labels dealt out at
-random. Card, report, README and page all show `attack_summary`.
+A panel of attackers gives a card two measurements. In one, `trained_on` is PANEL: it is that of the
+strongest attacker, its `auc` is 0.5 plus the distance of the AUC from 0.5, and `high` is the bound
+that holds for all attackers at once with 95 % confidence. In the other, `trained_on` is PERMUTED:
+the attackers were trained on labels in random order, and so could learn nothing. Card, report,
+README and page all show `attack_summary`.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from dataclasses import dataclass
 from typing import Any
 
 PANEL = "panel"
-"""`trained_on` of the strongest attacker of a panel."""
+"""`trained_on` of the measurement of a panel's strongest attacker."""
 PERMUTED = "permuted labels"
-"""`trained_on` of the attackers whose labels were dealt out at random."""
+"""`trained_on` of the measurement of attackers who were given labels in random order."""
 LEAST_PEOPLE = 2000
-"""People below which a small figure means nothing."""
+"""With fewer people, an AUC near 0.5 says nothing."""
 LEAST_OF_RAREST = 500
-"""People with the rarest value below which a small figure means nothing."""
-SMALL = 0.15
-"""A distance from 0.5 below which so few people could not tell it from none."""
+"""With fewer people who hold the rarest value, an AUC near 0.5 says nothing."""
+SMALL_DISTANCE = 0.15
+"""An AUC is near 0.5 if its distance from 0.5 is below this."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The success of one attacker. An AUC of 0.5 is guessing; the distance from it counts."""
+    """How well one attacker did. An AUC of 0.5 is guessing; the distance from it counts."""
 
     attack: str
     """The attacker, in words."""
@@ -69,17 +70,25 @@ class Measurement:
 
 
 def strongest_measurement(measurements: Iterable[Measurement]) -> Measurement | None:
-    """Return the strongest attacker's measurement; None where no panel attacked."""
-    return next((each for each in measurements if each.trained_on == PANEL), None)
+    """Return the measurement of a panel's strongest attacker; None if no panel attacked."""
+    return _find_measurement(measurements, PANEL)
 
 
 def permuted_measurement(measurements: Iterable[Measurement]) -> Measurement | None:
-    """Return the measurement on permuted labels; None where there is none."""
-    return next((each for each in measurements if each.trained_on == PERMUTED), None)
+    """Return the measurement of attackers with permuted labels; None if there is none."""
+    return _find_measurement(measurements, PERMUTED)
+
+
+def _find_measurement(measurements: Iterable[Measurement], trained_on: str) -> Measurement | None:
+    """Return the first measurement with this `trained_on`; None if there is none."""
+    for measurement in measurements:
+        if measurement.trained_on == trained_on:
+            return measurement
+    return None
 
 
 def has_too_few_people(people: int, rarest: int) -> bool:
-    """Say whether the people are too few for a small figure to mean anything.
+    """Say whether there are too few people for an AUC near 0.5 to mean anything.
 
     Args:
         people: Number of people who were attacked.
@@ -89,22 +98,25 @@ def has_too_few_people(people: int, rarest: int) -> bool:
 
 
 def attack_summary(measurements: Iterable[Measurement]) -> str | None:
-    """Return one or two sentences with the strongest attacker's figure; None without a panel."""
-    known = tuple(measurements)
-    strongest = strongest_measurement(known)
+    """Describe how well the strongest attacker did, in one or two sentences.
+
+    None if no panel of attackers is among the measurements.
+    """
+    all_measurements = tuple(measurements)
+    strongest = strongest_measurement(all_measurements)
     if strongest is None:
         return None
-    few = has_too_few_people(strongest.people, strongest.rarest)
-    if few and strongest.auc - 0.5 < SMALL:
+    is_too_few = has_too_few_people(strongest.people, strongest.rarest)
+    if is_too_few and strongest.auc - 0.5 < SMALL_DISTANCE:
         return (
             f"Too few people to say: {strongest.people:,}, of whom {strongest.rarest:,} hold the "
             f"rarest value; {LEAST_PEOPLE:,} and {LEAST_OF_RAREST:,} are needed. The 95 % bound "
             f"for the attackers together is AUC {strongest.high:.3f} on {strongest.data}."
         )
-    chance = permuted_measurement(known)
-    permuted = "" if chance is None else f", and {chance.auc:.3f} on permuted labels"
+    permuted = permuted_measurement(all_measurements)
+    comparison = "" if permuted is None else f", and {permuted.auc:.3f} on permuted labels"
     return (
         f"The {strongest.attack} reached AUC {strongest.auc:.3f} on {strongest.data}; the 95 % "
-        f"bound for the attackers together is {strongest.high:.3f}{permuted}. Other attackers may "
-        "do better."
+        f"bound for the attackers together is {strongest.high:.3f}{comparison}. Other attackers "
+        "may do better."
     )

@@ -1,6 +1,7 @@
 """The officer's card: one page about a guarantee, for a person who has to decide.
 
-The verdict is one word by a rule that the page states. Words of statistics stand below a fold.
+The verdict is one word, given by a rule that the page states. The full cards, with their technical
+terms, are in a part of the page that opens on a click.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ from tacit.privacy.guarantee import Basis, Guarantee, Trust
 from tacit.privacy.measurements import Measurement
 
 Verdict = Literal["strong", "moderate", "weak", "none"]
-STRONG, MODERATE, WEAK = 0.5, 1.0, 5.0
-"""Largest epsilon of everything that is ever released about a person, for each verdict."""
-MODERATE_AUC, WEAK_AUC = 0.55, 0.65
-"""Largest upper end of the strongest attacker's AUC, where there is no epsilon."""
+STRONG = 0.5
+"""Largest epsilon, of all releases about a person, with the verdict "strong"."""
+MODERATE = 1.0
+"""Largest such epsilon with the verdict "moderate"."""
+WEAK = 5.0
+"""Largest such epsilon with the verdict "weak"."""
+MODERATE_AUC = 0.55
+"""Without an epsilon: largest upper end of the strongest attacker's AUC for "moderate"."""
+WEAK_AUC = 0.65
+"""Without an epsilon: largest upper end of the strongest attacker's AUC for "weak"."""
 RULE = (
     "Strong: all that is ever released about one person costs epsilon 0.5 or less together. "
     "Moderate: 1 or less. Weak: 5 or less. None: more, no limit, or a claim that is refuted. A "
@@ -29,32 +36,34 @@ RULE = (
     "most moderate: up to an AUC of 0.55 at the upper end of the strongest attacker's interval; "
     "weak up to 0.65. Where nothing limits further releases, the verdict is about those until now."
 )
-_PEOPLE = ("user", "person")
+_PERSON_WORDS = ("user", "person")
+"""A unit with one of these words is a person, and no single visit or rating."""
 
 
 @dataclass(frozen=True)
 class FitCount:
-    """How many fits of the same people were made, and how many are left."""
+    """How many fits to the data of the same people were made, and how many are left."""
 
     made: int
+    """Number of fits that were made."""
     left: int | None
-    """None: nothing limits them."""
+    """Number of fits that may follow; None if nothing limits it."""
     lifetime: float | None
-    """Epsilon of all fits together; None without a limit."""
+    """Epsilon of all fits together; None if nothing limits it."""
 
 
 @dataclass(frozen=True)
 class CardFacts:
-    """Facts that the page shows beside the guarantee."""
+    """Facts that the page shows in addition to the guarantee."""
 
     about: str
     """The model or the service, in words."""
     date_made: date
-    """The day of the model file."""
+    """The day on which the model file was made."""
     written_on: date
-    """The day of the page."""
+    """The day on which the page is written."""
     fits: FitCount | None
-    """None where a fit is not repeated under one budget."""
+    """The fits under one budget; None if the design does not count fits."""
 
 
 def judge(card: Guarantee) -> Verdict:
@@ -68,32 +77,32 @@ def judge(card: Guarantee) -> Verdict:
         return "none"
     if epsilon > MODERATE:
         return "weak"
-    is_of_person = any(word in str(card.adjacency.unit) for word in _PEOPLE)
+    is_of_person = any(word in str(card.adjacency.unit) for word in _PERSON_WORDS)
     if epsilon > STRONG or card.basis is Basis.CONDITIONAL or not is_of_person:
         return "moderate"
     return "strong"
 
 
 def judge_all(cards: Sequence[Guarantee]) -> Verdict:
-    """Give the verdict of several cards: the worst of them; none without a card."""
+    """Give the verdict of several cards: that of the worst card, "none" if there is no card."""
     order: tuple[Verdict, ...] = ("none", "weak", "moderate", "strong")
     verdicts = [judge(card) for card in cards]
     return min(verdicts, key=order.index, default="none")
 
 
 def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
-    """Write the page as HTML that needs no other file and prints on paper."""
+    """Write the page as HTML that needs no other file and can be printed."""
     verdict = judge_all(cards)
     parts = [_HEAD.format(title=html.escape(facts.about))]
     parts.append(f"<h1>{html.escape(facts.about)}</h1>")
     parts.append(f'<p class="verdict {verdict}">Protection: <strong>{verdict}</strong></p>')
     parts += [_paragraph(sentence) for sentence in _promise(cards, verdict)]
     rows = [
-        ("Who must be trusted", _name_trusted(cards)),
-        ("Valid for", _validity(facts)),
-        ("Fits left", _fits_left(facts.fits)),
-        ("What breaks it", _list_items(_breaks(cards))),
-        ("If a person asks to be erased", _erasure(facts.fits)),
+        ("Who must be trusted", _describe_trust(cards)),
+        ("Valid for", _describe_validity(facts)),
+        ("Fits left", _describe_fits(facts.fits)),
+        ("What breaks it", _list_items(_limits(cards))),
+        ("If a person asks to be erased", _describe_erasure(facts.fits)),
         ("Evidence", _list_items(_evidence(cards, facts))),
     ]
     parts.append("<dl>")
@@ -101,7 +110,7 @@ def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
         parts.append(f"<dt>{name}</dt><dd>{content}</dd>")
     parts.append("</dl>")
     parts.append(f'<p class="rule"><strong>How the verdict is found.</strong> {RULE}</p>')
-    parts.append(_fold(cards))
+    parts.append(_full_cards(cards))
     parts.append("</main></body></html>\n")
     return "\n".join(parts)
 
@@ -121,43 +130,48 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
         )
         return changed, "How much worse was measured with today's attackers; nothing is proved."
     epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
-    assert epsilon is not None  # a verdict better than none has one
+    assert epsilon is not None  # `judge` gives a card without one the verdict "none"
     hidden = (
         "Anyone who sees all that is published cannot find out with certainty whether a person is "
         "in the data, or what they did."
     )
     bound = (
-        f"Someone who thought it as likely as not can be at most {_belief(epsilon)} in 100 sure "
-        "afterwards, whatever else they know."
+        "Someone who thought it as likely as not can be at most "
+        f"{_largest_belief(epsilon)} in 100 sure afterwards, whatever else they know."
     )
     return hidden, bound
 
 
-def _belief(epsilon: float) -> int:
-    """Compute what a belief of one half becomes at most, in percent."""
+def _largest_belief(epsilon: float) -> int:
+    """Return what a belief of one half becomes at most, in percent: e^epsilon / (1 + e^epsilon)."""
     odds = math.exp(epsilon)
     return math.ceil(100 * odds / (1 + odds))
 
 
-def _name_trusted(cards: Sequence[Guarantee]) -> str:
-    words = {
+def _describe_trust(cards: Sequence[Guarantee]) -> str:
+    """Say who must be trusted: a sentence for each different answer of the cards."""
+    sentences = {
         Trust.NOBODY: "Nobody but the person's own device.",
         Trust.READERS_GUESS: "The person's own device; who reads what it sends can still guess.",
         Trust.PLATFORM: "The platform, which has everyone's data.",
         Trust.OWN_VENDOR: "The vendor that a person visits, and no other.",
     }
-    found = [words[card.trust] for card in cards]
-    return html.escape(" ".join(dict.fromkeys(found)) or "Everyone who sees what is published.")
+    if not cards:
+        return "Everyone who sees what is published."
+    different = dict.fromkeys(sentences[card.trust] for card in cards)
+    return html.escape(" ".join(different))
 
 
-def _validity(facts: CardFacts) -> str:
+def _describe_validity(facts: CardFacts) -> str:
+    """Say for which data the guarantee holds, and for how long."""
     text = f"The data that the model of {facts.date_made:%d %B %Y} was fitted to"
     if facts.fits is None or facts.fits.lifetime is None:
         return text + ", for as long as no further model of the same people is published."
     return text + ", and all later fits of the same people within their lifetime."
 
 
-def _fits_left(fits: FitCount | None) -> str:
+def _describe_fits(fits: FitCount | None) -> str:
+    """Say how many fits were made and how many are left."""
     if fits is None:
         return "This is not counted in fits."
     if fits.left is None:
@@ -167,16 +181,18 @@ def _fits_left(fits: FitCount | None) -> str:
     return f"{fits.made} made, {fits.left} left; after that the next one is refused."
 
 
-def _breaks(cards: Sequence[Guarantee]) -> list[str]:
+def _limits(cards: Sequence[Guarantee]) -> list[str]:
+    """List the assumptions and limits of all cards that are in plain words."""
     lines = []
     for card in cards:
-        lines += [f"It fails if this is not so: {one}." for one in card.assumptions]
-        lines += [f"It does not cover: {one}." for one in card.not_covered]
+        lines += [f"It fails if this is not so: {assumption}." for assumption in card.assumptions]
+        lines += [f"It does not cover: {limit}." for limit in card.not_covered]
     plain = [line for line in dict.fromkeys(lines) if not _TECHNICAL.search(line)]
     return plain or ["The conditions are in the full card below."]
 
 
-def _erasure(fits: FitCount | None) -> str:
+def _describe_erasure(fits: FitCount | None) -> str:
+    """Say what happens if a person asks to be erased."""
     text = (
         "Their rows are left out of the next fit. Models that were published stay: they do not "
         "show, beyond the limit above, that the person was in the data."
@@ -187,15 +203,17 @@ def _erasure(fits: FitCount | None) -> str:
 
 
 def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
-    date_made, written_on = facts.date_made.isoformat(), facts.written_on.isoformat()
+    """List what the page is based on: the model's date, the basis of each card, commands."""
+    date_made = facts.date_made.isoformat()
+    written_on = facts.written_on.isoformat()
     lines = [f"Model file of {date_made}; page written {written_on}."]
     lines += [card.first_line for card in cards]
     lines.append("Tests of this version: tacit audit. What is spent: tacit ledger.")
     return list(dict.fromkeys(lines))
 
 
-def _fold(cards: Sequence[Guarantee]) -> str:
-    """Put everything that the page does not say in plain words into a part that opens."""
+def _full_cards(cards: Sequence[Guarantee]) -> str:
+    """Write the full cards, with technical terms, into a part of the page that opens on a click."""
     parts = ["<details><summary>The full cards, in the words of the field</summary>"]
     for card in cards:
         parts.append(f"<h2>{html.escape(card.name)}</h2>{_paragraph(card.sentence)}")
@@ -210,23 +228,30 @@ def _fold(cards: Sequence[Guarantee]) -> str:
         costs.append(f"Over a lifetime: {card.lifetime}")
         parts += [_paragraph(cost) for cost in costs]
         parts.append(_list_items([*card.assumptions, *card.not_covered, *card.sources]))
-        parts.append(_list_items([str(one) for one in card.measurements]))
+        parts.append(_list_items([str(measurement) for measurement in card.measurements]))
     parts.append("</details>")
     return "\n".join(parts)
 
 
 def _judge_measured(measurements: Sequence[Measurement]) -> Verdict:
-    highest = max((one.high for one in measurements if one.release != "none"), default=1.0)
+    """Give the verdict of a card without an epsilon, by the strongest attacker.
+
+    Attackers who saw no release (`release` is "none") do not count.
+    """
+    ends = [measurement.high for measurement in measurements if measurement.release != "none"]
+    highest = max(ends, default=1.0)
     if highest <= MODERATE_AUC:
         return "moderate"
     return "weak" if highest <= WEAK_AUC else "none"
 
 
 def _paragraph(text: str) -> str:
+    """Write an HTML paragraph of plain text."""
     return f"<p>{html.escape(text)}</p>"
 
 
 def _list_items(lines: Sequence[str]) -> str:
+    """Write an HTML list of plain lines; "" for no lines."""
     if not lines:
         return ""
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
@@ -236,7 +261,7 @@ def _list_items(lines: Sequence[str]) -> str:
 _TECHNICAL = re.compile(
     r"\bmu\b|sigma|clipped|\bmode\b|zCDP|--[a-z]|\d{7}|[0-9]e-[0-9]", re.IGNORECASE
 )
-"""What does not stand above the fold."""
+"""A line with a match is shown only in the full cards."""
 _HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

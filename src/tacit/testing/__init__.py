@@ -1,13 +1,13 @@
-"""Suites for authors of recommenders, designs, attackers, metrics and data sets.
+"""Conformance suites for authors of recommenders, designs, attackers, metrics and data sets.
 
-A suite holds of every part of another package. A new one is checked in three lines:
+A suite is a class of tests. Three lines run it for a metric of your own:
 
     class TestMine(MetricConformance):
         def make(self):
             return my_metric
 
-Entry points are described in `tacit.extensions`. The suites are run by pytest, which they do not
-import: one claim per test, stated in its docstring.
+`tacit.extensions` describes the entry points by which tacit finds such extensions. The suites are
+run by pytest, but do not import it. Each test checks one claim, which its docstring states.
 """
 
 from tacit.testing.attackers import AttackerConformance as AttackerConformance

@@ -1,4 +1,4 @@
-"""The suite for attackers."""
+"""The conformance suite for attackers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.auditing.attacks import Attacker, Releases
 
 
 class AttackerConformance:
-    """Subclass it and write `make`, which gives a new attacker."""
+    """Tests of an attacker. Subclass it, and write `make`."""
 
     def make(self) -> Attacker:
         """Return a new attacker."""
@@ -26,24 +26,25 @@ class AttackerConformance:
         assert isinstance(attacker.reads_epochs, bool)
 
     def test_it_scores_people_whose_label_it_has_not_seen(self) -> None:
-        """(people,) finite numbers, of other people than those it learned from."""
-        (seen, labels), (others, _) = _releases(0), _releases(1)
-        scores = self.make().fit(seen, labels).score(others)
+        """It returns (people,) finite scores for other people than those it learned from."""
+        known_releases, labels = _make_releases(0)
+        other_releases, _ = _make_releases(1)
+        scores = self.make().fit(known_releases, labels).score(other_releases)
         assert np.shape(scores) == (len(labels),), "one score a person"
         assert np.isfinite(scores).all(), "every score is finite"
 
     def test_fit_starts_afresh(self) -> None:
-        """Fitting to opposite labels first leaves no trace."""
-        seen, labels = _releases(0)
-        once = self.make().fit(seen, labels).score(seen)
-        attacker = self.make().fit(seen, 1 - labels)
-        assert np.allclose(attacker.fit(seen, labels).score(seen), once)
+        """An earlier fit, to the opposite labels, does not change its scores."""
+        releases, labels = _make_releases(0)
+        expected = self.make().fit(releases, labels).score(releases)
+        attacker = self.make().fit(releases, 1 - labels)
+        assert np.allclose(attacker.fit(releases, labels).score(releases), expected)
 
 
 @cache
-def _releases(seed: int) -> tuple[Releases, np.ndarray[Any, Any]]:
-    """Make releases of 100 people, and a label that one item tells."""
+def _make_releases(seed: int) -> tuple[Releases, np.ndarray[Any, Any]]:
+    """Make releases of 100 people, and (100,) labels 0 and 1 that follow from the first item."""
     labels = np.arange(100) % 2
-    shown = (np.random.default_rng(seed).random((100, 30)) < 0.4) * 3.0
-    shown[:, 0] = 1 + 3.0 * labels
-    return Releases.from_ratings(sparse.csr_array(shown)), labels
+    ratings = (np.random.default_rng(seed).random((100, 30)) < 0.4) * 3.0
+    ratings[:, 0] = 1 + 3.0 * labels
+    return Releases.from_ratings(sparse.csr_array(ratings)), labels

@@ -1,4 +1,4 @@
-"""The suite for data sets."""
+"""The conformance suite for data sets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tacit.recommenders.baselines import Popularity
 
 
 class DatasetConformance:
-    """Subclass it and write `make`, which gives the ratings."""
+    """Tests of a data set. Subclass it, and write `make`."""
 
     def make(self) -> Ratings:
         """Return the ratings."""
@@ -20,9 +20,9 @@ class DatasetConformance:
         assert min(ratings.n_users, ratings.n_items) >= 2
 
     def test_it_is_the_same_each_time(self) -> None:
-        """Figures can be repeated."""
+        """Two calls return equal ratings, so that results can be reproduced."""
         assert self.make().digest == self.make().digest
 
     def test_popularity_fits_it(self) -> None:
-        """The simplest recommender makes a list from it."""
+        """The simplest recommender can be fitted to it, and makes a list."""
         assert len(Popularity().fit(self.make()).recommend(history={}, n=1)) == 1

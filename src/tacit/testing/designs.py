@@ -1,4 +1,4 @@
-"""The suite for designs."""
+"""The conformance suite for designs."""
 
 from __future__ import annotations
 
@@ -10,35 +10,38 @@ COMMANDS = ("fit", "evaluate", "attack", "plan", "simulate", "replay")
 
 
 class DesignConformance:
-    """Subclass it and write `make`, which gives the `Design`."""
+    """Tests of a design. Subclass it, and write `make`."""
 
     def make(self) -> Design:
         """Return the design."""
         raise NotImplementedError
 
     def test_it_has_a_card(self) -> None:
-        """Cards exist for default settings with an epsilon, before anything is fitted."""
-        found = self.make()
-        given = {"epsilon": 1.0} if "epsilon" in options_of(found.card_settings) else {}
-        cards = found.cards(found.card_settings(**given))
+        """It returns cards for default settings (at epsilon 1), before anything is fitted."""
+        design = self.make()
+        if "epsilon" in options_of(design.card_settings):
+            settings = design.card_settings(epsilon=1.0)
+        else:
+            settings = design.card_settings()
+        cards = design.cards(settings)
         assert cards, "a design states at least one guarantee, or that there is none"
         assert all(card.sentence for card in cards), "every card begins with a sentence"
 
     def test_it_has_an_audit_with_planted_bugs(self) -> None:
-        """An audit has claims, and bugs that it has to catch."""
+        """Its audit has claims, and planted bugs that the audit must find."""
         plan = self.make().part("audit")()
         assert sum(map(len, plan.claims.values())) >= 1, "an audit tests at least one claim"
         assert len(plan.bugs) >= 1, "an audit that finds no planted bug shows nothing"
 
     def test_it_has_an_experiment(self) -> None:
-        """Measured on data, generated or real."""
+        """It has a command that measures it on real or generated data."""
         assert {"evaluate", "simulate"} & set(self.make().parts), "add evaluate or simulate"
 
     def test_commands_are_made_from_settings(self) -> None:
-        """Frozen settings whose fields are options, and a function that says what it does."""
-        found = self.make()
-        for part in [part for part in COMMANDS if part in found.parts]:
-            command = found.part(part)
+        """Each command has frozen settings with options, and a function with a docstring."""
+        design = self.make()
+        for part in [part for part in COMMANDS if part in design.parts]:
+            command = design.part(part)
             assert isinstance(command, Command), f"{part} names a Command"
             assert options_of(command.settings), f"{part} has at least one option"
             frozen = command.settings.__dataclass_params__.frozen
@@ -46,5 +49,5 @@ class DesignConformance:
             assert command.run.__doc__, f"{part} says what it does in a docstring"
 
     def test_it_is_not_called_like_a_mechanism(self) -> None:
-        """`tacit guarantee NAME` and `tacit audit NAME` know both."""
+        """No mechanism has its name: `tacit guarantee NAME` and `tacit audit NAME` take both."""
         assert self.make().name not in MECHANISMS

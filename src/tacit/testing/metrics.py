@@ -1,4 +1,4 @@
-"""The suite for metrics of lists."""
+"""The conformance suite for metrics of lists."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tacit.data.synthetic import generate
 
 
 class MetricConformance:
-    """Subclass it and write `make`, which gives the metric.
+    """Tests of a metric of lists. Subclass it, and write `make`.
 
-    It is called with lists, (people, n) int64 item numbers, best first, -1 where a list has ended;
-    relevant, (people, items) CSR with 1 for each item to find; and train, the `Ratings` that were
-    learned from. It gives a float.
+    A metric is called with `lists`, (people, n) int64 item numbers, best first, and -1 after the
+    end of a shorter list; `relevant`, a CSR array (people, items) with 1 for each item to find; and
+    `train`, the `Ratings` that the recommender was fitted to. It returns a float.
     """
 
     def make(self) -> Any:
@@ -26,26 +26,26 @@ class MetricConformance:
         raise NotImplementedError
 
     def test_it_gives_a_finite_number(self) -> None:
-        """Lists of ten items have a finite value."""
-        assert math.isfinite(float(self.make()(*_lists())))
+        """It returns a finite value for lists of ten items."""
+        assert math.isfinite(float(self.make()(*_make_lists())))
 
     def test_lists_that_end_early_have_a_value(self) -> None:
-        """A recommender may know fewer items than a list has room for, or none."""
-        lists, relevant, train = _lists()
-        for shown in (1, 0):
+        """It returns a finite value also for lists of one item and for empty lists."""
+        lists, relevant, train = _make_lists()
+        for length in (1, 0):
             short = lists.copy()
-            short[:, shown:] = -1
+            short[:, length:] = -1
             assert math.isfinite(float(self.make()(short, relevant, train)))
 
     def test_people_have_no_order(self) -> None:
-        """Lists have one value in whatever order people come."""
-        lists, relevant, train = _lists()
+        """Its value does not depend on the order of people."""
+        lists, relevant, train = _make_lists()
         reversed_value = self.make()(lists[::-1].copy(), relevant[::-1], train)
         assert math.isclose(reversed_value, self.make()(lists, relevant, train), rel_tol=1e-9)
 
     def test_it_changes_nothing(self) -> None:
-        """Lists and held-out items are as they were: other metrics read them too."""
-        lists, relevant, train = _lists()
+        """It does not change its arguments, which other metrics read too."""
+        lists, relevant, train = _make_lists()
         lists_before = lists.copy()
         relevant_before = relevant.toarray()
         self.make()(lists, relevant, train)
@@ -54,8 +54,8 @@ class MetricConformance:
 
 
 @cache
-def _lists() -> tuple[np.ndarray[Any, Any], sparse.csr_array, Ratings]:
-    """Make lists (40, 10), the items to find (40, 30) and the ratings that were learned from."""
+def _make_lists() -> tuple[np.ndarray[Any, Any], sparse.csr_array, Ratings]:
+    """Make lists (40, 10), the items to find (40, 30), and ratings of these people and items."""
     train = generate(users=40, items=30, ratings=400, seed=1)
     rng = np.random.default_rng(2)
     lists = np.array([rng.permutation(30)[:10] for _ in range(40)], dtype=np.int64)

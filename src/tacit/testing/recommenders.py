@@ -1,4 +1,4 @@
-"""The suite for recommenders."""
+"""The conformance suite for recommenders."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ UNKNOWN = 10**9
 
 
 class RecommenderConformance:
-    """Subclass it and write `make`."""
+    """Tests of a recommender. Subclass it, and write `make`."""
 
     keeps_people: ClassVar[bool] = True
     """Whether a fitted model knows the people it was fitted to by their ids."""
 
     def make(self) -> Any:
-        """A recommender with its settings, not fitted yet."""
+        """Return a recommender with its settings, not fitted yet."""
         raise NotImplementedError
 
     def data(self, seed: int = 1) -> Ratings:
-        """Ratings that suit the recommender: integer ids, and at least 20 ratings a person."""
+        """Return ratings to fit it to, with integer ids and at least 20 ratings for each person."""
         return _make_ratings(seed)
 
     def catalogue(self) -> list[Any]:
-        """Ids of the items it recommends; those of one domain, where it serves one."""
+        """Return the ids of the items that it recommends, which may be those of one domain."""
         items: list[Any] = self.data().item_ids.tolist()
         return items
 
@@ -47,22 +47,22 @@ class RecommenderConformance:
         return self.make().fit(self.data())
 
     def history(self) -> dict[Any, float]:
-        """A few stars of a person in the data."""
+        """Return some ratings of a person in the data: stars by item id."""
         ratings = self.data()
         return dict(list(ratings.history(ratings.user_ids[0].item()).items())[:8])
 
     def test_fit_returns_the_recommender(self) -> None:
-        """`fit` returns the object it was called on, so that calls can be chained."""
+        """`fit` returns the object that it was called on, so that calls can be chained."""
         model = self.make()
         assert model.fit(self.data()) is model, "fit has to return self"
 
     def test_fit_starts_afresh(self) -> None:
-        """Fitting to other data first leaves no trace."""
-        again = self.make().fit(self.data(seed=2)).fit(self.data())
-        self._agree(again, self.fitted_model())
+        """An earlier fit, to other data, does not change the answers."""
+        fitted_twice = self.make().fit(self.data(seed=2)).fit(self.data())
+        self._check_same_answers(fitted_twice, self.fitted_model())
 
     def test_order_of_rows_says_nothing(self) -> None:
-        """Lists do not depend on the order of rows."""
+        """Answers do not depend on the order of the ratings' rows."""
         ratings = self.data()
         order = np.random.default_rng(3).permutation(len(ratings))
         shuffled = Ratings.from_arrays(
@@ -79,99 +79,102 @@ class RecommenderConformance:
                 for name, column in ratings.item_metadata.items()
             },
         )
-        self._agree(self.make().fit(shuffled), self.fitted_model())
+        self._check_same_answers(self.make().fit(shuffled), self.fitted_model())
 
     def test_seen_items_are_left_out(self) -> None:
-        """Nothing from the history comes back."""
+        """A list has no item of the history."""
         history = self.history()
-        made = self.fitted_model().recommend(history=history, n=UNKNOWN)
-        assert not set(history) & set(made.item_ids), "an item from the history was recommended"
+        recommended = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
+        assert not set(history) & set(recommended), "an item from the history was recommended"
 
     def test_list_has_n_entries(self) -> None:
-        """A list has n entries where there are as many items to choose from."""
+        """A list has n entries, if there are that many items to choose from."""
         model = self.fitted_model()
         lengths = [len(model.recommend(history=self.history(), n=n)) for n in (1, 2, 7)]
         assert lengths == [1, 2, 7], f"lists of 1, 2 and 7 have {lengths} entries"
 
     def test_list_ends_with_the_catalogue(self) -> None:
-        """Asked for more than there is, the list holds every unseen item once."""
+        """A list for a very large n has every unseen item once."""
         history = self.history()
-        made = self.fitted_model().recommend(history=history, n=UNKNOWN)
+        recommended = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
         unseen = set(self.catalogue()) - set(history)
-        assert sorted(made.item_ids) == sorted(unseen), "the list is not every unseen item, once"
+        assert sorted(recommended) == sorted(unseen), "the list is not every unseen item, once"
 
     def test_ranks_count_from_one(self) -> None:
         """Ranks are 1, 2, 3, ... in the order of the list."""
-        made = self.fitted_model().recommend(history=self.history(), n=9)
-        assert [row.rank for row in made] == list(range(1, 10)), "ranks do not count from 1"
+        rows = self.fitted_model().recommend(history=self.history(), n=9)
+        assert [row.rank for row in rows] == list(range(1, 10)), "ranks do not count from 1"
 
     def test_scores_never_rise(self) -> None:
-        """A better rank never has a lower score."""
+        """Scores are finite, and do not increase from one rank to the next."""
         scores = [row.score for row in self.fitted_model().recommend(history=self.history(), n=20)]
         assert all(np.isfinite(scores)), "a score is not a finite number"
         assert scores == sorted(scores, reverse=True), "a lower rank has a higher score"
 
     def test_excluded_items_are_left_out(self) -> None:
-        """`exclude` drops those items alone, and the rest keeps its order."""
+        """`exclude` leaves out these items, and keeps all others in their order."""
         model = self.fitted_model()
-        plain = model.recommend(history=self.history(), n=UNKNOWN).item_ids
-        made = model.recommend(history=self.history(), n=UNKNOWN, exclude=plain[:3]).item_ids
-        assert made == plain[3:], "exclude changed more than the items it names"
+        full_list = model.recommend(history=self.history(), n=UNKNOWN).item_ids
+        excluded = full_list[:3]
+        shorter = model.recommend(history=self.history(), n=UNKNOWN, exclude=excluded).item_ids
+        assert shorter == full_list[3:], "exclude changed more than the items it names"
 
     def test_candidates_are_all_there_is(self) -> None:
-        """`candidates` keeps those items alone, in the order of the plain list."""
+        """`candidates` keeps only these items, in the order of the full list."""
         model = self.fitted_model()
-        plain = model.recommend(history=self.history(), n=UNKNOWN).item_ids
-        chosen = plain[1:8:2]
-        made = model.recommend(history=self.history(), candidates=chosen).item_ids
-        assert made == chosen, "candidates changed more than the items left"
+        full_list = model.recommend(history=self.history(), n=UNKNOWN).item_ids
+        candidates = full_list[1:8:2]
+        shorter = model.recommend(history=self.history(), candidates=candidates).item_ids
+        assert shorter == candidates, "candidates changed more than the items left"
 
     def test_unknown_ids_are_ignored(self) -> None:
         """Unknown items in the history, `exclude` or `candidates` change nothing."""
-        model, history = self.fitted_model(), self.history()
+        model = self.fitted_model()
+        history = self.history()
         items = self.catalogue()
-        plain = model.recommend(history=history)
-        _same_lists(model.recommend(history={**history, UNKNOWN: 3.0}), plain)
-        _same_lists(model.recommend(history=history, exclude=[UNKNOWN]), plain)
-        _same_lists(model.recommend(history=history, candidates=[UNKNOWN, *items]), plain)
+        expected = model.recommend(history=history)
+        _check_same_lists(model.recommend(history={**history, UNKNOWN: 3.0}), expected)
+        _check_same_lists(model.recommend(history=history, exclude=[UNKNOWN]), expected)
+        _check_same_lists(model.recommend(history=history, candidates=[UNKNOWN, *items]), expected)
 
     def test_unknown_person_gets_the_list_of_a_newcomer(self) -> None:
-        """An unknown id is no error: the list is that of an empty history."""
+        """A person with an unknown id gets the list of an empty history, and no error."""
         model = self.fitted_model()
-        made = model.recommend(UNKNOWN)
-        assert len(made) == 10, "an unknown person gets no full list"
-        _same_lists(made, model.recommend(history={}))
+        recommendations = model.recommend(UNKNOWN)
+        assert len(recommendations) == 10, "an unknown person gets no full list"
+        _check_same_lists(recommendations, model.recommend(history={}))
 
     def test_unknown_item_has_no_prediction(self) -> None:
-        """`predict` says NaN for an unknown item, and a number for a known one."""
-        known = self.catalogue()[0]
-        predicted = self.fitted_model().predict([UNKNOWN, known], history=self.history())
+        """`predict` returns NaN for an unknown item, and a number for a known one."""
+        known_item = self.catalogue()[0]
+        predicted = self.fitted_model().predict([UNKNOWN, known_item], history=self.history())
         assert math.isnan(predicted[0]), "an unknown item has a prediction"
         assert math.isfinite(predicted[1]), "a known item has none"
 
     def test_person_is_their_history(self) -> None:
-        """A known person's list is that of their ratings.
+        """A person's list by their id equals the list for their ratings as a history.
 
-        Where the model does not know people, it is a newcomer's.
+        If the model does not know people (`keeps_people`), it equals that of an empty history.
         """
-        model, ratings = self.fitted_model(), self.data()
+        model = self.fitted_model()
+        ratings = self.data()
         user = ratings.user_ids[0].item()
         history = ratings.history(user) if self.keeps_people else {}
-        _same_lists(model.recommend(user), model.recommend(history=history))
+        _check_same_lists(model.recommend(user), model.recommend(history=history))
 
     def test_list_names_the_person(self) -> None:
-        """Every row carries the id that was asked for."""
-        made = self.fitted_model().recommend(UNKNOWN)
-        assert {row.user_id for row in made} == {UNKNOWN}, "a row names another person"
+        """Each row of a list has the id of the person that it is for."""
+        rows = self.fitted_model().recommend(UNKNOWN)
+        assert {row.user_id for row in rows} == {UNKNOWN}, "a row names another person"
 
     def test_model_file_gives_the_same_lists(self, tmp_path: Path) -> None:
-        """Saved and loaded, the model answers a history with the same scores to the last bit."""
+        """A model that was saved and loaded gives exactly the same answers."""
         model = self.fitted_model()
         model.save(tmp_path / "model")
-        self._agree(load_model(tmp_path / "model"), model)
+        self._check_same_answers(load_model(tmp_path / "model"), model)
 
     def test_not_fitted(self, tmp_path: Path) -> None:
-        """Every use before `fit` is refused in words."""
+        """Every use before `fit` raises NotFittedError with a message."""
         uses: list[Callable[[Any], Any]] = [
             lambda model: model.recommend(history={}),
             lambda model: model.recommend(UNKNOWN),
@@ -182,8 +185,8 @@ class RecommenderConformance:
             with _raises(NotFittedError):
                 use(self.make())
 
-    def test_odd_stars_are_refused(self) -> None:
-        """A history with a star that is no finite number is refused."""
+    def test_stars_that_are_no_finite_number_are_refused(self) -> None:
+        """A history with a rating that is no finite number raises DataError."""
         model = self.fitted_model()
         item = self.catalogue()[0]
         for stars in (math.nan, math.inf, "4"):
@@ -191,26 +194,27 @@ class RecommenderConformance:
                 model.recommend(history={item: stars})
 
     def test_empty_lists_are_refused(self) -> None:
-        """A list of no or fewer entries is a mistake."""
+        """A list of 0 or -1 entries raises ConfigError."""
         model = self.fitted_model()
         for n in (0, -1):
             with _raises(ConfigError):
                 model.recommend(history={}, n=n)
 
     def test_guarantees_are_cards(self) -> None:
-        """`guarantees` gives cards that are plain values, ready for JSON."""
+        """`guarantees` returns a tuple of cards that can be written as JSON."""
         cards = self.fitted_model().guarantees()
         assert isinstance(cards, tuple), "cards are a tuple, empty where nothing is promised"
         for card in cards:
             assert isinstance(card, Guarantee), "a guarantee is a tacit.privacy.Guarantee"
             json.dumps(card.to_dict(), allow_nan=False)
 
-    def _agree(self, first: Any, second: Any) -> None:
-        """Compare lists and predictions of two models for a history and for a newcomer."""
+    def _check_same_answers(self, first: Any, second: Any) -> None:
+        """Check that two models give equal lists and predictions, also for an empty history."""
         items = self.catalogue()
         for history in (self.history(), {}):
-            one, other = (model.recommend(history=history, n=20) for model in (first, second))
-            _same_lists(one, other)
+            _check_same_lists(
+                first.recommend(history=history, n=20), second.recommend(history=history, n=20)
+            )
             np.testing.assert_array_equal(
                 first.predict(items, history=history), second.predict(items, history=history)
             )
@@ -218,20 +222,23 @@ class RecommenderConformance:
 
 @cache
 def _make_ratings(seed: int) -> Ratings:
+    """Make 1600 ratings of 70 people and 50 items."""
     return generate(users=70, items=50, ratings=1600, seed=seed)
 
 
-def _same_lists(first: Recommendations, second: Recommendations) -> None:
+def _check_same_lists(first: Recommendations, second: Recommendations) -> None:
+    """Check that two lists have equal items, scores and ranks."""
     assert _rows(first) == _rows(second), f"two lists differ:\n{first}\n{second}"
 
 
-def _rows(made: Recommendations) -> list[tuple[int | str, float, int]]:
-    return [(row.item_id, row.score, row.rank) for row in made]
+def _rows(recommendations: Recommendations) -> list[tuple[int | str, float, int]]:
+    """Return (item id, score, rank) of each entry of a list."""
+    return [(row.item_id, row.score, row.rank) for row in recommendations]
 
 
 @contextmanager
 def _raises(error: type[TacitError]) -> Iterator[None]:
-    """Expect an error with a sentence."""
+    """Check that the `with` block raises this error, with a message."""
     try:
         yield
     except error as raised:

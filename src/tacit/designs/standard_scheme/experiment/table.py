@@ -16,7 +16,7 @@ from tacit.designs.standard_scheme.experiment.at_device import (
 from tacit.designs.standard_scheme.experiment.levels import NEAR, shown_distance
 from tacit.designs.standard_scheme.experiment.setup import UNION
 from tacit.evaluation import Verdict
-from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
+from tacit.privacy import PANEL, PERMUTED, SMALL_DISTANCE, Measurement, attack_summary
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def verdict(table: HidingTable) -> Verdict:
 
 
 def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tuple[str, str]:
-    if after.too_few and distance < SMALL:
+    if after.too_few and distance < SMALL_DISTANCE:
         return "none", "Too few people to say"
     if before is not None and distance > max(before.auc - 0.5, NEAR):
         return "worse", "Easier to guess than before"
