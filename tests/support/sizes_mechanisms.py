@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.auditing import exact_losses
 from tacit.auditing.output_distributions import distribution
 from tacit.auditing.rules import AboveThreshold, upper_bound
-from tacit.auditing.sampler_spy import laplace_loss, moves
+from tacit.auditing.sampler_spy import laplace_loss, measure_moves
 from tacit.auditing.shipped_mechanisms import count_stream, first_stop, gate_scales
 from tacit.mechanisms.counter import TreeCounter
 from tacit.mechanisms.gate import ThresholdGate
@@ -145,7 +145,7 @@ def tree(generator: Generator) -> float:
     moved = 0 if generator.random() < 0.5 else int(generator.integers(length))
     a[moved], b[moved] = generator.choice([0, bound, bound], 2, replace=False)
     call = counter if generator.random() < 0.5 else count_stream(counter)
-    return laplace_loss(moves(call, a, b)) / counter.epsilon
+    return laplace_loss(measure_moves(call, a, b)) / counter.epsilon
 
 
 def gate(generator: Generator) -> float:

@@ -1,19 +1,20 @@
-"""Certificate against every attacker who sees a release of few symbols, and nothing else.
+"""A certificate against all attackers who see only one of a few symbols that a person releases.
 
-A release is one of C symbols. With p and q its laws for people with either value of an attribute,
-m = (p + q) / 2 and sigma^2 = sum (p - q)^2 / m, every score of the symbol has
+A release is one of C symbols. Let p and q be its distributions for people with the first and the
+second value of an attribute, m = (p + q) / 2 and sigma^2 = sum (p - q)^2 / m. An attacker scores
+people by their symbol. Every score has
 
     AUC <= 1/2 + sigma / (2 sqrt 3)
 
-because AUC - 1/2 = sum (p - q) (R - 1/2), R the score's mid-rank under m, whose variance under m is
-1/12 at most (Cauchy and Schwarz). sigma is bounded from calibration people: n_0 n_1 / (n_0 + n_1)
-times the estimate of sigma^2 is Pearson's statistic where n_0 = n_1, and follows a noncentral chi
-squared law with C - 1 degrees of freedom and noncentrality n_0 n_1 / (n_0 + n_1) sigma^2, which is
-inverted.
+because AUC - 1/2 = sum (p - q) (R - 1/2), where R is the score's mid-rank under m, whose variance
+under m is at most 1/12 (Cauchy-Schwarz). sigma is bounded from counts on n_0 and n_1 calibration
+people with either value: n_0 n_1 / (n_0 + n_1) times the estimate of sigma^2, which is Pearson's
+statistic if n_0 = n_1, is noncentral chi-squared with C - 1 degrees of freedom and noncentrality
+n_0 n_1 / (n_0 + n_1) sigma^2. Inverting its distribution function gives the bound.
 
-What a certificate needs: calibration people are drawn like those whom it is about, each counts
-once, and nobody chose the symbols, or what a device does with them, by looking at these people. It
-says nothing about an attacker who knows anything else about a person.
+A certificate assumes that calibration people are drawn like the people that it is about, that each
+is counted once, and that nobody looked at them to choose the symbols or the way in which a device
+releases them. It says nothing about an attacker who knows anything else about a person.
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.errors import ConfigError
 
 PEOPLE_PER_SYMBOL = 5
-"""Calibration people of the rarer value for each symbol: with fewer, the law is a poor fit."""
+"""Fewest calibration people with the rarer value, for each symbol. With fewer, the chi-squared
+distribution is a poor approximation."""
 
 
 @dataclass(frozen=True)
 class AucCertificate:
-    """Upper bound on the AUC of every attacker who sees one symbol of a person.
+    """An upper bound on the AUC of all attackers who see one symbol of a person.
 
     Attributes:
-        auc: the bound, at most 1.
-        sigma: the bound on sigma, which it comes from.
-        confidence: share of calibrations whose bound holds, about.
-        symbols: number of symbols, C.
-        people: calibration people with the first value, and with the second.
+        auc: The bound, at most 1.
+        sigma: The bound on sigma from which it is computed.
+        confidence: About the share of calibrations whose bound holds.
+        symbols: Number of symbols, C.
+        people: Numbers of calibration people with the first value, and with the second.
     """
 
     auc: float
@@ -50,7 +52,7 @@ class AucCertificate:
 
     @property
     def sentence(self) -> str:
-        """The certificate in words, with what it rests on."""
+        """The certificate in words, with the counts that it is based on."""
         first, second = self.people
         return (
             f"No attacker who sees this release alone has an AUC above {self.auc:.3f}, with "
@@ -61,18 +63,18 @@ class AucCertificate:
 
 
 def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> AucCertificate:
-    """Bound the AUC of every attacker who sees one symbol, from counts on calibration people.
+    """Bound the AUC of all attackers who see one symbol, from counts on calibration people.
 
     Args:
-        first: Shape (C,): how many people with the first value released each symbol, zeros for
-            symbols that nobody released. C is fixed before anybody is counted.
-        second: The same of people with the second value. Of several values, take each one against
-            all others.
+        first: (C,) number of people with the first value who released each symbol; 0 for a symbol
+            that nobody released. C must be fixed before anybody is counted.
+        second: (C,) the same for people with the second value. For an attribute of several values,
+            count one value against all others.
         confidence: Share of calibrations whose bound is to hold.
 
     Raises:
-        ConfigError: Counts that are none, fewer than 5 C people with the rarer value, or a
-            confidence out of bounds.
+        ConfigError: The counts are no counts, there are fewer than 5 C people with the rarer value,
+            or the confidence is out of range.
     """
     counts = _check_counts(first, second)
     if not 0.5 <= confidence < 1:
@@ -89,31 +91,34 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
     statistic = weight * estimate_sigma_squared(counts)
     noncentrality = invert_noncentral_chi_squared(statistic, symbols - 1, 1 - confidence)
     sigma = math.sqrt(noncentrality / weight)
-    area = min(1.0, largest_auc(sigma))
-    return AucCertificate(area, sigma, confidence, symbols, (int(people[0]), int(people[1])))
+    auc = min(1.0, largest_auc(sigma))
+    return AucCertificate(auc, sigma, confidence, symbols, (int(people[0]), int(people[1])))
 
 
 def largest_auc(sigma: float) -> float:
-    """1/2 + sigma / (2 sqrt 3): what no score of the symbol exceeds."""
+    """Return the bound on the AUC of every score of the symbol, 1/2 + sigma / (2 sqrt 3)."""
     return 0.5 + sigma / (2 * math.sqrt(3))
 
 
 def estimate_sigma_squared(counts: NDArray[np.int64]) -> float:
     """Estimate sum (p - q)^2 / m from (2, C) counts; a symbol that nobody released adds 0."""
-    laws = counts / counts.sum(axis=1, keepdims=True)
-    middle = laws.mean(axis=0)
-    released = middle > 0
-    gaps = (laws[0] - laws[1])[released]
-    return float((gaps**2 / middle[released]).sum())
+    p, q = counts / counts.sum(axis=1, keepdims=True)
+    m = (p + q) / 2
+    is_released = m > 0
+    squares = (p - q)[is_released] ** 2 / m[is_released]
+    return float(squares.sum())
 
 
 def invert_noncentral_chi_squared(statistic: float, degrees: int, chance: float) -> float:
-    """Find the noncentrality at which so small a statistic has this chance; 0 if none has less.
+    """Find the noncentrality at which a statistic up to the measured one has a given chance.
 
     Args:
-        statistic: As measured, 0 or more.
+        statistic: The measured statistic, 0 or more.
         degrees: Degrees of freedom.
-        chance: Of a statistic up to the measured one, between 0 and 1.
+        chance: The chance, between 0 and 1.
+
+    Returns:
+        The noncentrality; 0 if the chance is smaller even without noncentrality.
     """
     from scipy.optimize import brentq
     from scipy.special import chndtr
@@ -130,16 +135,20 @@ def invert_noncentral_chi_squared(statistic: float, degrees: int, chance: float)
 
 
 def _check_counts(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
-    """(2, C) counts; ConfigError for what is none."""
-    found = [np.asarray(each) for each in (first, second)]
-    shapes = {each.shape for each in found}
-    whole = all(each.dtype.kind in "iu" for each in found)
-    if not whole or len(shapes) > 1 or found[0].ndim != 1 or len(found[0]) < 2:
+    """Return the counts as one array (2, C).
+
+    Raises:
+        ConfigError: They are no integers of 0 or more, or have not the same length of at least 2.
+    """
+    arrays = [np.asarray(first), np.asarray(second)]
+    is_whole = all(array.dtype.kind in "iu" for array in arrays)
+    is_same_shape = arrays[0].shape == arrays[1].shape
+    if not is_whole or not is_same_shape or arrays[0].ndim != 1 or len(arrays[0]) < 2:
         raise ConfigError(
             "Give whole counts of two symbols or more, one list for each value and of one length; "
-            f"got shapes {found[0].shape} and {found[1].shape}."
+            f"got shapes {arrays[0].shape} and {arrays[1].shape}."
         )
-    counts = np.stack(found).astype(np.int64)
+    counts = np.stack(arrays).astype(np.int64)
     if counts.min() < 0:
         raise ConfigError(f"A count is 0 or more; got {counts.min()}.")
     return counts

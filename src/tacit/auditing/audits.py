@@ -1,4 +1,4 @@
-"""The runner of audits: claims, studies and planted bugs, and what is other than expected."""
+"""The runner of audits: it checks claims, runs studies, and examines planted bugs."""
 
 from __future__ import annotations
 
@@ -24,49 +24,64 @@ from tacit.auditing.empirical import ALPHA
 def audit_claim(
     claim: AuditedClaim, *, samples: int = SAMPLES, alpha: float = ALPHA
 ) -> AuditResult:
-    """Make every check of a claim and judge; the checks share alpha.
+    """Run every check of a claim, and judge the claim by them.
 
     Args:
         claim: The claim with its checks.
         samples: Releases of each input.
-        alpha: The chance that correct code is called broken.
+        alpha: The chance that correct code is called broken. Each check gets an equal part of it.
     """
-    found = [check(samples, alpha / len(claim.checks)) for check in claim.checks]
-    best = max(found, key=lambda pair: pair.lower_bound)
+    results = [check(samples, alpha / len(claim.checks)) for check in claim.checks]
+    highest = max(results, key=lambda result: result.lower_bound)
     return AuditResult(
         mechanism=claim.mechanism,
         unit=claim.unit,
         adjacency=claim.adjacency,
         epsilon=claim.epsilon,
         delta=claim.delta,
-        exact=max(pair.exact for pair in found),
-        lower_bound=best.lower_bound,
-        samples=best.samples,
+        exact=max(result.exact for result in results),
+        lower_bound=highest.lower_bound,
+        samples=highest.samples,
         alpha=alpha,
-        verdict=judge(claim.epsilon, found),
-        pair=best.pair,
-        pairs=tuple(found),
+        verdict=judge(claim.epsilon, results),
+        pair=highest.pair,
+        pairs=tuple(results),
     )
 
 
 def build_claim(name: str, make: Callable[[], AuditedClaim]) -> AuditedClaim:
-    """Make a claim, or one that fails if the mechanism is too broken for its pairs to be made."""
+    """Make a claim.
+
+    If that raises, because the mechanism is too broken to make its pairs of inputs, the result is a
+    claim with one check that fails.
+
+    Args:
+        name: Name of the mechanism in the claim that fails.
+        make: Makes the claim.
+    """
     try:
         return make()
     except Exception as error:
-        failed = PairResult("none", math.inf, None, 0.0, 0.0, 0, failed=error_place(error))
-
-        checks = (lambda _samples, _alpha: failed,)
+        failure = PairResult(
+            "none",
+            exact=math.inf,
+            rule_bound=None,
+            lower_bound=0.0,
+            ideal=0.0,
+            samples=0,
+            failed=error_place(error),
+        )
+        checks = (lambda _samples, _alpha: failure,)
         return AuditedClaim(name, math.nan, checks, unit="unknown", adjacency="unknown")
 
 
 def is_as_expected(claim: AuditedClaim, result: AuditResult, *, short: bool) -> bool:
-    """Say whether a published claim was refuted, or another one held.
+    """Say whether an audit came out as expected: published claims are refuted, all others hold.
 
     Args:
         claim: The claim.
         result: Its audit.
-        short: Whether there were fewer samples than by default, which may be too few to see much.
+        short: Whether there were fewer samples than by default: then a weak audit is expected too.
     """
     if claim.published:
         return result.verdict == "violation"
@@ -88,48 +103,53 @@ def run_audits(
         planted: Whether planted bugs are examined.
 
     Returns:
-        The findings, and sentences on what is other than expected. `false_alarm` among the
-        findings is the chance that correct code makes something so: a claim is called violated or
-        weak with a chance of at most alpha each. Whether planted bugs are caught is another
-        question.
+        The findings by name, and a sentence for each unexpected finding. The finding `false_alarm`
+        is the chance that correct code has an unexpected finding on claims, in studies or as the
+        repair of a planted bug; it does not include planted bugs that are missed.
     """
     short = samples < plan.samples
-    wrong: list[str] = []
-    found: dict[str, Any] = {"audits": [], "refuted_as_expected": [], "false_alarm": 0.0}
+    unexpected: list[str] = []
+    findings: dict[str, Any] = {"audits": [], "refuted_as_expected": [], "false_alarm": 0.0}
     for name, makers in plan.claims.items():
         for make in makers:
             claim = build_claim(name or "a line", make)
             result = audit_claim(claim, samples=samples)
-            found["audits"].append(result)
-            found["false_alarm"] += result.alpha * _false_verdicts(claim, short=short)
+            findings["audits"].append(result)
+            findings["false_alarm"] += result.alpha * _count_false_verdicts(claim, short=short)
             if not is_as_expected(claim, result, short=short):
-                wrong += _reasons(result, claim)
+                unexpected += _explain_verdict(result, claim)
             elif claim.published:
-                found["refuted_as_expected"].append(result.mechanism)
+                findings["refuted_as_expected"].append(result.mechanism)
             advance(1)
     for study in plan.studies:
-        found[study.name], unexpected = study.run(variant, short, advance)
-        wrong += unexpected
-        found["false_alarm"] += study.false_alarm(found[study.name])
+        rows, unexpected_rows = study.run(variant, short, advance)
+        findings[study.name] = rows
+        unexpected += unexpected_rows
+        findings["false_alarm"] += study.false_alarm(rows)
     if planted:
         bugs, repaired = _examine_all(plan.bugs, advance)
-        found["planted"] = bugs
-        found["clean"] = repaired
-        found["false_alarm"] += ALPHA * sum(bug.tool == "empirical" for bug in plan.bugs)
-        wrong += [f"{bug.bug}: missed" for bug in bugs if not bug.caught]
-        wrong += [f"{repair.mechanism}: alarm" for repair in repaired if repair.alarm]
-    return found, wrong
+        findings["planted"] = bugs
+        findings["clean"] = repaired
+        sampled_bugs = [bug for bug in plan.bugs if bug.tool == "empirical"]
+        findings["false_alarm"] += ALPHA * len(sampled_bugs)
+        unexpected += [f"{bug.bug}: missed" for bug in bugs if not bug.caught]
+        unexpected += [f"{repair.mechanism}: alarm" for repair in repaired if repair.alarm]
+    return findings, unexpected
 
 
-def _false_verdicts(claim: AuditedClaim, *, short: bool) -> int:
-    """Count the verdicts on a claim that would be wrong of correct code."""
+def _count_false_verdicts(claim: AuditedClaim, *, short: bool) -> int:
+    """Count the unexpected verdicts that correct code gets with a chance of alpha each.
+
+    A violation, and a weak audit unless that is expected (`short`). None for a published claim,
+    whose code is not correct.
+    """
     if claim.published:
         return 0
     return 1 if short else 2
 
 
-def _reasons(result: AuditResult, claim: AuditedClaim) -> Iterator[str]:
-    """Yield the verdict, and the faults of a claim that was expected to hold."""
+def _explain_verdict(result: AuditResult, claim: AuditedClaim) -> Iterator[str]:
+    """Yield the verdict on a claim, and if the claim was expected to hold, each of its faults."""
     yield f"{result.mechanism}: {result.verdict}"
     if not claim.published:
         for pair in result.pairs:
@@ -140,12 +160,12 @@ def _reasons(result: AuditResult, claim: AuditedClaim) -> Iterator[str]:
 def _examine_all(
     bugs: Sequence[Bug], advance: Advance
 ) -> tuple[list[BugResult], list[RepairedResult]]:
-    """Examine every bug and the correct code beside it."""
-    caught = []
-    repaired = []
+    """Examine every bug: the faulty code, and the correct code."""
+    results = []
+    repaired_results = []
     for bug in bugs:
-        result, repair = examine(bug)
-        caught.append(result)
-        repaired.append(repair)
+        result, repaired_result = examine(bug)
+        results.append(result)
+        repaired_results.append(repaired_result)
         advance(1)
-    return caught, repaired
+    return results, repaired_results

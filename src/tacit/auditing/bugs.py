@@ -1,4 +1,4 @@
-"""Kinds of planted bugs: faulty code, the correct one, and the tool that tells them apart."""
+"""Kinds of planted bugs: each has faulty code, correct code, and a tool that tells them apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tacit.auditing.claims import Bug, Tool, exceeds
-from tacit.auditing.empirical import Feature, Release, audit, itself
+from tacit.auditing.empirical import Feature, Release, audit, identity_feature
 from tacit.auditing.exact_losses import Chances, largest_loss
 from tacit.auditing.gaussian import audit_gaussian
 from tacit.auditing.pairs import Pair, check_pair
@@ -18,38 +18,38 @@ from tacit.auditing.rules import PrivateValue, Rule, upper_bound
 from tacit.auditing.sampler_spy import Tape, differences
 
 RuleOf = Callable[[bool], Rule]
-"""Describes the faulty code (True) or the correct one."""
+"""Returns the rule that describes the faulty code (True) or the correct code (False)."""
 
 
 @dataclass(frozen=True)
 class BugResult:
-    """Findings of the tools in faulty code."""
+    """What the tools found in the faulty code."""
 
     bug: str
     """Name of the bug."""
     caught: bool
-    """Whether a tool called it broken."""
+    """Whether a tool called the code broken."""
     by: Tool
-    """The tool that did."""
+    """The tool that did; the bug's own tool if none did."""
     lower_bound: float | None
-    """Bound on epsilon, in nats; the exact loss if exact, None if grey-box."""
+    """Lower bound on epsilon, in nats: the exact loss for the tool exact, None for grey-box."""
     rules: bool | None
-    """Whether the rules' bound, too, exceeds the claim; None if the code is not described."""
+    """Whether the rules' bound also exceeds the claim; None if no rule describes the code."""
 
 
 @dataclass(frozen=True)
 class RepairedResult:
-    """Findings of the tools in the correct code beside a bug."""
+    """What the tools found in the correct code."""
 
     mechanism: str
-    """Name of the bug, repaired."""
+    """Name of the bug, and the word "repaired"."""
     alarm: bool
     """Whether the bug's tool or the rules reported a violation."""
 
 
 @dataclass(frozen=True)
 class SampledBug:
-    """A bug that samples show."""
+    """A bug that is found by a lower bound on epsilon from samples."""
 
     name: str
     """The bug in a few words."""
@@ -58,22 +58,23 @@ class SampledBug:
     a: Any
     """The first input."""
     b: Any
-    """The second input, neighbouring."""
+    """The second input, neighbouring to the first."""
     rule_of: RuleOf | None = None
-    """Describes the code for the rule engine."""
+    """Describes the code for the rule engine; None if no rule can."""
     epsilon: float = 1.0
     """The claim, in nats."""
     delta: float = 0.0
-    """Above 0 for releases of one number with Gaussian noise, which are audited as such."""
-    feature: Feature = itself
-    """Turns releases into one number each."""
+    """Delta of the claim. Above 0, the releases must be one number with Gaussian noise, and
+    `audit_gaussian` audits them."""
+    feature: Feature = identity_feature
+    """Maps releases to one number each, in which the bug is looked for."""
     samples: int = 50_000
     """Releases of each input."""
     tool: Tool = "empirical"
     """The tool that has to find the bug."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Bound epsilon from samples of the faulty code or of the correct one."""
+        """Audit samples of the faulty or the correct code; see `Bug.alarm`."""
         a = self._releases(self.a, bug)
         b = self._releases(self.b, bug)
         if self.delta:
@@ -83,35 +84,36 @@ class SampledBug:
         return bound > self.epsilon, bound
 
     def _releases(self, data: Any, bug: bool) -> Release:
+        """Return the function that makes n releases of one input, and maps them by the feature."""
         return lambda n: self.feature(self.release(data, n, bug))
 
 
 @dataclass(frozen=True)
 class EnumeratedBug:
-    """A bug that exact output distributions show."""
+    """A bug that is found by the exact loss between output distributions."""
 
     name: str
     """The bug in a few words."""
     distribution: Callable[[Any, bool], Chances]
-    """Returns all outcomes with their chances from (input, bug)."""
+    """Returns all outcomes and their chances, from (input, bug)."""
     pairs: Sequence[tuple[Any, Any]]
     """Pairs of neighbouring inputs."""
     epsilon: float
     """The claim, in nats."""
     rule_of: RuleOf | None = None
-    """Describes the code for the rule engine."""
+    """Describes the code for the rule engine; None if no rule can."""
     tool: Tool = "exact"
     """The tool that has to find the bug."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Compute the largest loss of all pairs."""
+        """Compare the largest exact loss of all pairs with the claim; see `Bug.alarm`."""
         loss = largest_loss(lambda data: self.distribution(data, bug), self.pairs)
         return exceeds(self.epsilon, loss), loss
 
 
 @dataclass(frozen=True)
 class MechanismBug:
-    """A shipped mechanism, one of its methods overridden."""
+    """A bug in a shipped mechanism, of which one method is overridden."""
 
     name: str
     """The bug in a few words."""
@@ -120,69 +122,78 @@ class MechanismBug:
     epsilon: float = 1.0
     """The claim, in nats."""
     samples: int = 0
-    """If above 0, this many samples are compared with the noise that the mechanism asks for, since
-    the claim may hold in spite of the bug."""
+    """If above 0, this many samples are compared with the noise that the mechanism asks for. This
+    is for bugs of the sampler, in spite of which the claim may hold."""
 
     @property
     def tool(self) -> Tool:
-        """The tool that has to find the bug."""
+        """The tool that has to find the bug: empirical with samples, exact without."""
         return "empirical" if self.samples else "exact"
 
     @property
     def rule_of(self) -> RuleOf | None:
-        """Describes the pair for the rule engine."""
+        """Returns the rule of the pair; None for a bug of the sampler, which no rule describes."""
         return None if self.samples else self._rule
 
     def _rule(self, bug: bool) -> Rule:
+        """Return the rule of the pair, or that of an unprotected value if it has none."""
         return self.pair(bug).rule or PrivateValue()
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Check the pair by samples, or read its exact loss."""
+        """Check the pair by samples, or by its exact loss; see `Bug.alarm`."""
         if self.samples:
-            checked = check_pair(self.pair(bug), samples=self.samples)
-            return bool(checked.faults(self.epsilon)), checked.lower_bound
+            result = check_pair(self.pair(bug), samples=self.samples)
+            return bool(result.faults(self.epsilon)), result.lower_bound
         loss = self.pair(bug).exact
         return exceeds(self.epsilon, loss), loss
 
 
 @dataclass(frozen=True)
 class GreyBoxBug:
-    """A bug that shows in draws or errors, besides the released value."""
+    """A bug that is found in the draws or errors of a release, and not in the released value."""
 
     name: str
     """The bug in a few words."""
     release: Callable[[Any, Tape, bool], object]
-    """Makes one release from (input, tape, bug), its randomness from the tape."""
+    """Makes one release from (input, tape, bug), with the tape as its source of randomness."""
     pairs: Sequence[tuple[Any, Any]]
-    """Pairs of neighbouring inputs; the bug has to show in at least one pair."""
+    """Pairs of neighbouring inputs; the bug has to be found in at least one pair."""
     rule_of: RuleOf | None = None
-    """Describes the code for the rule engine."""
+    """Describes the code for the rule engine; None if no rule can."""
     epsilon: float = 1.0
     """The claim, in nats."""
     tool: Tool = "grey-box"
     """The tool that has to find the bug."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Compare draws and errors of both inputs of each pair."""
+        """Compare the draws and errors of the two inputs of each pair; see `Bug.alarm`."""
 
         def release(data: Any, tape: Tape) -> object:
             return self.release(data, tape, bug)
 
-        return any(differences(release, a, b) for a, b in self.pairs), None
+        has_difference = any(differences(release, a, b) for a, b in self.pairs)
+        return has_difference, None
 
 
 def examine(bug: Bug) -> tuple[BugResult, RepairedResult]:
-    """Audit the faulty mechanism and the correct one with the bug's tool, and by rules."""
-    caught, bound = bug.alarm(True)
-    refused = is_ruled_out(bug, True)
-    by: Tool = "rules" if refused and not caught else bug.tool
-    alarm = bug.alarm(False)[0] or bool(is_ruled_out(bug, False))
-    result = BugResult(bug.name, caught or bool(refused), by, bound, refused)
+    """Audit the faulty code and the correct code of a bug, with the bug's tool and by rules."""
+    caught_by_tool, bound = bug.alarm(True)
+    caught_by_rules = is_ruled_out(bug, True)
+    caught = caught_by_tool or bool(caught_by_rules)
+    by: Tool = "rules" if caught_by_rules and not caught_by_tool else bug.tool
+    result = BugResult(bug.name, caught, by, bound, caught_by_rules)
+    tool_alarm, _ = bug.alarm(False)
+    alarm = tool_alarm or bool(is_ruled_out(bug, False))
     return result, RepairedResult(f"{bug.name}, repaired", alarm)
 
 
 def is_ruled_out(bug: Bug, faulty: bool) -> bool | None:
-    """Say whether the rules find no bound within the claim; None if the bug is not described."""
+    """Say whether the rules' bound exceeds the claim; None if no rule describes the bug.
+
+    Args:
+        bug: The bug.
+        faulty: Whether the faulty code is judged, or the correct code.
+    """
     if bug.rule_of is None:
         return None
     return exceeds(bug.epsilon, upper_bound(bug.rule_of(faulty)))
@@ -190,15 +201,19 @@ def is_ruled_out(bug: Bug, faulty: bool) -> bool | None:
 
 @contextmanager
 def plant(steps: Mapping[Any, Mapping[str, Any]]) -> Iterator[None]:
-    """Give classes and modules these methods and functions, by name, inside the block."""
-    shipped = []
-    for place, named in steps.items():
-        shipped += [(place, name, getattr(place, name)) for name in named]
+    """Replace methods and functions while the `with` block runs.
+
+    Args:
+        steps: For each class or module, the replacements by name.
+    """
+    originals = []
+    for owner, replacements in steps.items():
+        originals += [(owner, name, getattr(owner, name)) for name in replacements]
     try:
-        for place, named in steps.items():
-            for name, step in named.items():
-                setattr(place, name, step)
+        for owner, replacements in steps.items():
+            for name, replacement in replacements.items():
+                setattr(owner, name, replacement)
         yield
     finally:
-        for place, name, step in shipped:
-            setattr(place, name, step)
+        for owner, name, original in originals:
+            setattr(owner, name, original)

@@ -1,6 +1,6 @@
-"""Claims under audit: what is claimed, what was found on pairs of inputs, and the verdict.
+"""Claims under audit, the findings on pairs of neighbouring inputs, and the verdict.
 
-The runner is `tacit.auditing.audits`.
+`tacit.auditing.audits` runs audits.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from tacit.errors import ConfigError
 
 Verdict = Literal["no violation found", "violation", "weak audit"]
 Tool = Literal["exact", "empirical", "grey-box", "rules"]
-"""The tool that tells a planted bug from correct code."""
+"""A tool that tells a planted bug from correct code."""
 
 _LEAST_SHARE = 0.1
+"""An audit is weak if it could not be sure to show this share of the claimed epsilon."""
 _ROUNDING = 1e-9
-"""Relative, of the floats in which an exact loss is written down."""
+"""Relative error of an exact loss that is computed in floats."""
 SAMPLES = 200_000
 """Releases of each input, unless an audit says otherwise."""
 LEAST_SAMPLES = 1_000
-"""Fewer releases of each input are refused."""
+"""Fewest releases of each input that an audit can be run with."""
 
 
 @dataclass(frozen=True)
@@ -34,24 +35,30 @@ class PairResult:
     pair: str
     """Name of the pair."""
     exact: float
-    """Loss of the pair, or of all pairs where a closed form covers them, in nats."""
+    """Exact loss of the pair, in nats; of all pairs, if it comes from a formula for all of them."""
     rule_bound: float | None
-    """Loss that the rule engine allows for the pair's description; None without one."""
+    """Upper bound of the rule engine on the loss, in nats; None if no rule describes the pair."""
     lower_bound: float
-    """Loss that the samples show, in nats."""
+    """Lower bound on the loss from samples, in nats."""
     ideal: float
-    """Lower bound that correct code shows in all audits but a share of alpha; 0 if none is sure."""
+    """Lower bound that samples of correct code exceed with a chance of at least 1 - alpha, in nats;
+    0 if no bound is so sure."""
     samples: int
     """Releases of each input."""
     differences: tuple[str, ...] = ()
-    """What the grey-box audit saw."""
+    """Differences between the two inputs that the grey-box audit found."""
     most: float | None = None
-    """Largest `lower_bound` if the draws are those that were asked for; None: not compared."""
+    """Largest `lower_bound` that is possible if noise is drawn as the code asks for it, in nats;
+    None if this is not compared."""
     failed: str = ""
-    """Why the audit of this pair ended early."""
+    """Why the audit of this pair ended early; "" if it did not."""
 
     def faults(self, epsilon: float) -> list[str]:
-        """List all that refutes the claim, or what the code states about itself."""
+        """List all findings that refute the claim, or that contradict one another.
+
+        Args:
+            epsilon: The claim, in nats.
+        """
         reasons = list(self.differences)
         if self.failed:
             reasons.append(f"the audit ended early: {self.failed}")
@@ -78,18 +85,18 @@ class PairResult:
 
 @dataclass(frozen=True)
 class AuditResult:
-    """Findings on one claim: one line of the table."""
+    """Findings on one claim, and the verdict: one line of the table."""
 
     mechanism: str
     """Name of the mechanism."""
     unit: str
-    """The thing that neighbouring inputs differ in."""
+    """What neighbouring inputs differ in."""
     adjacency: str
     """How they differ in it."""
     epsilon: float
     """The claim, in nats."""
     delta: float
-    """The chance at which it is claimed."""
+    """The delta of the claim."""
     exact: float
     """Largest exact loss of all pairs."""
     lower_bound: float
@@ -99,7 +106,7 @@ class AuditResult:
     alpha: float
     """The chance that correct code is called broken."""
     verdict: Verdict
-    """The outcome."""
+    """The verdict of `judge`."""
     pair: str
     """The pair with the largest lower bound."""
     pairs: tuple[PairResult, ...]
@@ -112,12 +119,17 @@ def exceeds(epsilon: float, loss: float) -> bool:
 
 
 def judge(epsilon: float, pairs: Sequence[PairResult]) -> Verdict:
-    """Compare the findings with the claim.
+    """Give the verdict on a claim from the findings on its pairs.
 
-    A bound below the ideal means that there is more noise than the parameters say, or that the
-    auditor tests the wrong event. Such a pass shows nothing and is called weak. So is a pass in
-    which no pair is sure to show a tenth of the claim: samples or pairs are too few. Correct code
-    is called weak with a chance of at most alpha, since the second condition is not random.
+    A violation if a pair has a fault. A weak audit, which shows nothing, in two cases. First, a
+    lower bound is below the ideal: there is more noise than the parameters say, or the auditor
+    tests the wrong event. Second, no pair is sure to show a tenth of the claim: there are too few
+    samples or pairs. Correct code is called weak with a chance of at most alpha, since the second
+    case does not depend on the draws.
+
+    Args:
+        epsilon: The claim, in nats.
+        pairs: The findings.
     """
     if any(pair.faults(epsilon) for pair in pairs):
         return "violation"
@@ -129,9 +141,9 @@ def judge(epsilon: float, pairs: Sequence[PairResult]) -> Verdict:
 
 
 Check = Callable[[int, float], PairResult]
-"""Makes findings on one pair of neighbours from (samples, alpha)."""
+"""Audits one pair of neighbouring inputs with (samples, alpha)."""
 Advance = Callable[[int], None]
-"""Reports that so many steps are done."""
+"""Reports a number of steps as done."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +157,17 @@ class AuditedClaim:
     checks: tuple[Check, ...]
     """One for each pair of neighbouring inputs."""
     delta: float = 0.0
-    """The chance at which epsilon is claimed."""
+    """The delta of the claim."""
     published: bool = False
-    """Whether it is the paper's own claim, expected to be refuted."""
+    """Whether it is the claim of a paper, which the audit is expected to refute."""
     unit: str = "person"
-    """The thing that neighbouring inputs differ in."""
+    """What neighbouring inputs differ in."""
     adjacency: str = "comes or goes"
     """How they differ in it."""
 
 
 class Bug(Protocol):
-    """A planted bug, and the correct code beside it."""
+    """A planted bug: faulty code, and the correct code that it is told from."""
 
     @property
     def name(self) -> str:
@@ -163,66 +175,69 @@ class Bug(Protocol):
 
     @property
     def tool(self) -> Tool:
-        """The tool that has to find it."""
+        """The tool that has to find the bug."""
 
     @property
     def rule_of(self) -> Callable[[bool], Rule] | None:
-        """Describes the faulty code (True) or the correct one; None without a description."""
+        """Returns the rule of the faulty code (True) or the correct code; None if no rule can."""
 
     @property
     def epsilon(self) -> float:
-        """The claim that the bug breaks, in nats."""
+        """The claim that the faulty code breaks, in nats."""
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Audit the faulty mechanism or the correct one.
+        """Audit the faulty code (True) or the correct code (False) with the bug's tool.
 
         Returns:
-            Whether it is called broken, and the bound on epsilon; None if there is no bound.
+            Whether the code is called broken, and the lower bound on epsilon; None if the tool
+            gives no bound.
         """
 
 
-def _no_false_alarm(_: list[Any]) -> float:
+def _no_false_alarm(_rows: list[Any]) -> float:
+    """Return the chance of a false alarm in a study without randomness."""
     return 0.0
 
 
 @dataclass(frozen=True)
 class Study:
-    """A computation or a simulation of an audit, besides its claims.
+    """A computation or a simulation of an audit, in addition to its claims.
 
-    `steps` and `run` get the variant, None for all, and whether samples are few.
+    `steps` and `run` are called with the variant (None for all) and whether there are fewer samples
+    than the plan's.
     """
 
     name: str
-    """Key of its rows in the answer."""
+    """Key of its rows in the result."""
     columns: Mapping[str, Callable[[Any], object]]
-    """By heading, the cell of a row."""
+    """For each heading of its table, the function from a row to the cell."""
     steps: Callable[[str | None, bool], int]
-    """Counts the steps that are reported to `Advance`."""
+    """Returns the number of steps that `run` reports."""
     run: Callable[[str | None, bool, Advance], tuple[list[Any], list[str]]]
-    """Makes the rows, and sentences on what is other than expected."""
+    """Returns the rows, and a sentence for each unexpected finding."""
     false_alarm: Callable[[list[Any]], float] = _no_false_alarm
-    """The chance, of these rows, that correct code makes something other than expected."""
+    """Returns, for rows, the chance that correct code has an unexpected finding."""
 
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """The claims, studies and planted bugs that `tacit audit NAME` looks at."""
+    """All that `tacit audit NAME` audits: claims, studies and planted bugs."""
 
     claims: Mapping[str, Sequence[Callable[[], AuditedClaim]]]
-    """By variant or by mechanism, functions that make a claim with its checks."""
+    """For each variant or mechanism by name, functions that make a claim with its checks."""
     bugs: Sequence[Bug]
-    """Planted bugs that the tools have to catch."""
+    """Planted bugs that the tools have to find."""
     samples: int = SAMPLES
-    """Releases of each input, enough for every verdict."""
+    """Releases of each input by default, enough that no audit of correct code is weak."""
     studies: tuple[Study, ...] = ()
-    """Computations and simulations besides."""
+    """Further computations and simulations."""
     conclusion: str = "No violation found. That is no proof."
-    """The sentence where nothing is other than expected."""
+    """The conclusion if no finding is unexpected."""
     after: str = ""
-    """The command to type next, and what it does."""
+    """The command to type next, two spaces, and what it does; "" for none."""
 
     def restrict_to(self, variant: str | None) -> AuditPlan:
-        """Keep the claims of one variant alone; of None, all.
+        """Return the plan with the claims of one variant only; with all claims for None.
 
         Raises:
             ConfigError: There is no variant of that name.
@@ -235,7 +250,7 @@ class AuditPlan:
         return replace(self, claims={variant: self.claims[variant]})
 
     def steps(self, variant: str | None, *, short: bool, planted: bool) -> int:
-        """Count the steps of the audit's progress.
+        """Return the number of steps that the audit reports.
 
         Args:
             variant: The variant that is audited; None for all.
@@ -249,6 +264,9 @@ class AuditPlan:
 
 
 def error_place(error: Exception) -> str:
-    """Name the kind of an exception and its place in the code; its message may hold the data."""
+    """Return the class of an exception and its place in the code, without its message.
+
+    The message may hold data.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {PurePath(last.filename).name}, line {last.lineno}"

@@ -1,17 +1,19 @@
-"""A lower bound on epsilon from samples of two neighbouring inputs, taken from the running code.
+"""A lower bound on epsilon from samples that the running code releases of two neighbouring inputs.
 
 Source   Jagielski, Ullman, Oprea: Auditing differentially private machine learning (NeurIPS 2020);
          Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy (CCS 2018);
          Clopper and Pearson: The use of confidence or fiducial limits (Biometrika 1934).
-Rule     The event is chosen on one half of the samples and bounded on the other, so that choosing
-         costs no confidence. Each feature's event is then asked four questions (the event and its
-         complement, in both directions), and all questions share alpha (Bonferroni).
-Known    Where exact chances of some events are known, the best of them is chosen before anything
-         is drawn, and asked of all samples, with half of alpha. So the smallest bound that a
-         correct mechanism shows, but for a chance of alpha, is a quantile of two binomials, and
-         nothing about it is left to the choice made on the pilot.
-Reading  A bound above the claim refutes it, wrongly with a chance of at most alpha. A bound below
-         it proves nothing: no violation was found.
+Rule     If an event has chance p under one input and q under the other, epsilon is at least
+         ln((p - delta) / q). An event of each feature is chosen on one half of the samples, the
+         pilot, and its chances are bounded on the other half, so that choosing costs no confidence.
+         The event and its complement are tested in both directions: four tests, and the tests of
+         all features share alpha (Bonferroni).
+Known    If the exact chances of some events are known, the best of these events is chosen before
+         anything is drawn, and tested on all samples with half of alpha. The bound that it gives
+         does not depend on the pilot. So a bound that correct code exceeds with a chance of
+         1 - alpha (the ideal) can be computed from two binomial distributions.
+Reading  A bound above the claim refutes the claim; with a chance of at most alpha this is wrong. A
+         bound below the claim proves nothing: no violation was found.
 """
 
 from __future__ import annotations
@@ -30,19 +32,28 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 ALPHA = 1e-6
-"""The chance, per verdict, that a correct mechanism is called broken."""
+"""The chance, for each verdict, that a correct mechanism is called broken."""
 
 Release = Callable[[int], NDArray[Any]]
-"""Gives that many independent releases of one input, one per entry or row."""
+"""Makes n independent releases of one input, one in each entry or row."""
 
 Feature = Callable[[NDArray[Any]], NDArray[Any]]
-"""Turns releases into one number each, on which events are sought."""
+"""Maps releases (n, ...) to one number each, (n,), in which events are looked for."""
 
-_MOST_VALUES = 20_000
+_MAX_VALUES = 20_000
+"""With more different values than this, only thresholds are candidates for an event."""
 _THRESHOLDS = 500
-_MOST_KNOWN = 200
-_PILOT_Z = 5.0  # the pilot's rough limits, about as wide as the real ones
-_TAIL, _HALVINGS = 1e-4, 50
+"""Number of those thresholds."""
+_MAX_KNOWN_EVENTS = 200
+"""Most events with known chances that are compared, for each of the two inputs."""
+_PILOT_Z = 5.0
+"""Width of the limits on the pilot in standard errors, about as for those on the other half."""
+_TAIL = 1e-4
+"""Counts whose tail has less than this share of alpha are not summed."""
+_HALVINGS = 50
+"""Steps of a bisection."""
+_TINY = 1e-300
+"""In place of 0 in logarithms and quotients."""
 
 
 @dataclass(frozen=True)
@@ -52,29 +63,29 @@ class OutcomeSet:
     feature: str
     """Name of the feature."""
     kind: str
-    """`in`: the listed values. `at least`: from the one listed value on. `NaN`: not a number."""
+    """`in`: the set of `values`. `at least`: `values[0]` and all above it. `NaN`: not a number."""
     values: NDArray[Any]
-    """(values,) the listed values."""
+    """(values,) the values; empty for `NaN`."""
 
-    def holds(self, seen: NDArray[Any]) -> NDArray[np.bool_]:
-        """Say for each value of the feature whether it is in the set; same shape."""
+    def contains(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
+        """Say for each number whether it is in the set; same shape."""
         if self.kind == "NaN":
-            return np.isnan(seen.astype(np.float64))
+            return np.isnan(numbers.astype(np.float64))
         if self.kind == "at least":
-            return np.asarray(seen >= self.values[0], dtype=np.bool_)
-        return np.isin(seen, self.values)
+            return np.asarray(numbers >= self.values[0], dtype=np.bool_)
+        return np.isin(numbers, self.values)
 
 
 @dataclass(frozen=True)
-class KnownOutcomes:
-    """An event chosen from exact chances, before anything is drawn."""
+class KnownEvent:
+    """An event that was chosen by exact chances, before anything is drawn."""
 
     event: OutcomeSet
     """The event."""
-    first: bool
-    """Whether the first neighbour makes it likelier."""
+    is_likelier_in_a: bool
+    """Whether it is likelier under the first input than under the second."""
     ideal: float
-    """Bound that it shows of correct code, in all audits but a share of alpha."""
+    """Lower bound on epsilon that it gives, with a chance of 1 - alpha, if the code is correct."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +95,11 @@ class Evidence:
     lower_bound: float
     """Nats, 0 or more."""
     samples: int
-    """Releases of each neighbour, both halves together."""
+    """Releases of each input, both halves together."""
 
 
-def itself(releases: NDArray[Any]) -> NDArray[Any]:
-    """Return the release itself as its feature."""
+def identity_feature(releases: NDArray[Any]) -> NDArray[Any]:
+    """Return releases of one number unchanged, as their feature."""
     return releases
 
 
@@ -100,72 +111,114 @@ def audit(
     alpha: float = ALPHA,
     delta: float = 0.0,
     features: Mapping[str, Feature] | None = None,
-    known: KnownOutcomes | None = None,
+    known: KnownEvent | None = None,
 ) -> Evidence:
-    """Bound epsilon from below with `samples` releases of each of two neighbouring inputs.
+    """Bound epsilon from below by samples of two neighbouring inputs.
 
-    delta: the claimed one. features: name to feature; by default the release itself. known: an
-    event of one of the features that is asked besides.
+    Args:
+        release_a: Makes releases of the first input.
+        release_b: Makes releases of the second input.
+        samples: Releases of each input.
+        alpha: The chance that the bound is above the true epsilon.
+        delta: The delta of the claim.
+        features: Features by name; None for one feature, "release", the release itself.
+        known: An event of one of the features that is tested in addition.
     """
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
     if not (0 < alpha < 1 and 0 <= delta < 1):
         raise ConfigError(f"alpha lies in (0, 1) and delta in [0, 1); got {alpha} and {delta}.")
-    ways = features or {"release": itself}
+    features = features or {"release": identity_feature}
     pilot = samples // 2
-    count = samples - samples // 2
+    count = samples - pilot
 
-    def times(event: OutcomeSet, parts: tuple[NDArray[Any], NDArray[Any]]) -> Ints:
-        way = ways[event.feature]
-        return np.array([event.holds(way(part)).sum() for part in parts])
+    def count_event(event: OutcomeSet, releases: NDArray[Any]) -> int:
+        numbers = features[event.feature](releases)
+        return int(event.contains(numbers).sum())
 
-    first = (release_a(pilot), release_b(pilot))
-    chosen = [best_event(name, way(first[0]), way(first[1]), delta) for name, way in ways.items()]
-    seen = times(known.event, first) if known else np.zeros(2, dtype=np.int64)
-    del first
-    second = (release_a(count), release_b(count))
-    level = alpha / (4 * len(chosen)) / (2 if known else 1)
+    pilot_a = release_a(pilot)
+    pilot_b = release_b(pilot)
+    events = []
+    for name, feature in features.items():
+        events.append(best_event(name, feature(pilot_a), feature(pilot_b), delta))
+    known_in_a = count_event(known.event, pilot_a) if known else 0
+    known_in_b = count_event(known.event, pilot_b) if known else 0
+    del pilot_a, pilot_b  # frees their memory
+    second_a = release_a(count)
+    second_b = release_b(count)
     bounds = []
+    alpha_of_events = alpha
     if known:
-        seen += times(known.event, second)
-        likely, rare = seen if known.first else seen[::-1]
-        bounds.append(bound(likely, rare, samples, alpha / 2, delta))
-    for event in chosen:
-        p, q = times(event, second)
-        for likely, rare in ((p, q), (q, p), (count - p, count - q), (count - q, count - p)):
-            bounds.append(bound(likely, rare, count, level, delta))
+        known_in_a += count_event(known.event, second_a)
+        known_in_b += count_event(known.event, second_b)
+        likely, rare = known_in_a, known_in_b
+        if not known.is_likelier_in_a:
+            likely, rare = rare, likely
+        bounds.append(loss_bound(likely, rare, samples, alpha / 2, delta))
+        alpha_of_events = alpha / 2
+    level = alpha_of_events / (4 * len(events))
+    for event in events:
+        in_a = count_event(event, second_a)
+        in_b = count_event(event, second_b)
+        tests = (
+            (in_a, in_b),
+            (in_b, in_a),
+            (count - in_a, count - in_b),
+            (count - in_b, count - in_a),
+        )
+        for likely, rare in tests:
+            bounds.append(loss_bound(likely, rare, count, level, delta))
     return Evidence(max(bounds), samples)
 
 
 def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Floats, Floats]:
-    """Return lower and upper limits of chances, each of which fails with a chance of `level`.
+    """Return Clopper-Pearson limits of the chances of events.
 
     Args:
         times: How often each event happened, of any shape.
         trials: Number of trials.
-        level: Chance that one limit is wrong, at most.
+        level: Largest chance that one limit is wrong.
+
+    Returns:
+        Lower limits and upper limits, both of the shape of `times`.
     """
     low = special.betaincinv(np.maximum(times, 1), trials - times + 1, level)
     high = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
     return np.where(times > 0, low, 0.0), np.where(times < trials, high, 1.0)
 
 
-def bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
-    """Return ln((p - delta) / q) at the limits, `level / 2` for each chance; 0 or more."""
+def loss_bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
+    """Bound epsilon from below by an event, at 0 or more: ln((p - delta) / q).
+
+    p is the lower limit of the event's chance under the input where it is likely, and q the upper
+    limit under the other.
+
+    Args:
+        likely: How often the event happened under the input where it is likely.
+        rare: How often it happened under the other input.
+        trials: Releases of each input.
+        level: The chance that the bound is wrong; each limit gets one half.
+        delta: The delta of the claim.
+    """
     p = clopper_pearson(likely, trials, level / 2)[0]
     q = clopper_pearson(rare, trials, level / 2)[1]
     return float(np.log((p - delta) / q)) if p - delta > q else 0.0
 
 
 def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float = 0.0) -> float:
-    """Return the bound that a known event shows, in all audits but a share of `alpha`; 0 or more.
+    """Return the bound that a known event gives with a chance of 1 - alpha; 0 or more.
 
-    p, q: the exact chances of the event under the two neighbours, the likelier one first.
+    Args:
+        p: Exact chance of the event under the input where it is likelier.
+        q: Exact chance under the other input.
+        samples: Releases of each input.
+        alpha: As in `audit`, which gives one half of it to the known event.
+        delta: The delta of the claim.
     """
 
     def log_lower_limit(times: Ints) -> Floats:
         low = clopper_pearson(times, samples, alpha / 4)[0] - delta
-        return np.log(np.where(low > 0, low, 1e-300))
+        return np.log(np.where(low > 0, low, _TINY))
 
     def log_upper_limit(times: Ints) -> Floats:
         return np.log(clopper_pearson(times, samples, alpha / 4)[1])
@@ -182,41 +235,50 @@ def assured_bound(
 ) -> float:
     """Return the largest x >= 0 with P(gain(K) - cost(J) < x) <= alpha.
 
-    K and J are independent binomials with these chances, and neither function falls.
+    Args:
+        gain: Function of counts K that never decreases.
+        cost: Function of counts J that never decreases.
+        chances: K and J are independent binomials, of `samples` trials with these two chances.
+        samples: Number of trials.
+        alpha: As in the formula.
     """
-    low_k, high_k = _likely_counts(samples, chances[0], alpha)
-    low_j, high_j = _likely_counts(samples, chances[1], alpha)
-    gains, costs = gain(np.arange(low_k, high_k + 1)), cost(np.arange(low_j, high_j + 1))
-    # Fewer than the least are taken for the least, more than the most for a failure.
-    below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
-    below[-1] = 1.0
-    upto = stats.binom.cdf(np.arange(low_j, high_j + 1), samples, chances[1])
-    often = np.diff(upto, prepend=0.0)
-    beyond = 1 - upto[-1]
+    low_k, high_k = _likely_range(samples, chances[0], alpha)
+    low_j, high_j = _likely_range(samples, chances[1], alpha)
+    gains = gain(np.arange(low_k, high_k + 1))
+    costs = cost(np.arange(low_j, high_j + 1))
+    # P(gain(K) < y) by the number of entries of `gains` below y. A count K outside of its range
+    # counts as the end of the range.
+    chance_below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
+    chance_below[-1] = 1.0
+    # P(J = j); a count below the range counts as its lower end, one above the range as a failure.
+    cumulative = stats.binom.cdf(np.arange(low_j, high_j + 1), samples, chances[1])
+    chance_of_j = np.diff(cumulative, prepend=0.0)
+    chance_above = 1 - cumulative[-1]
 
-    def fails(x: float) -> float:
-        return float((often * below[np.searchsorted(gains, x + costs)]).sum() + beyond)
+    def failure_chance(x: float) -> float:
+        below = chance_below[np.searchsorted(gains, x + costs)]
+        return float((chance_of_j * below).sum() + chance_above)
 
     x = 0.0
-    top = max(float(gains[-1] - costs[0]), 0.0)
+    upper = max(float(gains[-1] - costs[0]), 0.0)
     for _ in range(_HALVINGS):
-        middle = (x + top) / 2
-        x, top = (middle, top) if fails(middle) <= alpha else (x, middle)
+        middle = (x + upper) / 2
+        x, upper = (middle, upper) if failure_chance(middle) <= alpha else (x, middle)
     return x
 
 
 def _chances_of(values: list[Any], law: Mapping[Any, Any]) -> list[float]:
-    """Return the chance of each value, 0 of one that the law does not have."""
+    """Return the chance of each value; 0 for a value that is not in the distribution."""
     return [float(law.get(value, 0)) for value in values]
 
 
-def _likely_counts(samples: int, chance: float, alpha: float) -> tuple[int, int]:
-    """Return the least and the most successes that are likelier than a small part of alpha."""
-    law = stats.binom(samples, chance)
-    return int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL))
+def _likely_range(samples: int, chance: float, alpha: float) -> tuple[int, int]:
+    """Return the smallest and the largest count of a binomial, without its far tails."""
+    binomial = stats.binom(samples, chance)
+    return int(binomial.ppf(alpha * _TAIL)), int(binomial.isf(alpha * _TAIL))
 
 
-def best_known(
+def best_known_event(
     chances: tuple[Mapping[Any, Any], Mapping[Any, Any]],
     samples: int,
     alpha: float,
@@ -224,111 +286,173 @@ def best_known(
     *,
     feature: str = "release",
     at_least: bool = False,
-) -> KnownOutcomes | None:
-    """Choose the event with the largest expected bound; None if it is not sure to be above 0.
+) -> KnownEvent | None:
+    """Choose the event with the largest expected bound on epsilon, by exact chances.
 
-    chances: of values of the feature, under the two neighbours; candidates are the sets of values
-    that one neighbour makes likelier by more than some ratio. at_least: chances are those of each
-    value or a larger one, and candidates are these.
+    Candidates are the sets of values that one input makes likelier by more than some ratio.
+
+    Args:
+        chances: Under the first and the second input, the chances of values of the feature.
+        samples: Releases of each input.
+        alpha: As in `audit`.
+        delta: The delta of the claim.
+        feature: Name of the feature.
+        at_least: Whether `chances` are those of each value or a larger one; then the candidates are
+            these events.
+
+    Returns:
+        The event; None if no event has an ideal bound above 0.
     """
     values = np.array(list(dict.fromkeys([*chances[0], *chances[1]])))
-    sides = np.array([_chances_of(values.tolist(), side) for side in chances])
+    in_a = np.array(_chances_of(values.tolist(), chances[0]))
+    in_b = np.array(_chances_of(values.tolist(), chances[1]))
     best = None
-    most = 0.0
-    for first, (p, q) in ((True, sides), (False, sides[::-1])):
-        order = np.argsort(-p / np.maximum(q, 1e-300), kind="stable")
-        if not at_least:
-            p, q = (np.minimum(side[order].cumsum(), 1.0) for side in (p, q))
-        places = np.flatnonzero(p - delta > q)
-        tried_places = np.unique(np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64))
-        for place in places[tried_places].tolist() if len(places) else []:
-            times = (int(samples * p[place]), int(samples * q[place]))
-            expected = bound(*times, samples, alpha * alpha, delta)
-            if expected > most:
-                kind, upto = ("at least", [place]) if at_least else ("in", order[: place + 1])
-                found = OutcomeSet(feature, kind, values[upto])
-                best = (found, first, p[place], q[place])
-                most = expected
+    best_bound = 0.0
+    for is_likelier_in_a, p, q in ((True, in_a, in_b), (False, in_b, in_a)):
+        order = np.argsort(-p / np.maximum(q, _TINY), kind="stable")
+        if not at_least:  # candidate i is the set of the first i + 1 values of `order`
+            p = np.minimum(p[order].cumsum(), 1.0)
+            q = np.minimum(q[order].cumsum(), 1.0)
+        candidates = np.flatnonzero(p - delta > q)
+        if len(candidates) == 0:
+            continue
+        spread = np.linspace(0, len(candidates) - 1, _MAX_KNOWN_EVENTS).astype(np.int64)
+        for index in candidates[np.unique(spread)].tolist():
+            likely = int(samples * p[index])
+            rare = int(samples * q[index])
+            expected = loss_bound(likely, rare, samples, alpha * alpha, delta)
+            if expected <= best_bound:
+                continue
+            if at_least:
+                event = OutcomeSet(feature, "at least", values[[index]])
+            else:
+                event = OutcomeSet(feature, "in", values[order[: index + 1]])
+            best = (event, is_likelier_in_a, p[index], q[index])
+            best_bound = expected
     if best is None:
         return None
-    event, first, p, q = best
+    event, is_likelier_in_a, p, q = best
     ideal = ideal_bound(p, q, samples=samples, alpha=alpha, delta=delta)
-    return KnownOutcomes(event, first, ideal) if ideal > 0 else None
+    return KnownEvent(event, is_likelier_in_a, ideal) if ideal > 0 else None
 
 
 def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> OutcomeSet:
-    """Choose the event with the largest estimated loss among candidates made from the samples.
+    """Choose the event with the largest estimated loss, by samples.
 
-    Candidates: NaN; each value; values whose ratio of counts passes a limit; thresholds. With more
-    than 20,000 different values: 500 thresholds at quantiles.
+    Candidates are NaN; each value; the sets of values whose ratio of counts is above a limit; and
+    thresholds, at each value. With more than 20,000 different values, they are NaN and 500
+    thresholds at quantiles.
+
+    Args:
+        name: Name of the feature.
+        a: (n,) values of the feature under the first input.
+        b: (n,) values of the feature under the second input.
+        delta: The delta of the claim.
     """
     if a.ndim != 1 or b.ndim != 1:
         raise ConfigError("Events are sought on one number per release: name a feature.")
     trials = len(a)
     candidates: list[tuple[float, OutcomeSet]] = []
 
-    def add(kind: str, values: NDArray[Any], in_a: Ints, in_b: Ints) -> None:
-        """The best of the values or thresholds, by how often they were seen."""
-        scores = _scores(in_a, in_b, trials, delta)
-        one = int(scores.argmax())
-        candidates.append((float(scores[one]), OutcomeSet(name, kind, values[one : one + 1])))
+    def add_best(kind: str, values: NDArray[Any], in_a: Ints, in_b: Ints) -> None:
+        """Add the best event of a kind to the candidates, with its score."""
+        scores = _estimate_losses(in_a, in_b, trials, delta)
+        best = int(scores.argmax())
+        candidates.append((float(scores[best]), OutcomeSet(name, kind, values[best : best + 1])))
 
     if a.dtype.kind == "f" or b.dtype.kind == "f":
-        missing_a, missing_b = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
-        add("NaN", np.array([]), np.array([missing_a.sum()]), np.array([missing_b.sum()]))
-        a, b = a[~missing_a], b[~missing_b]
+        is_nan_a = np.isnan(a.astype(np.float64))
+        is_nan_b = np.isnan(b.astype(np.float64))
+        add_best("NaN", np.array([]), np.array([is_nan_a.sum()]), np.array([is_nan_b.sum()]))
+        a = a[~is_nan_a]
+        b = b[~is_nan_b]
     values = np.unique(np.concatenate([a, b]))
     if len(values) == 0:
         return candidates[0][1]
-    in_a, in_b = _times(values, a), _times(values, b)
-    keep = np.arange(len(values))
-    if len(values) > _MOST_VALUES:
-        keep = np.unique(np.linspace(0, len(values) - 1, _THRESHOLDS).astype(np.int64))
+    in_a = _count_values(values, a)
+    in_b = _count_values(values, b)
+    thresholds = np.arange(len(values))
+    if len(values) > _MAX_VALUES:
+        thresholds = np.unique(np.linspace(0, len(values) - 1, _THRESHOLDS).astype(np.int64))
     else:
-        add("in", values, in_a, in_b)
-        candidates.append(_set_event(name, values, (a, b), trials // 2, delta))
-    from_a, from_b = (part[::-1].cumsum()[::-1][keep] for part in (in_a, in_b))
-    add("at least", values[keep], from_a, from_b)
-    return max(candidates, key=lambda candidate: candidate[0])[1]
+        add_best("in", values, in_a, in_b)
+        candidates.append(_best_set(name, values, (a, b), trials // 2, delta))
+    at_least_in_a = in_a[::-1].cumsum()[::-1]
+    at_least_in_b = in_b[::-1].cumsum()[::-1]
+    add_best("at least", values[thresholds], at_least_in_a[thresholds], at_least_in_b[thresholds])
+    _, event = max(candidates, key=lambda candidate: candidate[0])
+    return event
 
 
-def _set_event(
+def _best_set(
     name: str,
     values: NDArray[Any],
-    seen: tuple[NDArray[Any], NDArray[Any]],
+    numbers: tuple[NDArray[Any], NDArray[Any]],
     trials: int,
     delta: float,
 ) -> tuple[float, OutcomeSet]:
-    """Choose the values whose ratio of counts passes a limit; return the set's score and the set.
+    """Choose the best set of the values whose ratio of counts is above some limit.
 
-    Ordered by one half of the pilot and scored by the other: among many values some are more
-    frequent under one neighbour by chance alone. trials: of half a pilot, NaN included.
+    Values are ordered by one half of the pilot and scored on the other half: of many values, some
+    are more frequent under one input by chance.
+
+    Args:
+        name: Name of the feature.
+        values: (values,) different values, sorted.
+        numbers: Values of the feature under the two inputs, without NaN.
+        trials: Releases in half a pilot, NaN included.
+        delta: The delta of the claim.
+
+    Returns:
+        The set's estimated loss, and the set.
     """
-    in_a, in_b = (_times(values, part[: len(part) // 2]) for part in seen)
+    a, b = numbers
+    half_a = len(a) // 2
+    half_b = len(b) // 2
+    in_a = _count_values(values, a[:half_a])
+    in_b = _count_values(values, b[:half_b])
     order = np.argsort(-(in_a + 1) / (in_b + 1), kind="stable")
-    of_a, of_b = (_times(values, part[len(part) // 2 :])[order].cumsum() for part in seen)
-    scores = _scores(of_a, of_b, trials, delta)
-    upto = int(scores.argmax())
-    return float(scores[upto]), OutcomeSet(name, "in", np.sort(values[order[: upto + 1]]))
+    set_in_a = _count_values(values, a[half_a:])[order].cumsum()
+    set_in_b = _count_values(values, b[half_b:])[order].cumsum()
+    scores = _estimate_losses(set_in_a, set_in_b, trials, delta)
+    best = int(scores.argmax())
+    return float(scores[best]), OutcomeSet(name, "in", np.sort(values[order[: best + 1]]))
 
 
-def _times(values: NDArray[Any], seen: NDArray[Any]) -> Ints:
-    """Count how often each of the sorted `values` was seen."""
-    return np.bincount(np.searchsorted(values, seen), minlength=len(values)).astype(np.int64)
+def _count_values(values: NDArray[Any], numbers: NDArray[Any]) -> Ints:
+    """Count how often each of the sorted `values` (values,) is among the numbers (n,)."""
+    return np.bincount(np.searchsorted(values, numbers), minlength=len(values)).astype(np.int64)
 
 
-def _scores(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Floats:
-    """Estimate each event's loss from the pilot: the best of four questions (Wilson's limits)."""
-    (low_a, high_a), (low_b, high_b) = _wilson(in_a, trials), _wilson(in_b, trials)
-    questions = [(low_a, high_b), (low_b, high_a), (1 - high_a, 1 - low_b), (1 - high_b, 1 - low_a)]
-    tiny = 1e-300
-    losses = [np.log(np.maximum(p - delta, tiny) / np.maximum(q, tiny)) for p, q in questions]
+def _estimate_losses(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Floats:
+    """Estimate the loss that each event shows, from counts on the pilot.
+
+    Each event and its complement are tested in both directions, with Wilson's limits; the largest
+    loss of the four tests counts.
+
+    Args:
+        in_a: (events,) counts under the first input.
+        in_b: (events,) counts under the second input.
+        trials: Releases of each input.
+        delta: The delta of the claim.
+
+    Returns:
+        (events,) losses in nats, which may be negative.
+    """
+    low_a, high_a = _wilson_limits(in_a, trials)
+    low_b, high_b = _wilson_limits(in_b, trials)
+    tests = [(low_a, high_b), (low_b, high_a), (1 - high_a, 1 - low_b), (1 - high_b, 1 - low_a)]
+    losses = [np.log(np.maximum(p - delta, _TINY) / np.maximum(q, _TINY)) for p, q in tests]
     return np.asarray(np.max(losses, axis=0), dtype=np.float64)
 
 
-def _wilson(times: Ints, trials: int) -> tuple[Floats, Floats]:
+def _wilson_limits(times: Ints, trials: int) -> tuple[Floats, Floats]:
+    """Return Wilson's lower and upper limits of chances; shape of `times`.
+
+    With x = z^2 / trials: (share + x / 2 -+ sqrt(share (1 - share) x + x^2 / 4)) / (1 + x).
+    """
     share = times / trials
-    square = _PILOT_Z**2 / trials
-    middle = (share + square / 2) / (1 + square)
-    half = np.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    x = _PILOT_Z**2 / trials
+    middle = (share + x / 2) / (1 + x)
+    half_width = np.sqrt(share * (1 - share) * x + x**2 / 4) / (1 + x)
+    return np.maximum(middle - half_width, 0.0), np.minimum(middle + half_width, 1.0)

@@ -1,7 +1,7 @@
 """Exact losses of mechanisms whose output distributions are known.
 
-Two distributions with different supports have an infinite loss; a branch on private data without
-randomness has one.
+The loss is infinite if an outcome is possible under one input only, as after a branch on private
+data without randomness.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 Chance = int | float | Fraction
 Chances = Mapping[Any, Chance]
-"""Probabilities of outcomes, or weights."""
+"""The probability of each outcome, or weights to which the probabilities are proportional."""
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 
 def exact_loss(p: Chances, q: Chances) -> float:
-    """Return max |ln(P / Q)| over all outcomes; infinite if one side lacks one of the other.
+    """Return max |ln(P / Q)| over all outcomes; infinite if one is possible under one side only.
 
-    Each side is divided by its own sum, so both may be weights.
+    Each side is divided by its sum, so both may be weights.
     """
     sum_p = _exact_sum(p)
     sum_q = _exact_sum(q)
@@ -42,14 +42,15 @@ def exact_loss(p: Chances, q: Chances) -> float:
 
 
 def _exact_sum(chances: Chances) -> Fraction:
+    """Return the exact sum of probabilities or weights."""
     return sum((Fraction(chance) for chance in chances.values()), Fraction(0))
 
 
 def exact_log(ratio: Fraction) -> float:
-    """Return the natural logarithm of a positive fraction, exact to a float also near 1."""
-    off = float(ratio - 1)
-    if abs(off) < 0.5:
-        return math.log1p(off)
+    """Return the natural logarithm of a positive fraction, accurate also if it is near 1."""
+    excess = float(ratio - 1)
+    if abs(excess) < 0.5:
+        return math.log1p(excess)
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
@@ -64,40 +65,43 @@ def neighbouring_scores(
     """Yield all pairs of score vectors in {0, ..., steps} whose entries differ by at most 1."""
     for a in product(range(steps + 1), repeat=candidates):
         for move in product((-1, 0, 1), repeat=candidates):
-            b = tuple(score + up for score, up in zip(a, move, strict=True))
+            b = tuple(score + change for score, change in zip(a, move, strict=True))
             if a < b and min(b) >= 0 and max(b) <= steps:
                 yield a, b
 
 
 def exponential_loss(epsilon: float, candidates: int, spread: float = 1.0) -> float:
-    """Return the loss of the exponential mechanism over all neighbours.
+    """Return the largest loss of the exponential mechanism over all neighbouring inputs.
 
-    The worst pair: one candidate at the bottom moves up, all others at the top move down. With
-    spread 1, a = epsilon / 2 and N candidates: a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)].
+    In the worst pair, one candidate with the lowest score moves up by one sensitivity, and all
+    others, with the highest score, move down by one. With spread 1, a = epsilon / 2 and N
+    candidates, the loss is a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)].
 
     Args:
         epsilon: The claim, in nats.
-        candidates: N, their number.
-        spread: Largest distance of two scores, in sensitivities.
+        candidates: N, the number of candidates.
+        spread: Largest difference of two scores, in sensitivities.
     """
     rate = epsilon / 2
-    rest = candidates - 1
-    step = rate * min(spread, 1.0)
-    top = rate * spread
-    # Both sides of the fraction are divided by e^top, so that nothing overflows.
-    others = (math.exp(-top) + rest) / (math.exp(step - top) + rest * math.exp(-step))
-    return step + math.log(others)
+    others = candidates - 1
+    change = rate * min(spread, 1.0)
+    highest = rate * spread
+    # The loss is change + ln(sum of weights before / sum of weights after). Both sums are divided
+    # by e^highest, so that nothing overflows.
+    sum_before = math.exp(-highest) + others
+    sum_after = math.exp(change - highest) + others * math.exp(-change)
+    return change + math.log(sum_before / sum_after)
 
 
 def peeling_distribution(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
-    """Return the chance of every list of k different candidates, drawn by weight one by one."""
+    """Return the chance of each list of k candidates, drawn by weight without repetition."""
     lists: dict[Any, Fraction] = {}
     for chosen in permutations(range(len(weights)), k):
-        left = sum(weights)
+        remaining_weight = sum(weights)
         chance = Fraction(1)
         for candidate in chosen:
-            chance *= Fraction(weights[candidate], left)
-            left -= weights[candidate]
+            chance *= Fraction(weights[candidate], remaining_weight)
+            remaining_weight -= weights[candidate]
         lists[chosen] = chance
     return lists
 
@@ -105,27 +109,35 @@ def peeling_distribution(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
 def gate_distribution(
     counts: Sequence[int], threshold: int, threshold_scale: float, count_scale: float
 ) -> dict[Any, float]:
-    """Return how likely each number of counts passes AboveThreshold before it stops.
+    """Return for AboveThreshold the chance of each number of counts before it stops.
 
-    Summed over the threshold's discrete Laplace noise.
+    It is a sum over the discrete Laplace noise on the threshold.
+
+    Args:
+        counts: The exact counts, in order.
+        threshold: The exact threshold.
+        threshold_scale: Scale of the noise on the threshold, in steps.
+        count_scale: Scale of the noise on each count, in steps.
+
+    Returns:
+        The chances of 0, 1, ... counts; the last is that of not stopping at all.
     """
-    noise, open_chance = laplace_distribution(threshold_scale)
-    stops = []
+    noise, chance_open = laplace_distribution(threshold_scale)
+    stop_chances = []
     for count in counts:
-        fires = laplace_tail(threshold + noise - count, count_scale)
-        stops.append(float((open_chance * fires).sum()))
-        open_chance = open_chance * (1 - fires)
-    return dict(enumerate([*stops, float(open_chance.sum())]))
+        chance_of_stop = laplace_tail(threshold + noise - count, count_scale)
+        stop_chances.append(float((chance_open * chance_of_stop).sum()))
+        chance_open = chance_open * (1 - chance_of_stop)
+    return dict(enumerate([*stop_chances, float(chance_open.sum())]))
 
 
 def laplace_distribution(scale: float) -> tuple[Floats, Floats]:
-    """Return whole steps and the chance of each under discrete Laplace noise.
+    """Return the distribution of discrete Laplace noise, from -60 to 60 scales.
 
-    The steps reach out to 60 scales, beyond which less than 1e-25 of the noise is left; no noise
-    if the scale is 0.
+    Beyond that the chance is below 1e-25. If the scale is 0, the noise is 0.
 
     Returns:
-        Steps and chances, both (2 reach + 1,).
+        The whole steps and the chance of each, both (2 ceil(60 scale) + 1,).
     """
     reach = math.ceil(60 * scale)
     steps = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -135,16 +147,17 @@ def laplace_distribution(scale: float) -> tuple[Floats, Floats]:
 
 
 def laplace_tail(steps: NDArray[Any], scale: float | Floats) -> Floats:
-    """Return P(noise >= each step) of discrete Laplace noise; of none if the only scale is 0.
+    """Return P(noise >= step) for discrete Laplace noise.
 
-    With q = e^(-1/scale): q^step / (1 + q) above 0, and 1 - q^(1 - step) / (1 + q) at or below it.
+    With q = e^(-1/scale), it is q^step / (1 + q) for a step above 0, and 1 - q^(1 - step) / (1 + q)
+    for others.
 
     Args:
         steps: Integers of any shape.
-        scale: One scale, or one for each step.
+        scale: One scale, which may be 0 for no noise; or one above 0 for each step.
 
     Returns:
-        The shape of `steps`.
+        A chance for each step; shape of `steps`.
     """
     if np.ndim(scale) == 0 and scale == 0:
         return np.asarray(steps <= 0, dtype=np.float64)

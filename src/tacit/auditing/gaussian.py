@@ -1,20 +1,20 @@
-"""Gaussian noise: a lower bound from samples, and the exact loss of noise on integers.
+"""Audit of Gaussian noise: a lower bound from samples, and the exact loss of noise on integers.
 
 Source   Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022). Nasr et al.: Tight auditing
          of differentially private machine learning (USENIX Security 2023). Canonne, Kamath,
          Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020). Balle and Wang
          (ICML 2018), for delta as an expectation of the loss.
-Samples  A threshold, chosen on one half of the samples, tells the neighbours apart. Clopper-Pearson
-         limits of its two error rates bound mu from below, and mu gives epsilon at the claimed
-         delta: events alone say little about it.
-Assumes  that the mechanism IS Gaussian. For any other one the bound on mu holds, but not the
-         epsilon computed from it. Discrete noise is treated as continuous: this changes mu by a
-         share of 1 / (24 sigma^2), with sigma in steps of its grid, so noise of few steps is
-         refused. `empirical.audit` with a delta assumes nothing.
-Exact    Noises k have P(k) proportional to exp(-k^2 / (2 sigma^2)). If their centres move by whole
-         numbers d, the privacy loss is  sum of (d^2 - 2 k d) / (2 sigma^2).  If all d / sigma^2 are
-         multiples of one number, delta is a sum over a single integer, which is computed; it has no
-         closed form.
+Samples  A threshold, chosen on one half of the samples, tells the two inputs apart. Clopper-Pearson
+         limits of its two error rates, on the other half, bound mu from below, and mu gives epsilon
+         at the claimed delta. The bound on epsilon from a single event would be much lower.
+Assumes  that the mechanism IS Gaussian. For other mechanisms the bound on mu holds, but not the
+         epsilon computed from it. Discrete noise is treated as continuous, which changes mu by a
+         share of 1 / (24 sigma^2), with sigma in steps of its grid; so noise of few steps is
+         refused. `empirical.audit` with a delta has no such assumption.
+Exact    Each noise k has P(k) proportional to exp(-k^2 / (2 sigma^2)). If the centres of several
+         noises move by whole numbers d, the privacy loss is  sum of (d^2 - 2 k d) / (2 sigma^2).
+         If all d / sigma^2 are multiples of one number, the loss depends on a single integer, and
+         delta is computed as a sum over it; there is no closed form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, signal, special
@@ -32,12 +32,17 @@ from tacit.auditing.empirical import ALPHA, Floats, Ints, Release, assured_bound
 from tacit.errors import ConfigError
 
 LEAST_STEPS = 32
-"""Of sigma: from here on a grid is fine, and mu is right to 5 parts in 100,000."""
+"""Smallest sigma, in steps of the grid, of noise that is treated as continuous: mu is then correct
+to 5 parts in 100,000."""
 
 _THRESHOLDS = 400
-_REACH = 12  # standard deviations; less than 1e-32 lies beyond
-_MOST_PARTS = 64  # of the ratio of two squared sigmas: it is a simple fraction, such as 2
-_MOST_SUMMED = 1 << 22
+"""Number of thresholds that are compared on the first half of the samples."""
+_REACH = 12
+"""Sigmas after which a distribution is cut off; the chance beyond is below 1e-32."""
+_MAX_DENOMINATOR = 64
+"""Largest denominator of the ratio of two squared sigmas, which has to be a simple fraction."""
+_MAX_SUM_LENGTH = 1 << 22
+"""Most values of a sum of noises."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,9 @@ class GaussianEvidence:
     """A lower bound on mu and on epsilon."""
 
     mu: float
-    """Lower bound of sensitivity / sigma."""
+    """Lower bound on sensitivity / sigma."""
     lower_bound: float
-    """Its epsilon at the delta, in nats."""
+    """The epsilon of this mu at the delta of the claim, in nats."""
 
 
 def audit_gaussian(
@@ -60,11 +65,17 @@ def audit_gaussian(
     sigma_in_steps: float = math.inf,
     known: float | None = None,
 ) -> GaussianEvidence:
-    """Bound mu with `samples` releases (one number each) of each of two neighbouring inputs.
+    """Bound mu from below by samples, of one number each, of two neighbouring inputs.
 
-    The neighbours are as far apart as the sensitivity allows; which is the larger does not matter.
-    sigma_in_steps: the claimed sigma in steps of the grid; infinite for continuous noise. known: a
-    threshold that is asked besides, of all samples: the middle of the two centres.
+    Args:
+        release_a: Makes releases of the first input.
+        release_b: Makes releases of the second input.
+        samples: Releases of each input.
+        delta: The delta of the claim.
+        alpha: The chance that the bound is above the true mu.
+        sigma_in_steps: The claimed sigma in steps of the grid; infinite for continuous noise.
+        known: A threshold that is tested in addition, on all samples: the middle between the
+            centres of the two inputs' noise. None for none.
     """
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(
@@ -75,19 +86,25 @@ def audit_gaussian(
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
     pilot = samples // 2
-    count = samples - samples // 2
-    a, b = np.sort(release_a(pilot)), np.sort(release_b(pilot))
-    tried = np.quantile(np.concatenate([a, b]), np.linspace(0, 1, _THRESHOLDS + 2)[1:-1])
-    above_a = pilot - np.searchsorted(a, tried)
-    above_b = pilot - np.searchsorted(b, tried)
-    # Two directions and two error rates, at one threshold or at two.
-    level = alpha / 4 / (1 if known is None else 2)
-    threshold = tried[_mu([above_a, above_b], pilot, level).argmax()]
-    second = [release(count).astype(np.float64) for release in (release_a, release_b)]
-    mu = float(_mu([(part >= threshold).sum() for part in second], count, level))
+    count = samples - pilot
+    pilot_a = np.sort(release_a(pilot))
+    pilot_b = np.sort(release_b(pilot))
+    quantiles = np.linspace(0, 1, _THRESHOLDS + 2)[1:-1]
+    thresholds = np.quantile(np.concatenate([pilot_a, pilot_b]), quantiles)
+    above_a = pilot - np.searchsorted(pilot_a, thresholds)
+    above_b = pilot - np.searchsorted(pilot_b, thresholds)
+    # alpha is divided among two directions with two error rates, at one threshold or at two.
+    level = alpha / 4 if known is None else alpha / 8
+    threshold = thresholds[_bound_mu(above_a, above_b, pilot, level).argmax()]
+    second_a = release_a(count).astype(np.float64)
+    second_b = release_b(count).astype(np.float64)
+    above_a = (second_a >= threshold).sum()
+    above_b = (second_b >= threshold).sum()
+    mu = float(_bound_mu(above_a, above_b, count, level))
     if known is not None:
-        pooled = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
-        mu = max(mu, float(_mu([(part >= known).sum() for part in pooled], samples, level)))
+        above_a = (pilot_a >= known).sum() + (second_a >= known).sum()
+        above_b = (pilot_b >= known).sum() + (second_b >= known).sum()
+        mu = max(mu, float(_bound_mu(above_a, above_b, samples, level)))
     return GaussianEvidence(mu, epsilon_of_mu(mu, delta))
 
 
@@ -100,10 +117,10 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
     _check_delta(delta)
     if delta_of_mu(mu, 0.0) <= delta:
         return 0.0
-    top = 1.0
-    while delta_of_mu(mu, top) > delta:
-        top *= 2
-    return float(optimize.brentq(lambda epsilon: delta_of_mu(mu, epsilon) - delta, 0.0, top))
+    upper = 1.0
+    while delta_of_mu(mu, upper) > delta:
+        upper *= 2
+    return float(optimize.brentq(lambda epsilon: delta_of_mu(mu, epsilon) - delta, 0.0, upper))
 
 
 def delta_of_mu(mu: float, epsilon: float) -> float:
@@ -119,42 +136,75 @@ def delta_of_mu(mu: float, epsilon: float) -> float:
     return float(chance - neighbour_chance)
 
 
-def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:
-    """Bound mu from below by how often each neighbour was above a threshold; 0 or more.
+def _bound_mu(above_a: Any, above_b: Any, trials: int, level: float) -> Floats:
+    """Bound mu from below by how often the releases of each input are at or above a threshold.
 
-    The better of the two directions counts.
+    Args:
+        above_a: Counts of the first input, one for each threshold or a single one.
+        above_b: Counts of the second input; same shape.
+        trials: Releases of each input.
+        level: The chance that one error rate is above its limit.
+
+    Returns:
+        The larger bound of the two directions, 0 or more; same shape.
     """
-    directions = [
-        -special.ndtri(clopper_pearson(one, trials, level)[1])
-        - special.ndtri(clopper_pearson(trials - other, trials, level)[1])
-        for one, other in (above, above[::-1])
-    ]
-    return np.asarray(np.max([*directions, np.zeros_like(directions[0])], axis=0))
+    bound_if_a_is_lower = _bound_mu_in_direction(above_a, above_b, trials, level)
+    bound_if_b_is_lower = _bound_mu_in_direction(above_b, above_a, trials, level)
+    return np.maximum(np.maximum(bound_if_a_is_lower, bound_if_b_is_lower), 0.0)
+
+
+def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, level: float) -> Floats:
+    """Bound mu if the first input's releases are the lower ones; negative if they are not.
+
+    The error rates of the threshold are: a release of the lower input is above it (alpha), one of
+    the upper input is below it (beta). mu >= -quantile(alpha) - quantile(beta), with upper limits
+    of both.
+    """
+    _, false_positive_limit = clopper_pearson(above_lower, trials, level)
+    _, false_negative_limit = clopper_pearson(trials - above_upper, trials, level)
+    return np.asarray(-special.ndtri(false_positive_limit) - special.ndtri(false_negative_limit))
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
-    """Return the epsilon that the middle threshold shows, in all audits but a share of `alpha`."""
+    """Return the epsilon that the known threshold gives with a chance of 1 - alpha.
 
-    def hits(times: Ints) -> Floats:
+    Args:
+        mu: The true mu. The threshold is in the middle between the two centres.
+        samples: Releases of each input.
+        delta: The delta of the claim.
+        alpha: As in `audit_gaussian`, which gives each error rate of this threshold an eighth.
+    """
+
+    def gain(times: Ints) -> Floats:
+        """Return -quantile(beta limit), by how often the upper input is above the threshold."""
         return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
 
-    def alarms(times: Ints) -> Floats:
+    def cost(times: Ints) -> Floats:
+        """Return quantile(alpha limit), by how often the lower input is above the threshold."""
         return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
-    return epsilon_of_mu(assured_bound(hits, alarms, chances, samples, alpha), delta)
+    return epsilon_of_mu(assured_bound(gain, cost, chances, samples, alpha), delta)
 
 
 def _check_delta(delta: float) -> None:
+    """Raise ConfigError unless delta is above 0 and below 1."""
     if not 0 < delta < 1:
         raise ConfigError(f"A Gaussian mechanism has an epsilon at a delta in (0, 1); got {delta}.")
 
 
 def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: float) -> float:
-    """Return the smallest epsilon at `delta` if the centres of these noises move by `steps`."""
+    """Return the smallest epsilon at `delta` if the centres of discrete Gaussian noises move.
+
+    Args:
+        steps: For each noise, the whole number by which its centre moves.
+        sigmas: For each noise, its sigma.
+        delta: Above 0 and below 1.
+    """
     _check_delta(delta)
     chances, unit, shift = _sum_of_noises(steps, sigmas)
-    losses = (shift / 2 - (np.arange(len(chances)) - len(chances) // 2)) * unit
+    sums = np.arange(len(chances)) - len(chances) // 2
+    losses = (shift / 2 - sums) * unit
 
     def excess(epsilon: float) -> float:
         return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) - delta
@@ -165,56 +215,85 @@ def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: fl
 
 
 def gaussian_masses(sigma: float) -> tuple[Ints, Floats]:
-    """Return the integers within 12 sigma, and how likely each of them is."""
+    """Return the integers up to 12 sigmas from 0, and the chance of each under Gaussian noise."""
     reach = math.ceil(_REACH * sigma) + 1
     integers = np.arange(-reach, reach + 1)
     chances = np.exp(-(integers.astype(np.float64) ** 2) / (2 * sigma**2))
     return integers, chances / chances.sum()
 
 
-def tails(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats, Floats]:
-    """Return the tests that tell the two inputs apart best, with the chances of each.
+class TailChances(NamedTuple):
+    """The tests that tell two inputs apart best: whether a sum of noises is above a threshold."""
 
-    A test asks whether the sum of d / sigma^2 times noise is above a number halfway between two of
-    its values. Its chances are with the centres moved, and without.
+    thresholds: Floats
+    """(tests,) thresholds, each halfway between two values of the sum of d / sigma^2 times
+    noise."""
+    moved: Floats
+    """(tests,) chance that the sum is above the threshold, with the centres moved by d."""
+    unmoved: Floats
+    """(tests,) chance that the sum is above the threshold, with the centres at 0."""
 
-    Returns:
-        (tests,) numbers; (tests,) chances with the centres moved; (tests,) chances without.
+
+def tails(steps: Sequence[int], sigmas: Sequence[float]) -> TailChances:
+    """Compute the chances of the best tests, if the centres of discrete Gaussian noises move.
+
+    Args:
+        steps: d for each noise, the whole number by which its centre moves.
+        sigmas: Sigma of each noise.
     """
-    total, unit, shift = _sum_of_noises(steps, sigmas)
-    reached = np.minimum(np.cumsum(total[::-1])[::-1], 1.0)
-    shifted_places = min(shift, len(reached))
-    moved = np.concatenate([np.ones(shifted_places), reached[: len(reached) - shifted_places]])
-    halfway = (np.arange(len(total), dtype=np.float64) - len(total) // 2 - 0.5) * unit
-    return np.asarray(halfway), moved, reached
+    chances, unit, shift = _sum_of_noises(steps, sigmas)
+    unmoved = np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
+    shift = min(shift, len(unmoved))
+    moved = np.concatenate([np.ones(shift), unmoved[: len(unmoved) - shift]])
+    thresholds = (np.arange(len(chances), dtype=np.float64) - len(chances) // 2 - 0.5) * unit
+    return TailChances(np.asarray(thresholds), moved, unmoved)
 
 
-def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, float, int]:
-    """Return chances of the sum of d / sigma^2 times noise around 0, its unit, and its move."""
-    moving = [(int(d), float(s)) for d, s in zip(steps, sigmas, strict=True) if d]
+class _NoiseSum(NamedTuple):
+    """Distribution of the sum of d / sigma^2 times noise, for several noises centred at 0."""
+
+    chances: Floats
+    """(values,) chances of the values, which are whole multiples of `unit` around 0."""
+    unit: float
+    """Distance between two values."""
+    shift: int
+    """By how many units the sum moves if the centre of each noise moves by d."""
+
+
+def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> _NoiseSum:
+    """Compute the distribution of the sum of d / sigma^2 times noise; d are the `steps`.
+
+    With the largest sigma s, each d / sigma^2 is written as a fraction times 1 / s^2, and all as
+    whole multiples of one unit. The sum is then a convolution of distributions on whole numbers.
+    """
+    moving = [(int(d), float(sigma)) for d, sigma in zip(steps, sigmas, strict=True) if d]
     if not moving:
-        return np.ones(1), 1.0, 0
+        return _NoiseSum(np.ones(1), 1.0, 0)
     largest = max(sigma for _, sigma in moving)
     weights = []  # d / sigma^2 in units of 1 / largest^2
     for d, sigma in moving:
         ratio = (largest / sigma) ** 2
-        simple_ratio = Fraction(ratio).limit_denominator(_MOST_PARTS)
+        simple_ratio = Fraction(ratio).limit_denominator(_MAX_DENOMINATOR)
         if abs(float(simple_ratio) - ratio) > 1e-9 * ratio:
-            raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no one sum.")
+            raise ConfigError(
+                "The squared sigmas have no simple ratios, so the loss is not a sum of whole "
+                "numbers."
+            )
         weights.append(d * simple_ratio)
     denominators = [weight.denominator for weight in weights]
-    parts = math.lcm(*denominators)
-    whole = [int(weight * parts) for weight in weights]
-    common = math.gcd(*whole)
+    common_denominator = math.lcm(*denominators)
+    whole_weights = [int(weight * common_denominator) for weight in weights]
+    common_factor = math.gcd(*whole_weights)
     total = np.ones(1)
-    for weight, (_, sigma) in zip(whole, moving, strict=True):
-        chances = gaussian_masses(sigma)[1]
-        times = abs(weight) // common
-        length = (len(chances) - 1) * times + 1
-        if length + len(total) > _MOST_SUMMED:
+    shift = 0
+    for whole_weight, (d, sigma) in zip(whole_weights, moving, strict=True):
+        _, chances = gaussian_masses(sigma)
+        multiple = abs(whole_weight) // common_factor
+        length = (len(chances) - 1) * multiple + 1
+        if length + len(total) > _MAX_SUM_LENGTH:
             raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")
-        spread = np.zeros(length)
-        spread[::times] = chances
-        total = np.maximum(signal.fftconvolve(total, spread), 0.0)
-    shift = sum(w * d for w, (d, _) in zip(whole, moving, strict=True)) // common
-    return total, common / parts / largest**2, shift
+        stretched = np.zeros(length)
+        stretched[::multiple] = chances
+        total = np.maximum(signal.fftconvolve(total, stretched), 0.0)
+        shift += whole_weight * d // common_factor
+    return _NoiseSum(total, common_factor / common_denominator / largest**2, shift)

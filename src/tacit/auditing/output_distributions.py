@@ -1,14 +1,13 @@
-"""All outcomes of the draws of the running code, the probability of each, and checks of both.
+"""Output distributions of the running code, by enumeration of its draws; and checks that use them.
 
-Our own sampler draws an index in proportion to whole weights (`mechanisms.selection.draw_rows`). It
-is replaced by one that records the weights and returns a fixed index, and the program is run once
-for each sequence of indices. Randomised responses get fixed random words. Not for several threads
-at once: the sampler is replaced for the whole process.
+The sampler `draw_rows` draws an index with chances proportional to whole weights. Here it is
+replaced by one that records the weights and returns a given index, and the program is run once for
+each sequence of indices. A randomised response is given fixed random words instead. The sampler is
+replaced for the whole process, so only one thread may do this at a time.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,189 +20,231 @@ from numpy.typing import NDArray
 
 from tacit.auditing import exact_losses
 from tacit.auditing.claims import Check, PairResult
-from tacit.auditing.empirical import audit, best_known
+from tacit.auditing.empirical import audit, best_known_event
 from tacit.auditing.rules import Rule, upper_bound
 from tacit.mechanisms.weights import draw_rows as shipped
 from tacit.randomness import Source
 
 T = TypeVar("T")
 Weights = tuple[int, ...]
-Counts = Callable[[str, int], bool]
-"""(module, row) -> whether draws there are enumerated. Others, which must not matter to the result,
-give their first possible index."""
+IsEnumerated = Callable[[str, int], bool]
+"""Says for the name of the drawing module and the row whether such draws are enumerated. Other
+draws, which must not matter to the result, give the first possible index."""
 
 DRAW = "draw_rows"
-"""Name by which every module that draws by weights knows the sampler."""
-_LIE = (1 << 53) - 1  # the word for which a randomised response lies, if it ever does
-_OTHER = -1
+"""Name of the sampler in every module that imports it."""
+_LYING_WORD = (1 << 53) - 1
+"""A word for which a randomised response lies, unless it never does."""
+_UNEXPECTED = -1
+"""Number of an outcome that the distributions do not have."""
+_FEWEST_RUNS = 100
+"""Fewest runs of each program in a check."""
 
 
 @dataclass(frozen=True)
 class Execution(Generic[T]):
-    """One run of a program, with the weights of each of its draws and the index drawn."""
+    """One run of a program: its enumerated draws, and its result."""
 
     draws: tuple[tuple[Weights, int], ...]
+    """For each draw, the weights and the index that was drawn."""
     result: T
+    """What the program returned."""
 
     @property
     def chance(self) -> Fraction:
-        """The chance of these indices."""
-        return math.prod(
-            (Fraction(drawn[index], sum(drawn)) for drawn, index in self.draws), start=Fraction(1)
-        )
+        """The chance that the draws give these indices."""
+        chance = Fraction(1)
+        for weights, index in self.draws:
+            chance *= Fraction(weights[index], sum(weights))
+        return chance
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """The index of each draw."""
+        """The index that each draw gave."""
         return tuple(index for _, index in self.draws)
 
 
-def all_draws(_module: str, _row: int) -> bool:
-    """Enumerate all draws."""
+def enumerate_all(_module: str, _row: int) -> bool:
+    """Enumerate every draw: the default `IsEnumerated`."""
     return True
 
 
-def executions(program: Callable[[], T], counts: Counts = all_draws) -> Iterator[Execution[T]]:
-    """Run `program` for every sequence of indices that its draws can give."""
+def executions(
+    program: Callable[[], T], is_enumerated: IsEnumerated = enumerate_all
+) -> Iterator[Execution[T]]:
+    """Run a program once for each sequence of indices that its enumerated draws can give."""
     indices: list[int] | None = []
     while indices is not None:
-        each = execute(program, indices, counts)
-        yield each
-        indices = _next_indices(each.draws)
+        execution = execute(program, indices, is_enumerated)
+        yield execution
+        indices = _next_indices(execution.draws)
 
 
 def _modules_that_draw() -> list[ModuleType]:
-    """Return every loaded module of the package that draws by the shipped sampler of weights."""
-    found = []
+    """Return every loaded module of tacit that has imported the shipped sampler of weights."""
+    modules = []
     for name, module in list(sys.modules.items()):
         if not name.startswith("tacit.") or name == __name__:
             continue
         if getattr(module, DRAW, None) is shipped:
-            found.append(module)
-    return found
+            modules.append(module)
+    return modules
 
 
 def execute(
-    program: Callable[[], T], indices: Sequence[int], counts: Counts = all_draws
+    program: Callable[[], T], indices: Sequence[int], is_enumerated: IsEnumerated = enumerate_all
 ) -> Execution[T]:
-    """Run a program whose draws give `indices`; after the last of them, the first possible index.
+    """Run a program whose enumerated draws give `indices`.
 
-    Every module that draws by weights does so with its stand-in inside.
+    Further draws, and draws that are not enumerated, give the first index with a weight above 0.
     """
     draws: list[tuple[Weights, int]] = []
 
-    def draw_index(row: NDArray[np.int64], counted: bool) -> int:
-        index = int((row > 0).argmax())
-        if counted:
-            index = indices[len(draws)] if len(draws) < len(indices) else index
-            draws.append((tuple(row.tolist()), index))
+    def draw_index(weights: NDArray[np.int64], *, enumerated: bool) -> int:
+        index = int((weights > 0).argmax())
+        if enumerated:
+            if len(draws) < len(indices):
+                index = indices[len(draws)]
+            draws.append((tuple(weights.tolist()), index))
         return index
 
-    def stand_in_for(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
-        def draw(table: NDArray[np.int64], _: Source) -> NDArray[np.int64]:
-            drawn = [draw_index(row, counts(module, place)) for place, row in enumerate(table)]
+    def replacement_for(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
+        def draw_rows(table: NDArray[np.int64], _source: Source) -> NDArray[np.int64]:
+            drawn = []
+            for row, weights in enumerate(table):
+                drawn.append(draw_index(weights, enumerated=is_enumerated(module, row)))
             return np.array(drawn, dtype=np.int64)
 
-        return draw
+        return draw_rows
 
-    patched = _modules_that_draw()
-    for module in patched:
-        setattr(module, DRAW, stand_in_for(module.__name__))
+    modules = _modules_that_draw()
+    for module in modules:
+        setattr(module, DRAW, replacement_for(module.__name__))
     try:
         result = program()
     finally:
-        for module in patched:
+        for module in modules:
             setattr(module, DRAW, shipped)
     return Execution(tuple(draws), result)
 
 
 def _next_indices(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
-    """Return the indices of the next run, the last draw changing first; None after the last run."""
-    for place in range(len(draws) - 1, -1, -1):
-        drawn, index = draws[place]
-        later = [other for other in range(index + 1, len(drawn)) if drawn[other] > 0]
-        if later:
-            return [earlier for _, earlier in draws[:place]] + [later[0]]
+    """Return the indices of the next run in lexicographic order; None after the last run.
+
+    Of the last draw with a further possible index, the next such index; later draws begin anew.
+    """
+    for number in range(len(draws) - 1, -1, -1):
+        weights, index = draws[number]
+        further = [other for other in range(index + 1, len(weights)) if weights[other] > 0]
+        if further:
+            earlier = [earlier_index for _, earlier_index in draws[:number]]
+            return [*earlier, further[0]]
     return None
 
 
 def sample_executions(
-    every: Sequence[Execution[T]], count: int, source: Source
+    all_executions: Sequence[Execution[T]], count: int, source: Source
 ) -> NDArray[np.int64]:
-    """Sample `count` executions of one program, as (count,) places in `every`, which has them all.
+    """Sample executions of one program, with the shipped sampler and the program's own weights.
 
-    The shipped sampler draws them, by the program's own weights, for many runs at a time.
+    Args:
+        all_executions: All executions of the program.
+        count: Number of samples.
+        source: Randomness of the draws.
+
+    Returns:
+        (count,) positions in `all_executions`.
     """
-    leaves = {each.indices: place for place, each in enumerate(every)}
-    drawn = {}
-    for each in every:
-        for at, (weights, _) in enumerate(each.draws):
-            drawn[each.indices[:at]] = weights
-    parts: list[NDArray[np.int64]] = []
+    positions = {}
+    weights_after = {}  # for the indices of a run's first draws, the weights of its next draw
+    for position, execution in enumerate(all_executions):
+        positions[execution.indices] = position
+        for number, (weights, _) in enumerate(execution.draws):
+            weights_after[execution.indices[:number]] = weights
+    samples: list[NDArray[np.int64]] = []
 
-    def descend(prefix: tuple[int, ...], times: int) -> None:
-        if prefix not in drawn:
-            parts.append(np.full(times, leaves[prefix]))
+    def sample_after(indices: tuple[int, ...], times: int) -> None:
+        """Sample `times` executions whose first draws gave these indices."""
+        if indices not in weights_after:
+            samples.append(np.full(times, positions[indices]))
             return
-        row = np.array(drawn[prefix], dtype=np.int64)
-        indices = shipped(np.broadcast_to(row, (times, len(row))), source)
-        for index, often in enumerate(np.bincount(indices, minlength=len(row)).tolist()):
-            if often:
-                descend((*prefix, index), often)
+        weights = np.array(weights_after[indices], dtype=np.int64)
+        drawn = shipped(np.broadcast_to(weights, (times, len(weights))), source)
+        for index, times_drawn in enumerate(np.bincount(drawn, minlength=len(weights)).tolist()):
+            if times_drawn:
+                sample_after((*indices, index), times_drawn)
 
-    descend((), count)
-    # In random order, since an auditor reads one half first and then the other.
-    return np.random.default_rng().permutation(np.concatenate(parts))
+    sample_after((), count)
+    # In random order, because an auditor reads first one half and then the other.
+    return np.random.default_rng().permutation(np.concatenate(samples))
 
 
 Distribution = Mapping[Hashable, Fraction]
 Program = Callable[[], Hashable]
-"""One decision of the shipped code; called again it decides anew, in the same state."""
+"""Makes one decision of the shipped code, and a new one in the same state if called again."""
 
 
 class FixedWords:
-    """A source that gives these words, one after the other, and then `rest` for ever."""
+    """A source of randomness that returns given words, one after the other.
+
+    Args:
+        words: The words.
+        filler: Every word after them.
+    """
 
     is_private = False
 
-    def __init__(self, words: Sequence[int] = (), rest: int = 0) -> None:
-        self._left = list(words)
-        self._rest = rest
+    def __init__(self, words: Sequence[int] = (), filler: int = 0) -> None:
+        self._remaining = list(words)
+        self._filler = filler
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next (count,) words."""
-        given = [self._left.pop(0) if self._left else self._rest for _ in range(count)]
-        return np.array(given, dtype=np.uint64)
+        fixed = self._remaining[:count]
+        del self._remaining[:count]
+        fillers = [self._filler] * (count - len(fixed))
+        return np.array(fixed + fillers, dtype=np.uint64)
 
 
 def distribution(program: Program) -> dict[Hashable, Fraction]:
-    """Return the chance of each result of a program that draws by weights alone."""
-    found: dict[Hashable, Fraction] = {}
-    for each in executions(program):
-        found[each.result] = found.get(each.result, Fraction(0)) + each.chance
-    return found
+    """Return the chance of each result of a program whose only random draws are by weights."""
+    chances: dict[Hashable, Fraction] = {}
+    for execution in executions(program):
+        chances[execution.result] = chances.get(execution.result, Fraction(0)) + execution.chance
+    return chances
 
 
 def response_distribution(
-    call: Callable[[Source], Hashable], categories: int | None, truth: Fraction, before: int = 0
+    call: Callable[[Source], Hashable],
+    categories: int | None,
+    truth: Fraction,
+    words_before: int = 0,
 ) -> dict[Hashable, Fraction]:
     """Return the chance of each result of a call that makes one randomised response.
 
-    categories: None for a bit, which has one lie only, so that no word is spent on choosing it.
-    truth: chance of the true answer. before: words asked for before the response; all are 0.
+    Args:
+        call: Makes the response with the words of a source.
+        categories: Number of possible answers; None for a bit, which has only one lie, so that no
+            word is drawn to choose it.
+        truth: Chance of the true answer.
+        words_before: Number of words that are drawn before the response; all are 0.
     """
-    found: dict[Hashable, Fraction] = {}
-    shifts: list[list[int]] = [[]] if categories is None else [[at] for at in range(categories - 1)]
-    for shift in shifts:
-        for word, chance in ((0, truth), (_LIE, 1 - truth)):
-            result = call(FixedWords([*[0] * before, *shift, word]))
-            found[result] = found.get(result, Fraction(0)) + chance / len(shifts)
-    return found
+    choices_of_lie: list[list[int]] = [[]]
+    if categories is not None:
+        choices_of_lie = [[number] for number in range(categories - 1)]
+    chances: dict[Hashable, Fraction] = {}
+    for choice in choices_of_lie:
+        for word, chance in ((0, truth), (_LYING_WORD, 1 - truth)):
+            result = call(FixedWords([0] * words_before + choice + [word]))
+            chances[result] = chances.get(result, Fraction(0)) + chance / len(choices_of_lie)
+    return chances
 
 
-def encode_outcomes(found: Mapping[Hashable, T], code: Mapping[Hashable, int]) -> dict[int, T]:
-    """Replace outcomes by their numbers."""
-    return {code[seen]: chance for seen, chance in found.items()}
+def encode_outcomes(
+    by_outcome: Mapping[Hashable, T], numbers: Mapping[Hashable, int]
+) -> dict[int, T]:
+    """Replace the keys of a mapping, which are outcomes, by the outcomes' numbers."""
+    return {numbers[outcome]: value for outcome, value in by_outcome.items()}
 
 
 def distribution_check(
@@ -214,26 +255,39 @@ def distribution_check(
     share: int = 1,
     rule: Rule | None = None,
 ) -> Check:
-    """Make a check: the exact loss of two laws, and samples / share runs of each program."""
+    """Make a check of two programs, which are the same code on two neighbouring inputs.
+
+    The check computes the exact loss of their distributions, and a lower bound from runs.
+
+    Args:
+        name: Name of the pair.
+        distributions: Returns the distributions of the results of both programs.
+        programs: The programs.
+        share: Each program is run samples / share times, but at least 100 times.
+        rule: Describes the release for the rule engine; None if no rule can.
+    """
 
     def check(samples: int, alpha: float) -> PairResult:
         p, q = distributions()
-        code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
+        numbers = {outcome: number for number, outcome in enumerate(dict.fromkeys([*p, *q]))}
 
         def release(program: Program) -> Callable[[int], NDArray[np.int64]]:
-            return lambda n: np.array([code.get(program(), _OTHER) for _ in range(n)])
+            return lambda n: np.array([numbers.get(program(), _UNEXPECTED) for _ in range(n)])
 
-        count = max(samples // share, 100)
-        first, second = map(release, programs)
-        known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), count, alpha)
-        seen = audit(first, second, samples=count, alpha=alpha, known=known)
+        count = max(samples // share, _FEWEST_RUNS)
+        program_a, program_b = programs
+        chances = (encode_outcomes(p, numbers), encode_outcomes(q, numbers))
+        known = best_known_event(chances, count, alpha)
+        evidence = audit(
+            release(program_a), release(program_b), samples=count, alpha=alpha, known=known
+        )
         return PairResult(
             name,
-            exact_losses.exact_loss(p, q),
-            None if rule is None else upper_bound(rule),
-            seen.lower_bound,
-            known.ideal if known else 0.0,
-            count,
+            exact=exact_losses.exact_loss(p, q),
+            rule_bound=None if rule is None else upper_bound(rule),
+            lower_bound=evidence.lower_bound,
+            ideal=known.ideal if known else 0.0,
+            samples=count,
         )
 
     return check
@@ -242,7 +296,15 @@ def distribution_check(
 def weighted_choice_check(
     name: str, a: Program, b: Program, *, share: int = 1, rule: Rule | None = None
 ) -> Check:
-    """Make a check of two programs that draw by weights, or not at all."""
+    """Make a check of two programs whose only random draws, if any, are by weights.
+
+    Args:
+        name: Name of the pair.
+        a: The program on the first input.
+        b: The program on the second input.
+        share: As in `distribution_check`.
+        rule: As in `distribution_check`.
+    """
     return distribution_check(
         name, lambda: (distribution(a), distribution(b)), (a, b), share=share, rule=rule
     )

@@ -1,4 +1,4 @@
-"""Pairs of neighbouring inputs of a mechanism, and every tool on each of them."""
+"""Pairs of neighbouring inputs of a mechanism, and their audit with all tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing.claims import AuditedClaim, PairResult, error_place
-from tacit.auditing.empirical import ALPHA, Feature, Release, audit, best_known, itself
+from tacit.auditing.empirical import (
+    ALPHA,
+    Feature,
+    Release,
+    audit,
+    best_known_event,
+    identity_feature,
+)
 from tacit.auditing.exact_losses import Chances
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of_mu, ideal_gaussian
 from tacit.auditing.rules import Rule, upper_bound
@@ -21,11 +28,13 @@ from tacit.auditing.sampler_spy import BulkNoise, Tape, differences, intercept_s
 from tacit.randomness import Source, secure
 
 SAMPLES = 1_000_000
-"""Releases of each input of a pair that gets all of them."""
+"""Releases of each input of a pair with share 1."""
 _BULK = 20_000
-_FEWEST = 100
-"""Releases of a mechanism that gets a share of the samples, at least."""
-_ODD_VALUES = (np.nan, np.inf, 0.3)
+"""Draws of noise that are made together."""
+_FEWEST_SAMPLES = 100
+"""Fewest releases of each input of a pair, whatever its share."""
+_UNUSUAL_VALUES = (np.nan, np.inf, 0.3)
+"""Values that the grey-box audit puts into both inputs, to compare the errors."""
 
 Call = Callable[[NDArray[Any], Source], ArrayLike]
 """Makes one release, or several at once, from an input and a source of randomness."""
@@ -42,52 +51,53 @@ class Pair:
     a: NDArray[Any]
     """The first input."""
     b: NDArray[Any]
-    """The second input, neighbouring."""
+    """The second input, neighbouring to the first."""
     exact: float
-    """Loss of the pair, from what the running code draws with, in nats."""
+    """Exact loss in nats, computed from the weights or scales with which the running code draws."""
     chances: tuple[Chances, Chances] = field(default_factory=lambda: ({}, {}))
-    """Chances of values of the feature under the two inputs."""
+    """Chances of values of the feature under the two inputs; empty if they are not known."""
     at_least: bool = False
     """Whether `chances` are those of each value or a larger one."""
-    feature: Feature = itself
-    """Turns releases into one number each."""
+    feature: Feature = identity_feature
+    """Maps releases to one number each."""
     share: int = 1
-    """The pair gets samples / share."""
+    """The pair is audited with samples / share releases of each input."""
     at_once: bool = False
     """Whether one call makes many releases, one for each row."""
     mu: float | None = None
     """Distance / sigma of Gaussian noise on a fine grid; None for other noise."""
     sigma_in_steps: float = 0.0
-    """sigma of Gaussian noise in steps of its grid."""
+    """Sigma of Gaussian noise in steps of its grid."""
     rule: Rule | None = None
-    """What the release is made of, for the rule engine."""
+    """Describes the release for the rule engine; None if no rule can."""
     own_noise: bool = False
-    """Whether noise is drawn as it is shipped, a running mechanism's in its own blocks; others
-    draw theirs in bulk."""
-    silent: bool = False
-    """Whether draws may differ, because they follow from the release or provably reveal no more."""
+    """Whether the mechanism draws its noise as it is shipped. Otherwise noise of the shipped
+    samplers is drawn in bulk and handed to the mechanism, which is quicker."""
+    draws_may_differ: bool = False
+    """Whether the grey-box audit accepts different draws on the two inputs, because they follow
+    from the release, or are proved to reveal no more than it does."""
 
 
 @dataclass(frozen=True)
 class AuditedMechanism:
-    """A mechanism under audit, with its pairs: one line of the table."""
+    """A mechanism under audit with its pairs of inputs: one line of the table."""
 
     mechanism: str
     """Name of the mechanism."""
     unit: str
-    """The thing that neighbouring inputs differ in."""
+    """What neighbouring inputs differ in."""
     adjacency: str
     """How they differ in it."""
     epsilon: float
     """The claim, in nats."""
     pairs: tuple[Pair, ...]
-    """Pairs of inputs; the first has the most samples."""
+    """Pairs of neighbouring inputs; the first has the most samples."""
     delta: float = 0.0
-    """The chance at which epsilon is claimed."""
+    """The delta of the claim."""
 
     @property
     def claim(self) -> AuditedClaim:
-        """The claim with a check of each pair."""
+        """The claim, with a check of each pair."""
         return AuditedClaim(
             self.mechanism,
             self.epsilon,
@@ -101,29 +111,32 @@ class AuditedMechanism:
 def claim_makers(
     makers: Iterable[Callable[[], AuditedMechanism]],
 ) -> tuple[Callable[[], AuditedClaim], ...]:
-    """Turn functions that make a mechanism under audit into ones that make its claim."""
+    """Return for each function that makes an audited mechanism one that makes its claim."""
     return tuple(partial(_make_claim, make) for make in makers)
 
 
 def _make_claim(make: Callable[[], AuditedMechanism]) -> AuditedClaim:
+    """Make a mechanism under audit, and return its claim."""
     return make().claim
 
 
 def check_pair(
     pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float = ALPHA
 ) -> PairResult:
-    """Audit one pair with every tool. An exception is a fault: correct code does not raise here.
+    """Audit one pair with all tools.
+
+    An exception counts as a fault, because correct code raises none on these inputs.
 
     Args:
         pair: The mechanism with two inputs.
-        delta: The chance at which epsilon is claimed.
-        samples: Releases of each input, before the pair's share.
+        delta: The delta of the claim.
+        samples: Releases of each input of a pair with share 1.
         alpha: The chance that correct code is called broken.
     """
-    count = max(samples // pair.share, _FEWEST)
+    count = max(samples // pair.share, _FEWEST_SAMPLES)
     rule_bound = None if pair.rule is None else upper_bound(pair.rule)
     try:
-        seen = tuple(grey_box_differences(pair))
+        found_differences = tuple(grey_box_differences(pair))
         lower_bound, ideal = _sampled_bound(pair, delta, count, alpha)
     except Exception as error:
         return PairResult(
@@ -131,40 +144,53 @@ def check_pair(
         )
     most = pair.exact
     if pair.mu is not None and math.isfinite(most):
-        # A Gaussian's error rates are those of a continuous one but for a share of mu.
-        most = max(most, epsilon_of_mu(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
-    return PairResult(pair.name, pair.exact, rule_bound, lower_bound, ideal, count, seen, most)
+        # The audit treats discrete noise as continuous, which changes mu by 1 / (24 sigma^2).
+        largest_mu = pair.mu * (1 + pair.sigma_in_steps**-2 / 24)
+        most = max(most, epsilon_of_mu(largest_mu, delta))
+    return PairResult(
+        pair.name,
+        exact=pair.exact,
+        rule_bound=rule_bound,
+        lower_bound=lower_bound,
+        ideal=ideal,
+        samples=count,
+        differences=found_differences,
+        most=most,
+    )
 
 
 def grey_box_differences(pair: Pair) -> list[str]:
-    """List differences in draws and errors, on the inputs and with one value of both replaced."""
+    """List the differences between the two inputs in draws and errors.
+
+    They are also compared after the first value of both inputs was replaced by an unusual one.
+    """
 
     def release(data: NDArray[Any], tape: Tape) -> object:
         return pair.call(data[None] if pair.at_once else data, tape)
 
-    seen = [] if pair.silent else differences(release, pair.a, pair.b)
-    for value in _ODD_VALUES:
+    found = [] if pair.draws_may_differ else differences(release, pair.a, pair.b)
+    for value in _UNUSUAL_VALUES:
         a = _replace_first(pair.a, value)
         b = _replace_first(pair.b, value)
-        seen += differences(release, a, b, seeds=(0,))
-    return seen
+        found += differences(release, a, b, seeds=(0,))
+    return found
 
 
 def _replace_first(data: NDArray[Any], value: float) -> NDArray[np.float64]:
-    """Replace the first value, which a stream reads before it can stop."""
-    replaced = data.astype(np.float64)
-    replaced.flat[0] = value
-    return replaced
+    """Return a copy with another first value, which a stream reads before it can stop."""
+    copy = data.astype(np.float64)
+    copy.flat[0] = value
+    return copy
 
 
 def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tuple[float, float]:
-    """Return the lower bound from samples, and that of an ideal auditor."""
-    a = _releases(pair, pair.a)
-    b = _releases(pair, pair.b)
+    """Return the lower bound on epsilon from samples, and the ideal (`PairResult.ideal`)."""
+    release_a = _make_release(pair, pair.a)
+    release_b = _make_release(pair, pair.b)
     if pair.mu is not None:
         evidence = audit_gaussian(
-            a,
-            b,
+            release_a,
+            release_b,
             samples=samples,
             delta=delta,
             alpha=alpha,
@@ -173,15 +199,17 @@ def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tupl
         )
         ideal = ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
         return evidence.lower_bound, ideal
-    best = best_known(pair.chances, samples, alpha, delta, at_least=pair.at_least)
-    lower_bound = audit(a, b, samples=samples, alpha=alpha, delta=delta, known=best).lower_bound
-    return lower_bound, best.ideal if best else 0.0
+    known = best_known_event(pair.chances, samples, alpha, delta, at_least=pair.at_least)
+    bound = audit(
+        release_a, release_b, samples=samples, alpha=alpha, delta=delta, known=known
+    ).lower_bound
+    return bound, known.ideal if known else 0.0
 
 
-def _releases(pair: Pair, data: NDArray[Any]) -> Release:
-    """Return a function that makes that many releases of one input, turned into the feature."""
+def _make_release(pair: Pair, data: NDArray[Any]) -> Release:
+    """Return a function that makes n releases of one input, and maps them by the feature."""
 
-    def draw(n: int) -> NDArray[Any]:
+    def release(n: int) -> NDArray[Any]:
         if pair.at_once:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
@@ -189,4 +217,4 @@ def _releases(pair: Pair, data: NDArray[Any]) -> Release:
         with nullcontext() if pair.own_noise else intercept_samplers(bulk.answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
 
-    return draw
+    return release

@@ -1,13 +1,13 @@
-"""A fit made of noisy sums, replayed on the table with one person more or less; and samples.
+"""Audit of a fit that consists of noisy sums: it is replayed on a table with one person changed.
 
-Rule     The first run's noisy answers are the transcript. The second run, on the other table, is
-         given the same answers. Then
-           what it released must be the same to the last bit: all that is not noisy comes from the
-           transcript (or it is raw, and the loss is infinite);
-           it must have asked for noise of the same kinds, sizes and scales;
-           and its sums lie some distance from the first run's: over the scales, added up in
-           squares, that is mu^2 of the Gaussian mechanism that this transcript is an answer of.
-Differs  from a proof: mu is that of the tables and transcripts tried, at its largest.
+Rule     A first run records the noisy answers of its samplers. A second run, on a neighbouring
+         table, is given the same answers. Then
+           it must release exactly the same: anything else was computed from the table without
+           noise, and has an infinite loss;
+           it must ask for noise of the same kinds, sizes and scales;
+           and the distances of its sums from those of the first run, each divided by its scale and
+           squared, add up to mu^2 of the Gaussian mechanism that these answers are an output of.
+Limits   This is no proof: mu is the largest for the tables and answers that were tried.
 """
 
 from __future__ import annotations
@@ -27,45 +27,58 @@ from tacit.mechanisms import samplers
 
 Released = Mapping[str, NDArray[Any]]
 Fit = Callable[[Any], Released]
-"""Maps a table, or any other input, to what it releases."""
+"""Runs a fit on a table, or any other input, and returns what it releases."""
 
-_LEAST = 10
-_TRANSCRIPTS = 2  # of each of the two tables
+_FEWEST_SAMPLES = 10
+"""Fewest samples of each table in a check."""
+_TRANSCRIPTS = 2
+"""Number of runs of each of the two tables that are replayed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """The calls of a fit to its samplers, their answers, and what the fit released."""
+    """One run of a fit."""
 
     calls: tuple[SamplerCall, ...]
+    """The calls of samplers, in order."""
     answers: tuple[NDArray[np.int64], ...]
+    """The answer to each call."""
     released: Released
+    """What the fit released, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayComparison:
-    """A replay beside its first run."""
+    """How a replay differs from the first run."""
 
     steps: tuple[NDArray[np.int64], ...]
-    """From the first run's values to the second's, draw by draw."""
+    """For each draw, the second run's values minus the first run's, before noise."""
     moves: tuple[float, ...]
-    """Their lengths in sigmas."""
+    """The L2 norm of each of these, divided by the scale of the noise."""
     differences: tuple[str, ...]
-    """What differs without noise, in words; empty if nothing does."""
+    """Sentences on differences that no noise covers; empty if there are none."""
 
     @property
     def mu(self) -> float:
-        """Mu of all sums together; infinite if something differs without noise."""
-        return math.inf if self.differences else math.sqrt(sum(move**2 for move in self.moves))
+        """Mu of all sums together; infinite if a difference is not covered by noise."""
+        if self.differences:
+            return math.inf
+        return math.sqrt(sum(move**2 for move in self.moves))
 
 
 def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
-    """Record one fit, with `noise` as the samplers' answers; None takes the shipped samplers."""
-    drawn = noise or BulkNoise(1).answer
+    """Run a fit, and record the calls of its samplers and their answers.
+
+    Args:
+        fit: The fit.
+        table: Its input.
+        noise: Answers the calls; None for the shipped samplers.
+    """
+    draw = noise or BulkNoise(1).answer
     answers = []
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
-        answers.append(drawn(call))
+        answers.append(draw(call))
         return answers[-1]
 
     with intercept_samplers(answer) as calls:
@@ -74,46 +87,61 @@ def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
 
 
 def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
-    """Fit another table with the first run's answers, and compare both."""
-    left = list(first.answers)
-    refused: list[str] = []
+    """Run a fit on another table with the answers of a first run, and compare the two runs.
+
+    Args:
+        fit: The fit.
+        first: The first run.
+        table: The other table.
+    """
+    unused_answers = list(first.answers)
+    unanswered: list[str] = []
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
-        if not left or left[0].shape != call.values.shape:
-            refused.append(f"a draw of {call.values.size} numbers that the other did not make")
+        if not unused_answers or unused_answers[0].shape != call.values.shape:
+            unanswered.append(f"a draw of {call.values.size} numbers that the other did not make")
             return call.values
-        return left.pop(0)
+        return unused_answers.pop(0)
 
     with intercept_samplers(answer) as calls:
         released = fit(table)
-    differences = list(dict.fromkeys(refused)) + [f"{len(left)} draws fewer"] * bool(left)
-    steps, moves = [], []
-    for one, other in zip(first.calls, calls, strict=False):
-        if one.values.shape != other.values.shape:
+    differences = list(dict.fromkeys(unanswered))
+    if unused_answers:
+        differences.append(f"{len(unused_answers)} draws fewer")
+    steps = []
+    moves = []
+    for first_call, call in zip(first.calls, calls, strict=False):
+        if first_call.values.shape != call.values.shape:
             continue
-        if (one.sampler, one.scale) != (other.sampler, other.scale):
-            differences.append(f"noise of scale {one.scale!r} against {other.scale!r}")
-        steps.append(other.values - one.values)
-        moves.append(float(np.linalg.norm(steps[-1] / one.scale)))
-    differences += [
-        f"'{name}', released without noise"
-        for name, array in first.released.items()
-        if name not in released or not np.array_equal(array, released[name], equal_nan=True)
-    ]
+        if (first_call.sampler, first_call.scale) != (call.sampler, call.scale):
+            differences.append(f"noise of scale {first_call.scale!r} against {call.scale!r}")
+        step = call.values - first_call.values
+        steps.append(step)
+        moves.append(float(np.linalg.norm(step / first_call.scale)))
+    for name, array in first.released.items():
+        if name not in released or not np.array_equal(array, released[name], equal_nan=True):
+            differences.append(f"'{name}', released without noise")
     return ReplayComparison(tuple(steps), tuple(moves), tuple(differences))
 
 
 Replay = tuple[Transcript, ReplayComparison]
+"""A first run, and the comparison with its replay on the other table."""
 
 
 def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
-    """Replay some transcripts of either table on the other one."""
-    found = []
-    for first, other in (tables, tables[::-1]):
+    """Run a fit on each of two tables some times, and replay each run on the other table.
+
+    Args:
+        fit: The fit.
+        tables: Two neighbouring tables.
+        noise: As in `record_fit`.
+    """
+    results = []
+    for first_table, second_table in (tables, tables[::-1]):
         for _ in range(_TRANSCRIPTS):
-            transcript = record_fit(fit, first, noise)
-            found.append((transcript, compare_replay(fit, transcript, other)))
-    return found
+            transcript = record_fit(fit, first_table, noise)
+            results.append((transcript, compare_replay(fit, transcript, second_table)))
+    return results
 
 
 def replay_check(
@@ -126,53 +154,90 @@ def replay_check(
     delta: float,
     noise: Answer | None = None,
 ) -> Check:
-    """Make a check of whole fits, with samples of the fit in which the person moves most.
+    """Make a check of a whole fit on two neighbouring tables.
 
-    entries: how many noisy numbers are sampled, those that the person moves most; each takes time.
-    share: one sample for so many. noise: as of `recorded`.
+    Mu comes from replays, and the lower bound from samples of the shipped sampler, for the replay
+    with the largest mu.
+
+    Args:
+        name: Name of the pair.
+        fit: The fit.
+        tables: The tables.
+        entries: Number of noisy numbers that are sampled, those that change most; each takes time.
+        share: Each table gets samples / share samples.
+        delta: The delta of the claim.
+        noise: As in `record_fit`.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        transcript, moved = max(replays(fit, tables, noise), key=lambda each: each[1].mu)
-        count = max(samples // share, _LEAST)
-        if math.isinf(moved.mu):
-            return PairResult(name, math.inf, None, 0.0, 0.0, count, moved.differences)
-        sampled = _Noises(transcript.calls, moved.steps, entries)
-        seen = audit_gaussian(
-            lambda n: sampled.ratios(n, 0),
-            lambda n: sampled.ratios(n, 1),
+        results = replays(fit, tables, noise)
+        transcript, comparison = max(results, key=lambda replay: replay[1].mu)
+        count = max(samples // share, _FEWEST_SAMPLES)
+        if math.isinf(comparison.mu):
+            return PairResult(
+                name,
+                exact=math.inf,
+                rule_bound=None,
+                lower_bound=0.0,
+                ideal=0.0,
+                samples=count,
+                differences=comparison.differences,
+            )
+        noises = _LargestMoves(transcript.calls, comparison.steps, entries)
+        evidence = audit_gaussian(
+            lambda n: noises.sample_ratios(n, moved=False),
+            lambda n: noises.sample_ratios(n, moved=True),
             samples=count,
             delta=delta,
             alpha=alpha,
-            sigma_in_steps=sampled.finest,
-            known=sampled.mu**2 / 2,
+            sigma_in_steps=noises.smallest_scale,
+            known=noises.mu**2 / 2,
         )
-        ideal = ideal_gaussian(sampled.mu, samples=count, delta=delta, alpha=alpha)
         return PairResult(
-            name, epsilon_of_mu(moved.mu, delta), None, seen.lower_bound, ideal, count
+            name,
+            exact=epsilon_of_mu(comparison.mu, delta),
+            rule_bound=None,
+            lower_bound=evidence.lower_bound,
+            ideal=ideal_gaussian(noises.mu, samples=count, delta=delta, alpha=alpha),
+            samples=count,
         )
 
     return check
 
 
-class _Noises:
-    """The largest moves of one replay, under noise of the shipped sampler at the fit's scales."""
+class _LargestMoves:
+    """The noisy numbers of a replay that change most, with the shipped sampler's noise.
+
+    Args:
+        calls: Calls of samplers in the first run.
+        steps: For each call, the second run's values minus the first run's.
+        entries: How many numbers to keep.
+    """
 
     def __init__(
         self, calls: tuple[SamplerCall, ...], steps: tuple[NDArray[np.int64], ...], entries: int
     ) -> None:
-        scales = np.concatenate([np.full(one.values.size, one.scale) for one in calls])
-        moved = np.concatenate([step.ravel() for step in steps])
-        squares = (moved / scales) ** 2
-        kept = np.argsort(-squares, kind="stable")[:entries]
-        self._steps, self._scales = moved[kept], scales[kept]
-        self.mu = math.sqrt(float(squares[kept].sum()))
-        self.finest = float(self._scales.min())
+        all_scales = np.concatenate([np.full(call.values.size, call.scale) for call in calls])
+        all_steps = np.concatenate([step.ravel() for step in steps])
+        squared_moves = (all_steps / all_scales) ** 2
+        largest = np.argsort(-squared_moves, kind="stable")[:entries]
+        self._steps = all_steps[largest]
+        self._scales = all_scales[largest]
+        self.mu = math.sqrt(float(squared_moves[largest].sum()))
+        self.smallest_scale = float(self._scales.min())
 
-    def ratios(self, count: int, side: int) -> NDArray[np.float64]:
-        """Return (count,) log likelihood ratios of noise around one side's sums or the other's."""
+    def sample_ratios(self, count: int, *, moved: bool) -> NDArray[np.float64]:
+        """Sample (count,) sums of noise * step / scale^2.
+
+        But for a constant, they are log likelihood ratios of the two tables.
+
+        Args:
+            count: Number of samples.
+            moved: Whether the noise is centred at the steps, or at 0.
+        """
         total = np.zeros(count)
         for step, scale in zip(self._steps.tolist(), self._scales.tolist(), strict=True):
-            noise = samplers.discrete_gaussian(np.full(count, side * step), scale)
+            centre = step if moved else 0
+            noise = samplers.discrete_gaussian(np.full(count, centre), scale)
             total += noise * (step / scale**2)
         return total

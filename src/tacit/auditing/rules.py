@@ -1,11 +1,11 @@
-"""The rule engine: an upper bound on the loss of a release, from what it is made of.
+"""The rule engine: an upper bound on the loss of a release, from a description of the release.
 
-A release is described by the classes below. No bad pair of inputs has to be found: a raw private
-value, noise whose scale comes from the data, or a branch on private data has an infinite bound
-whatever the rest does. Which branch ran is visible in time, in errors and in what is missing, so
-both sides of it may not be treated as equal. A condition is free if it is public; if it is itself
-released with noise, that release is charged. The engine judges the description. Samples test
-whether the code does what the description says.
+A release is described by the classes below. So no bad pair of inputs has to be found: a private
+value without noise, noise whose scale comes from the data, and a branch on private data have an
+infinite bound. A branch has one even if both sides look alike, because the time, the errors and
+missing values may show which side ran. A public condition costs nothing; a condition that is
+released with noise costs what this release costs. The engine judges the description only: whether
+the code does what the description says is tested by samples.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True)
 class _RuleWithNumbers:
-    """Numbers of 0 or more: noise that is missing has a scale of 0. Only a rate may be infinite."""
+    """Base of rules whose numbers must be 0 or more; only a rate may be infinite."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            number = isinstance(value, int | float | Fraction)
-            if number and not (value >= 0 and (name == "rate" or math.isfinite(value))):
+            if not isinstance(value, int | float | Fraction):
+                continue
+            may_be_infinite = name == "rate"
+            if not (value >= 0 and (may_be_infinite or math.isfinite(value))):
                 raise ConfigError(
                     f"{name} of {type(self).__name__} is a finite number, 0 or more; got {value}."
                 )
@@ -33,14 +35,15 @@ class _RuleWithNumbers:
 
 @dataclass(frozen=True)
 class PublicValue:
-    """A constant, or something computed from what is public or released."""
+    """A constant, or a value computed from public and released values."""
 
     value: object = None
+    """The value or its name, which the engine does not read."""
 
 
 @dataclass(frozen=True)
 class PrivateValue:
-    """A value of the data as it is, or computed from it without randomness."""
+    """A value of the data, or a value computed from the data without randomness."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +51,31 @@ class LaplaceNoise(_RuleWithNumbers):
     """Laplace noise on private numbers."""
 
     distance: float
-    """L1 distance of neighbours."""
+    """L1 distance of neighbouring inputs."""
     scale: float
-    """Scale of the noise; 0 where it is missing."""
+    """Scale of the noise; 0 for no noise."""
     scale_is_public: bool = True
-    """Whether the scale does not come from the data."""
+    """Whether the scale does not depend on the data."""
 
 
 @dataclass(frozen=True)
 class GaussianNoise(_RuleWithNumbers):
-    """Gaussian noise, discrete or not."""
+    """Gaussian noise on private numbers, discrete or continuous."""
 
     distance: float
-    """L2 distance of neighbours, over sigma."""
+    """L2 distance of neighbouring inputs, divided by sigma."""
     delta: float
-    """The chance at which the bound holds."""
+    """The delta at which the bound holds."""
 
 
 @dataclass(frozen=True)
 class RandomizedResponse:
-    """Randomized response: the true one of `categories` with chance `truth`, or any other."""
+    """Randomized response: the true answer with a chance, otherwise one of the others."""
 
     truth: Fraction
+    """The chance of the true answer, from 0 to 1."""
     categories: int = 2
+    """The number of possible answers, at least 2; all others are equally likely."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.truth <= 1 and self.categories >= 2):
@@ -79,29 +84,30 @@ class RandomizedResponse:
 
 @dataclass(frozen=True)
 class ExponentialMechanism(_RuleWithNumbers):
-    """One candidate, with chances that rise by e^rate per step of its score.
-
-    distance: how far one score moves. monotonic: no two scores ever move apart.
-    candidates_are_public: none is left out or added because of the data.
-    """
+    """One candidate, drawn with a weight that grows by e^rate for each step of its score."""
 
     distance: float
+    """The most steps by which one score differs between neighbouring inputs."""
     rate: float
+    """Nats for each step of a score; may be infinite."""
     monotonic: bool = False
+    """Whether no two scores ever move in opposite directions."""
     candidates_are_public: bool = True
+    """Whether no candidate is left out or added because of the data."""
 
 
 @dataclass(frozen=True)
 class AboveThreshold(_RuleWithNumbers):
-    """The first count past a threshold, both with Laplace noise; then nothing more.
-
-    distance: how far one count moves. monotonic: all counts move in the same direction.
-    """
+    """The first count that reaches a threshold, both with Laplace noise; nothing after it."""
 
     distance: float
+    """The most by which one count differs between neighbouring inputs."""
     threshold_scale: float
+    """Scale of the noise on the threshold; 0 for no noise."""
     count_scale: float
+    """Scale of the noise on each count; 0 for no noise."""
     monotonic: bool = False
+    """Whether all counts move in the same direction."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +115,11 @@ class Branch:
     """One of two releases, chosen by a condition."""
 
     condition: Rule
+    """How the condition is computed."""
     then: Rule
+    """The release if it holds."""
     otherwise: Rule
+    """The release if it does not hold."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,7 @@ class Composition:
     """Several releases about the same data."""
 
     parts: tuple[Rule, ...]
+    """The releases."""
 
 
 Rule = (
@@ -134,17 +144,17 @@ Rule = (
 
 
 def upper_bound(rule: Rule) -> float:
-    """Return the most that a release can cost, in nats; infinite if no number bounds it.
+    """Return an upper bound on the loss of a release, in nats; infinite if there is none.
 
-    Parts with a delta cost that, too, and their deltas add up.
+    Parts with a delta cost their delta too, and deltas add up; they are not returned.
     """
     match rule:
         case PublicValue():
             return 0.0
         case PrivateValue():
             return math.inf
-        case LaplaceNoise(distance, scale, public):
-            return distance / scale if public and scale > 0 else math.inf
+        case LaplaceNoise(distance, scale, is_public):
+            return distance / scale if is_public and scale > 0 else math.inf
         case GaussianNoise(distance, delta):
             return epsilon_of_rho(distance**2 / 2, delta)
         case RandomizedResponse(truth, categories):
@@ -152,14 +162,16 @@ def upper_bound(rule: Rule) -> float:
             if lie == 0 or truth == 0:
                 return math.inf
             return abs(math.log(truth / lie))
-        case ExponentialMechanism(distance, rate, monotonic, public):
-            if not public or math.isinf(rate):
+        case ExponentialMechanism(distance, rate, monotonic, is_public):
+            if not is_public or math.isinf(rate):
                 return math.inf
-            return (1 if monotonic else 2) * distance * rate
-        case AboveThreshold(distance, threshold, count, monotonic):
-            if threshold == 0 or count == 0:
+            factor = 1 if monotonic else 2
+            return factor * distance * rate
+        case AboveThreshold(distance, threshold_scale, count_scale, monotonic):
+            if threshold_scale == 0 or count_scale == 0:
                 return math.inf
-            return distance / threshold + (1 if monotonic else 2) * distance / count
+            factor = 1 if monotonic else 2
+            return distance / threshold_scale + factor * distance / count_scale
         case Branch(condition, then, otherwise):
             return upper_bound(condition) + max(upper_bound(then), upper_bound(otherwise))
         case Composition(parts):

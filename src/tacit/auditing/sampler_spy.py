@@ -1,18 +1,18 @@
-"""The calls of a mechanism to its samplers, and what follows from them.
+"""Interception of the samplers of a mechanism, and audits that are based on it.
 
-Calls    Mechanisms run as they are shipped, and only the noise is replaced. So scales, numbers of
-         draws and the values to which noise is added are read from the code that runs, not from
-         what it says of itself. Not for several threads at once: the samplers are replaced for the
-         whole process.
-Inside   The grey-box audit replays the same randomness on neighbouring data. How many draws were
-         made, with which noise, and what an error says must be the same for both. How often an
-         exact sampler draws again because a word was too large is not compared: this depends on the
-         sampler's bound, and every exact sampler does it. So the tape gives only words that no
-         sampler refuses.
-Moves    A mechanism that adds noise and then only adds up releases  M noise + f(input). Its noise
-         is replaced by zeros and by one 1 at a time, which shows M; two inputs without noise show
-         by how much each noise's centre moves. The loss follows from the moves and the scales asked
-         for. It is exact because the noise has every integer in its support and M can be undone.
+Calls    A mechanism runs as it is shipped, and only the noise is replaced. So scales, numbers of
+         draws and the values to which noise is added are read from the running code, and not from
+         its documentation. The samplers are replaced for the whole process, so only one thread may
+         do this at a time.
+Grey box The same randomness is replayed on two neighbouring inputs. The number of draws, their
+         noise and the text of an error must be the same for both. An exact sampler draws a word
+         anew if it is too large; how often this happens depends on the sampler's bound and is not
+         compared, so the tape returns only words that no sampler rejects.
+Moves    A mechanism that adds noise, and afterwards only adds up, releases  M noise + f(input).
+         M is found by releases in which one noise is 1 and all others are 0. Releases of both
+         inputs without noise show by how much the centre of each noise moves. The loss follows from
+         these moves and the scales. It is exact, because the noise can be any integer and M has a
+         left inverse.
 """
 
 from __future__ import annotations
@@ -38,85 +38,99 @@ _SHIPPED: Mapping[Sampler, Callable[[NDArray[np.int64], float], NDArray[np.int64
 }
 T = TypeVar("T")
 SEEDS = (0, 1, 2, 3, 4)
-_ROUNDING = 1e-6  # of the least squares, in steps of a noise that is a whole number
+"""Seeds of the tapes on which two inputs are compared."""
+_ROUNDING = 1e-6
+"""Relative error of the least squares by which moves are found."""
 
 
 @dataclass(frozen=True)
 class SamplerCall:
-    """One call of a sampler: the values that get noise, and the scale, sigma of a Gaussian."""
+    """One call of a sampler."""
 
     sampler: Sampler
+    """Name of the sampler."""
     values: NDArray[np.int64]
+    """The values to which noise is added."""
     scale: float
+    """Scale of the noise; sigma of Gaussian noise."""
 
 
 Answer = Callable[[SamplerCall], NDArray[np.int64]]
+"""Returns the values of a call with noise; same shape."""
 
 
 def draw_as_shipped(call: SamplerCall) -> NDArray[np.int64]:
-    """Draw from the shipped sampler, also inside `intercept_samplers`."""
+    """Answer a call with the shipped sampler's noise, also inside `intercept_samplers`."""
     return _SHIPPED[call.sampler](call.values, call.scale)
 
 
 @contextmanager
 def intercept_samplers(answer: Answer = lambda call: call.values) -> Iterator[list[SamplerCall]]:
-    """Let every draw of a mechanism come from `answer` inside the block, by default without noise.
+    """Replace all samplers of noise by `answer` while the `with` block runs.
+
+    The default answers without noise.
 
     Yields:
-        The calls, as they are made.
+        The list of calls, which grows as they are made.
     """
     calls: list[SamplerCall] = []
 
-    def stand_in_for(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
+    def replacement_for(
+        sampler: Sampler,
+    ) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
         def draw(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-            calls.append(SamplerCall(sampler, np.asarray(values), scale))
-            return answer(calls[-1])
+            call = SamplerCall(sampler, np.asarray(values), scale)
+            calls.append(call)
+            return answer(call)
 
         return draw
 
-    def draw_next(ahead: LaplaceBlocks, _: int = 1) -> int:
-        calls.append(SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
-        return int(answer(calls[-1])[0])
+    def next_noise(blocks: LaplaceBlocks, _most_needed: int = 1) -> int:
+        call = SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), blocks.scale)
+        calls.append(call)
+        return int(answer(call)[0])
 
-    stand_ins: dict[tuple[object, str], Any] = {
-        (samplers, sampler): stand_in_for(sampler) for sampler in _SHIPPED
-    }
-    stand_ins[LaplaceBlocks, "next_noise"] = draw_next
-    kept = {place: getattr(*place) for place in stand_ins}
-    for place, stand_in in stand_ins.items():
-        setattr(*place, stand_in)
+    replacements: list[tuple[object, str, Any]] = [
+        (samplers, sampler, replacement_for(sampler)) for sampler in _SHIPPED
+    ]
+    replacements.append((LaplaceBlocks, "next_noise", next_noise))
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replacements]
+    for owner, name, replacement in replacements:
+        setattr(owner, name, replacement)
     try:
         yield calls
     finally:
-        for place, shipped in kept.items():
-            setattr(*place, shipped)
+        for owner, name, original in originals:
+            setattr(owner, name, original)
 
 
 class BulkNoise:
-    """Noise of the shipped samplers, drawn many at a time and handed out in order.
+    """Noise of the shipped samplers, drawn in bulk: one call takes as long as hundreds of draws.
 
-    One call of the sampler costs hundreds of times what one more draw in it costs.
+    Args:
+        size: Number of draws in one call of a sampler.
     """
 
     def __init__(self, size: int = 20_000) -> None:
         self._size = size
-        self._kept: dict[tuple[str, float], tuple[NDArray[np.int64], int]] = {}
+        self._noise: dict[tuple[str, float], tuple[NDArray[np.int64], int]] = {}
+        """For each sampler and scale, the drawn noise and how much of it was used."""
 
     def answer(self, call: SamplerCall) -> NDArray[np.int64]:
-        """Answer one call with noise that was never handed out."""
+        """Answer a call with noise that was not used before."""
         key = (call.sampler, call.scale)
         count = call.values.size
-        noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
+        noise, used = self._noise.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):
-            nothing = np.zeros(max(self._size, count), dtype=np.int64)
-            noise = _SHIPPED[call.sampler](nothing, call.scale)
+            zeros = np.zeros(max(self._size, count), dtype=np.int64)
+            noise = _SHIPPED[call.sampler](zeros, call.scale)
             used = 0
-        self._kept[key] = (noise, used + count)
+        self._noise[key] = (noise, used + count)
         return call.values + noise[used : used + count].reshape(call.values.shape)
 
 
 class Tape:
-    """Replayed randomness that keeps a record of what was asked of it. It is a `Source`."""
+    """A seeded source of randomness, and of noise, that records what is drawn from it."""
 
     is_private = False
 
@@ -124,28 +138,31 @@ class Tape:
         with simulation():
             self._source = replay(seed)
         self.record: list[str] = []
+        """Descriptions of all draws, in order."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw uniform words of 63 bits: below any limit beyond which a sampler draws again."""
+        """Draw (count,) uniform words of 63 bits, which no sampler rejects as too large."""
         self.record.append(f"{count} words")
         return self._draw(count) >> np.uint64(1)
 
     def noise(self, scale: float, count: int) -> NDArray[np.float64]:
-        """Draw Laplace noise of that scale, for mechanisms that are only simulated."""
+        """Draw (count,) numbers of Laplace noise, for mechanisms that are only simulated."""
         self.record.append(f"{count} times noise of scale {scale:g}")
         return self._noise(scale, count)
 
     def answer(self, call: SamplerCall) -> NDArray[np.int64]:
-        """Answer one call with whole noise of about its size, and record it."""
+        """Answer a call with rounded Laplace noise of its scale, whatever the sampler."""
         self.record.append(f"{call.values.size} times {call.sampler} of scale {call.scale!r}")
         noise = np.rint(self._noise(call.scale, call.values.size)).reshape(call.values.shape)
         return call.values + noise.astype(np.int64)
 
     def _noise(self, scale: float, count: int) -> NDArray[np.float64]:
+        """Draw (count,) numbers of Laplace noise by inversion of the distribution function."""
         uniform = (self._draw(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
         return np.asarray(-scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform) + 2**-54))
 
     def _draw(self, count: int) -> NDArray[np.uint64]:
+        """Draw (count,) uniform words of 64 bits."""
         with simulation():
             return self._source.words(count)
 
@@ -153,92 +170,115 @@ class Tape:
 def differences(
     release: Callable[[T, Tape], object], a: T, b: T, *, seeds: Sequence[int] = SEEDS
 ) -> list[str]:
-    """List what tells two neighbouring inputs apart besides the released value.
+    """List differences between two neighbouring inputs in draws and errors of a release.
 
-    An exception of `release` is compared by its class and its words.
+    Args:
+        release: Makes one release with a tape as its randomness.
+        a: The first input.
+        b: The second input.
+        seeds: Seeds of the tapes that are tried.
+
+    Returns:
+        Each difference once, in words. Errors differ if their classes or their messages do.
     """
     found: dict[str, None] = {}
     for seed in seeds:
-        seen = [_observe(release, data, seed) for data in (a, b)]
-        for name, first, second in zip(("the draws", "the error"), *seen, strict=True):
-            if first != second:
-                found[f"{name}: {first} against {second}"] = None
+        draws_a, error_a = _observe(release, a, seed)
+        draws_b, error_b = _observe(release, b, seed)
+        if draws_a != draws_b:
+            found[f"the draws: {draws_a} against {draws_b}"] = None
+        if error_a != error_b:
+            found[f"the error: {error_a} against {error_b}"] = None
     return list(found)
 
 
 def _observe(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
+    """Make one release, and return its draws and its error in words; "none" for none."""
     tape = Tape(seed)
-    said = "none"
+    error_text = "none"
     with intercept_samplers(tape.answer):
         try:
             release(data, tape)
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-    return ", ".join(tape.record) or "none", said
+            error_text = f"{type(error).__name__}: {error}"
+    return ", ".join(tape.record) or "none", error_text
 
 
 Run = Callable[[NDArray[np.float64]], ArrayLike]
-"""One release of one input, its noise from samplers that can be intercepted."""
+"""Makes one release of one input, with noise from samplers that can be intercepted."""
 
 
 @dataclass(frozen=True)
 class Moves:
-    """steps: how far each noise's centre moves, whole numbers (noises,). scales: (noises,).
-
-    unmask: turns a release, less the noiseless release of the second input, into the noises.
-    origin: that noiseless release. bare: whether something moves that no noise covers, the inputs
-    ask for different noise, or two noises cover the same thing, so that no move explains the loss.
-    """
+    """By how much the centre of each noise moves from the second input to the first."""
 
     steps: NDArray[np.int64]
+    """(noises,) the moves; zeros if `is_unprotected`."""
     scales: NDArray[np.float64]
+    """(noises,) scale of each noise."""
     sampler: str
-    unmask: NDArray[np.float64]
+    """Name of the sampler; "" if none was called."""
+    to_noises: NDArray[np.float64]
+    """(noises, numbers) left inverse of M: maps a release minus `origin` to the noises."""
     origin: NDArray[np.float64]
-    bare: bool
+    """(numbers,) the release of the second input without noise."""
+    is_unprotected: bool
+    """Whether moves do not explain the difference between the inputs: a number of the release moves
+    that no noise covers, the inputs are given different noise, or M has no left inverse."""
 
     def noises(self, releases: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n, noises): each noise plus its centre's move, from releases (n, ...)."""
+        """Return (n, noises) the noises of releases (n, ...), each plus the move of its centre."""
         rows = np.asarray(releases, dtype=np.float64).reshape(len(releases), -1)
-        return np.asarray(np.rint((rows - self.origin) @ self.unmask.T))
+        return np.asarray(np.rint((rows - self.origin) @ self.to_noises.T))
 
 
-def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
-    """Run both inputs (any shape) without noise, and one of them with a 1 in each noise."""
+def measure_moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
+    """Find by how much the centre of each noise moves between two inputs.
+
+    Both inputs are released without noise, and the second also with each noise set to 1 in turn.
+
+    Args:
+        run: Makes one release.
+        a: The first input.
+        b: The second input.
+    """
     with intercept_samplers() as calls:
-        at_a = _flat(run(a))
+        release_a = _flatten(run(a))
     sampler, scales = _noise_scales(calls)
     with intercept_samplers() as calls:
-        at_b = _flat(run(b))
+        release_b = _flatten(run(b))
     sampler_b, scales_b = _noise_scales(calls)
+    is_same_noise = sampler == sampler_b and np.array_equal(scales, scales_b)
     count = len(scales)
-    matrix = np.zeros((at_b.size, count))  # stays zero, of rank 0, if the inputs cannot be compared
-    if sampler == sampler_b and np.array_equal(scales, scales_b) and at_a.shape == at_b.shape:
-        for place in range(count):
-            matrix[:, place] = release_with_one(run, b, place) - at_b
+    matrix = np.zeros((release_b.size, count))  # M; stays 0 if the inputs cannot be compared
+    if is_same_noise and release_a.shape == release_b.shape:
+        for number in range(count):
+            matrix[:, number] = release_with_one(run, b, number) - release_b
     if count == 0 or np.linalg.matrix_rank(matrix) < count:
-        return Moves(np.zeros(count, dtype=np.int64), scales, sampler, matrix.T, at_b, True)
-    unmask = np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
-    shift = at_a - at_b
-    found = unmask @ shift
-    steps = np.rint(found)
+        no_steps = np.zeros(count, dtype=np.int64)
+        return Moves(no_steps, scales, sampler, matrix.T, release_b, is_unprotected=True)
+    to_noises = np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
+    shift = release_a - release_b
+    steps = np.rint(to_noises @ shift)
     residual = np.abs(matrix @ steps - shift).max(initial=0.0)
-    bare = bool(residual > _ROUNDING * np.abs(matrix).max())
-    return Moves(steps.astype(np.int64), scales, sampler, unmask, at_b, bare)
+    is_unprotected = bool(residual > _ROUNDING * np.abs(matrix).max())
+    return Moves(steps.astype(np.int64), scales, sampler, to_noises, release_b, is_unprotected)
 
 
-def laplace_loss(moved: Moves) -> float:
-    """Add up every move over its scale, in nats; infinite if something moves without noise."""
-    if moved.bare:
+def laplace_loss(moves: Moves) -> float:
+    """Return the loss of Laplace noise, sum of |move| / scale in nats; infinite if unprotected."""
+    if moves.is_unprotected:
         return math.inf
-    return float((np.abs(moved.steps) / moved.scales).sum())
+    return float((np.abs(moves.steps) / moves.scales).sum())
 
 
 def _noise_scales(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
-    """List the scale of each noise that was drawn, and name the sampler.
+    """Return the name of the sampler, and the (noises,) scale of each noise that was drawn.
 
-    Returns:
-        The sampler's name, "" if none was called, and (noises,) scales.
+    The name is "" if no sampler was called.
+
+    Raises:
+        ConfigError: Several samplers were called.
     """
     if not calls:
         return "", np.empty(0)
@@ -249,20 +289,22 @@ def _noise_scales(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
 
 
 def release_with_one(
-    run: Run, data: NDArray[np.float64], place: int, noise: int = 1
+    run: Run, data: NDArray[np.float64], number: int, noise: int = 1
 ) -> NDArray[np.float64]:
-    """Return the release of `data` if noise number `place` is `noise` and all others are 0."""
+    """Return the release of `data` if noise number `number` is `noise` and all others are 0."""
     drawn = 0
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         nonlocal drawn
-        is_the_place = np.arange(drawn, drawn + call.values.size) == place
+        numbers = np.arange(drawn, drawn + call.values.size)
         drawn += call.values.size
-        return np.asarray(call.values + noise * is_the_place.reshape(call.values.shape))
+        noises = np.where(numbers == number, noise, 0)
+        return np.asarray(call.values + noises.reshape(call.values.shape))
 
     with intercept_samplers(answer):
-        return _flat(run(data))
+        return _flatten(run(data))
 
 
-def _flat(release: ArrayLike) -> NDArray[np.float64]:
+def _flatten(release: ArrayLike) -> NDArray[np.float64]:
+    """Return the numbers of a release as one row of floats."""
     return np.asarray(release, dtype=np.float64).ravel()

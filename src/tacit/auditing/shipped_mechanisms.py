@@ -1,9 +1,9 @@
-"""The mechanisms of this library on the audit's bench, each through its own public call.
+"""Audits of the mechanisms of this library, each through its own public call.
 
-Every mechanism stands on several pairs of neighbouring inputs that take several paths through the
-code, such as clamped values, ties and streams. None of them is known to be the worst. Mechanisms
-that make one sampler call per release get fewer samples. Pairs of mechanisms that add noise to
-numbers lie in `shipped_noise`.
+Each mechanism has several pairs of neighbouring inputs, which lead through different paths of its
+code, such as clamped values, ties and streams. None is known to be the worst pair. Pairs whose
+mechanism calls a sampler once for each release get fewer samples. `shipped_noise` has the pairs of
+mechanisms that add noise to numbers.
 """
 
 from __future__ import annotations
@@ -40,28 +40,32 @@ from tacit.mechanisms.topk import TopSelection
 
 Scores = list[float]
 Steps = list[int]
-_IN_SCORES = ("scores", "each within the sensitivity")
+_SCORE_ADJACENCY = ("scores", "each within the sensitivity")
+"""Unit and adjacency of mechanisms that choose by scores."""
 
 
 def bit_release(epsilon: float) -> AuditedMechanism:
-    """Put the release of bits under audit."""
-    pair = partial(_response, BitRelease(epsilon), 2)
+    """Make the audit of `BitRelease`."""
+    pair = partial(_response_pair, BitRelease(epsilon), 2)
     pairs = (
         pair("one bit", [1], 0, 0, share=1),
         pair("one of five ones", [1, 1, 1, 1, 1], 2, 0),
         pair("last of alternating bits", [0, 1, 0, 1], 3, 0),
         pair("only one set", [0, 0, 1, 0], 2, 0),
-        pair("booleans", [1, 0], 0, 0, kind="?"),
-        pair("floats", [1, 0], 0, 0, kind="f8"),
+        pair("booleans", [1, 0], 0, 0, dtype="?"),
+        pair("floats", [1, 0], 0, 0, dtype="f8"),
     )
     return AuditedMechanism("bit-release", "bit", "0 or 1", epsilon, pairs)
 
 
 def kary_response(epsilon: float) -> AuditedMechanism:
-    """Put k-ary randomized response under audit."""
+    """Make the audit of `KaryResponse`."""
 
-    def pair(categories: int, *given: Any, share: int = 10) -> Pair:
-        return _response(KaryResponse(epsilon, categories), categories, *given, share=share)
+    def pair(
+        categories: int, name: str, answers: list[int], index: int, other: int, share: int = 10
+    ) -> Pair:
+        release = KaryResponse(epsilon, categories)
+        return _response_pair(release, categories, name, answers, index, other, share=share)
 
     pairs = (
         pair(10, "first two of ten", [0], 0, 1, share=1),
@@ -74,31 +78,42 @@ def kary_response(epsilon: float) -> AuditedMechanism:
     return AuditedMechanism("kary-response", "answer", "any two answers", epsilon, pairs)
 
 
-def _response(
+def _response_pair(
     release: BitRelease | KaryResponse,
     categories: int,
     name: str,
     answers: list[int],
-    place: int,
+    index: int,
     other: int,
     *,
-    kind: str = "i8",
+    dtype: str = "i8",
     share: int = 10,
 ) -> Pair:
-    """Make a pair in which only the answer at `place` differs: `other` in the second input."""
-    changed = [*answers[:place], other, *answers[place + 1 :]]
-    one = answers[place]
+    """Make a pair of inputs of a randomized response, in which one answer differs.
+
+    Args:
+        release: The mechanism.
+        categories: Number of possible answers.
+        name: Name of the pair.
+        answers: True answers of the first input.
+        index: Index of the answer that differs.
+        other: This answer in the second input.
+        dtype: Type of both inputs.
+        share: As in `Pair`.
+    """
+    changed = [*answers[:index], other, *answers[index + 1 :]]
+    answer = answers[index]
     truth = release.truth
     lie = (1 - truth) / (categories - 1)
-    chances = {one: truth, other: lie}, {one: lie, other: truth}
+    chances = {answer: truth, other: lie}, {answer: lie, other: truth}
     return Pair(
         name,
         release,
-        np.array(answers, dtype=kind),
-        np.array(changed, dtype=kind),
+        np.array(answers, dtype=dtype),
+        np.array(changed, dtype=dtype),
         exact_losses.exact_loss(*chances),
         chances,
-        feature=lambda rows: rows[:, place],
+        feature=lambda rows: rows[:, index],
         share=share,
         at_once=True,
         rule=RandomizedResponse(truth, categories),
@@ -106,21 +121,21 @@ def _response(
 
 
 def selection(epsilon: float) -> AuditedMechanism:
-    """Put the exponential mechanism under audit."""
+    """Make the audit of `Selection`, the exponential mechanism."""
 
     def pair(
         name: str, a: Scores, b: Scores, upper: float = 1, monotonic: bool = False, share: int = 20
     ) -> Pair:
         choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
-        weights = [weights_of(choice, scores) for scores in (a, b)]
-        first, second = (dict(enumerate(choice.probabilities(each).tolist())) for each in (a, b))
+        chances_a = dict(enumerate(choice.probabilities(a).tolist()))
+        chances_b = dict(enumerate(choice.probabilities(b).tolist()))
         return Pair(
             name,
             choice,
             np.array(a),
             np.array(b),
-            exact_losses.exact_loss(*weights),
-            (first, second),
+            exact_losses.exact_loss(weights_of(choice, a), weights_of(choice, b)),
+            (chances_a, chances_b),
             share=share,
             at_once=True,
             rule=ExponentialMechanism(1, float(choice.rate), monotonic),
@@ -136,39 +151,36 @@ def selection(epsilon: float) -> AuditedMechanism:
         pair("monotonic, all but one up", [0.0] * 10, [0.0] + [1.0] * 9, monotonic=True),
         pair("fifty candidates", [1.0] + [0.0] * 49, [0.0] + [1.0] * 49),
     )
-    return AuditedMechanism("selection", *_IN_SCORES, epsilon, pairs)
+    return AuditedMechanism("selection", *_SCORE_ADJACENCY, epsilon, pairs)
 
 
-def _number_lists(lists: Mapping[Any, Any], places: NDArray[np.int64]) -> dict[int, Any]:
-    """Return the chance of each list, the list written as one number."""
-    return {int(np.array(chosen) @ places): chance for chosen, chance in lists.items()}
+def _number_lists(lists: Mapping[Any, Any], place_values: NDArray[np.int64]) -> dict[int, Any]:
+    """Return the chance of each list, with the list as one number: its product with the values."""
+    return {int(np.array(chosen) @ place_values): chance for chosen, chance in lists.items()}
 
 
 def top_selection(epsilon: float) -> AuditedMechanism:
-    """Put peeling under audit."""
+    """Make the audit of `TopSelection`, peeling."""
 
     def pair(
         name: str, k: int, a: Scores, b: Scores, *, monotonic: bool = False, share: int = 20
     ) -> Pair:
-        one = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
-        lists = [
-            exact_losses.peeling_distribution(list(weights_of(one, scores).values()), k)
-            for scores in (a, b)
-        ]
-        places = len(a) ** np.arange(k)  # a list as one number
-        first = _number_lists(lists[0], places)
-        second = _number_lists(lists[1], places)
+        choice = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
+        lists_a = exact_losses.peeling_distribution(choice.weights(a).tolist(), k)
+        lists_b = exact_losses.peeling_distribution(choice.weights(b).tolist(), k)
+        place_values = len(a) ** np.arange(k)  # a list becomes one number, written in base len(a)
+        rule_of_choice = ExponentialMechanism(1, float(choice.rate), monotonic)
         return Pair(
             name,
-            TopSelection(k, one),
+            TopSelection(k, choice),
             np.array(a),
             np.array(b),
-            exact_losses.exact_loss(*lists),
-            (first, second),
-            feature=lambda chosen: np.asarray(chosen @ places),
+            exact_losses.exact_loss(lists_a, lists_b),
+            (_number_lists(lists_a, place_values), _number_lists(lists_b, place_values)),
+            feature=lambda chosen: np.asarray(chosen @ place_values),
             share=share,
             at_once=True,
-            rule=Composition((ExponentialMechanism(1, float(one.rate), monotonic),) * k),
+            rule=Composition((rule_of_choice,) * k),
         )
 
     pairs = (
@@ -179,16 +191,16 @@ def top_selection(epsilon: float) -> AuditedMechanism:
         pair("clamped", 2, [9, 0, 0, 0, 0], [0, 1, 1, 1, 1]),
         pair("monotonic", 2, [0, 0, 0, 0, 0], [0, 1, 1, 1, 1], monotonic=True),
     )
-    return AuditedMechanism("top-selection", *_IN_SCORES, epsilon, pairs)
+    return AuditedMechanism("top-selection", *_SCORE_ADJACENCY, epsilon, pairs)
 
 
 def weights_of(choice: Selection, scores: Scores) -> dict[int, int]:
-    """Return the weight of each candidate."""
+    """Return the weight of each candidate, by its number."""
     return dict(enumerate(choice.weights(scores).tolist()))
 
 
 def tree_counter(epsilon: float) -> AuditedMechanism:
-    """Put the tree counter under audit."""
+    """Make the audit of `TreeCounter`."""
 
     def pair(
         name: str,
@@ -204,25 +216,26 @@ def tree_counter(epsilon: float) -> AuditedMechanism:
         distance = counter.levels * bound
         return laplace_pair(name, call, a, b, distance=distance, share=share, own_noise=own_noise)
 
-    # Steps 5 and 6 end the nodes that move; their noise is of the second block and of the third.
-    blocks = [0, 0, 0, 0, 3, 0, 0], [0] * 7
-    run = partial(pair, stream=True)
+    # Steps 5 and 6 complete the nodes that change; their noise is drawn in the second block of a
+    # run and in the third.
+    three_blocks = [0, 0, 0, 0, 3, 0, 0], [0] * 7
+    stream_pair = partial(pair, stream=True)
     pairs = (
         pair("first of two steps", [1, 0], [0, 0], share=100),
         pair("only step", [1], [0]),
         pair("first of seven, bound 3", [3, 1, 2, 0, 3, 0, 1], [0, 1, 2, 0, 3, 0, 1], bound=3),
         pair("fifth of eight", [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 1, 1, 1]),
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
-        run("stream of two", [1, 0], [0, 0], share=200),
-        run("stream of four", [1, 0, 1, 0], [0, 0, 1, 0]),
-        run("as it runs", [0, 5], [0, 0], bound=5, share=2_000, own_noise=True),
-        run("blocks as it runs", *blocks, bound=3, share=4_000, own_noise=True),
+        stream_pair("stream of two", [1, 0], [0, 0], share=200),
+        stream_pair("stream of four", [1, 0, 1, 0], [0, 0, 1, 0]),
+        stream_pair("as it runs", [0, 5], [0, 0], bound=5, share=2_000, own_noise=True),
+        stream_pair("blocks as it runs", *three_blocks, bound=3, share=4_000, own_noise=True),
     )
     return AuditedMechanism("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
 
 def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
-    """Call the counter step by step."""
+    """Return a function that starts a counter and returns the total after each value."""
 
     def totals(values: NDArray[Any]) -> ArrayLike:
         run = counter.start()
@@ -232,24 +245,26 @@ def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
 
 
 def threshold_gate(epsilon: float) -> AuditedMechanism:
-    """Put the threshold gate under audit."""
+    """Make the audit of `ThresholdGate`."""
     gate = partial(ThresholdGate, epsilon)
-    up, down = [1] * 10 + [0], [0] * 10 + [1]
-    below = [-one for one in up], [-one for one in down]
-    blocks = [1] * 6 + [0], [0] * 6 + [1]  # the seventh count's noise is of the third block
-    run = partial(gate_pair, stream=True)
+    up = [1] * 10 + [0]
+    down = [0] * 10 + [1]
+    negated = [-count for count in up], [-count for count in down]
+    # The noise of the seventh count is drawn in the third block of a run.
+    three_blocks = [1] * 6 + [0], [0] * 6 + [1]
+    stream_pair = partial(gate_pair, stream=True)
     pairs = (
         gate_pair("three up, the last down", gate(1), [1, 1, 1, 0], [0, 0, 0, 1], share=100),
         gate_pair("ten up, the last down", gate(1), up, down),
-        gate_pair("stops below", gate(-1, stops="below"), *below),
+        gate_pair("stops below", gate(-1, stops="below"), *negated),
         gate_pair("monotonic", gate(2, monotonic=True), [0, 1, 0, 1, 0], [1, 2, 1, 2, 1]),
         gate_pair("monotonic, the last unmoved", gate(1, monotonic=True), up, [0] * 11),
         gate_pair("sensitivity 3", gate(3, sensitivity=3), [3, 3, 3, 0], [0, 0, 0, 3]),
         gate_pair("ties at the threshold", gate(1), [1, 1, 1], [1, 0, 2]),
-        run("stream", gate(1), [1, 1, 0], [0, 0, 1], share=40),
-        run("stream far off", gate(60), [0, 1], [1, 0], watched=True),
-        run("as it runs", gate(1), [1, 0], [0, 1], share=2_000, own_noise=True),
-        run("blocks as it runs", gate(9), *blocks, own_noise=True),
+        stream_pair("stream", gate(1), [1, 1, 0], [0, 0, 1], share=40),
+        stream_pair("stream far off", gate(60), [0, 1], [1, 0], never_stops=True),
+        stream_pair("as it runs", gate(1), [1, 0], [0, 1], share=2_000, own_noise=True),
+        stream_pair("blocks as it runs", gate(9), *three_blocks, own_noise=True),
     )
     return AuditedMechanism(
         "threshold-gate", "counts", "each within the sensitivity", epsilon, pairs
@@ -265,45 +280,57 @@ def gate_pair(
     share: int = 4_000,
     stream: bool = False,
     own_noise: bool = False,
-    watched: bool = False,
+    never_stops: bool = False,
 ) -> Pair:
-    """Make a pair whose exact loss is that of the scales the running gate asks for.
+    """Make a pair of inputs of a gate; its exact loss follows from the scales of the running gate.
 
-    watched: of a stream, whether its draws are compared: only where neither input stops it, for a
-    gate that is shut draws no more.
+    Args:
+        name: Name of the pair.
+        gate: The gate.
+        a: Counts of the first input.
+        b: Counts of the second input.
+        share: As in `Pair`.
+        stream: Whether the gate is asked count by count.
+        own_noise: As in `Pair`.
+        never_stops: Whether a stream on these inputs stops with no noise that is at all likely. A
+            gate that stops draws no more, so only then must the draws of both inputs be the same.
     """
     call: Callable[[NDArray[Any]], int] = first_stop(gate) if stream else gate
     scales = gate_scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
-    first: dict[int, float] = {}
-    second: dict[int, float] = {}
+    chances_a: dict[int, float] = {}
+    chances_b: dict[int, float] = {}
     loss = math.inf
     if all(scales):
         threshold = sign * gate.threshold
-        first = exact_losses.gate_distribution([sign * count for count in a], threshold, *scales)
-        second = exact_losses.gate_distribution([sign * count for count in b], threshold, *scales)
-        loss = exact_losses.exact_loss(first, second)
+        counts_a = [sign * count for count in a]
+        counts_b = [sign * count for count in b]
+        chances_a = exact_losses.gate_distribution(counts_a, threshold, *scales)
+        chances_b = exact_losses.gate_distribution(counts_b, threshold, *scales)
+        loss = exact_losses.exact_loss(chances_a, chances_b)
     return Pair(
         name,
-        lambda counts, _: call(counts),
+        lambda counts, _source: call(counts),
         np.array(a),
         np.array(b),
         loss,
-        (first, second),
+        (chances_a, chances_b),
         share=share,
         rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),
         own_noise=own_noise,
-        silent=stream and not watched,
+        draws_may_differ=stream and not never_stops,
     )
 
 
 def first_stop(gate: ThresholdGate) -> Callable[[NDArray[Any]], int]:
-    """Ask the gate count by count: how many pass."""
+    """Return a function that asks a new gate count by count, and returns how many it passes."""
 
     def count_passed(counts: NDArray[Any]) -> int:
         run = gate.start()
-        stops = (place for place, count in enumerate(counts) if run.stops_at(count))
-        return next(stops, len(counts))
+        for index, count in enumerate(counts):
+            if run.stops_at(count):
+                return index
+        return len(counts)
 
     return count_passed
 
@@ -311,31 +338,41 @@ def first_stop(gate: ThresholdGate) -> Callable[[NDArray[Any]], int]:
 def gate_scales(
     call: Callable[[NDArray[Any]], int], gate: ThresholdGate, length: int
 ) -> tuple[float, float]:
-    """Return the scales of the threshold's noise and of every count's; 0 where one is missing.
+    """Return the scale of the noise on the threshold, and that of the noise on each count.
 
-    All counts are one short of the threshold, so that without noise the gate never stops, and 1 in
-    one noise stops it where that noise belongs: at its count, or at once.
+    They are read from the running gate, on counts that are one short of the threshold, so that
+    without noise it never stops. Then it is checked that each draw is used as it should be: noise
+    of -1 on the threshold stops the gate at once, and noise of 1 on a count stops it there.
+
+    Args:
+        call: Asks a new gate about counts, and returns how many it passes.
+        gate: The gate.
+        length: Number of counts.
+
+    Returns:
+        Both scales; 0 for both if the noise is not as it should be.
     """
-    short = np.full(length, gate.threshold - (1 if gate.stops == "above" else -1))
+    one_step = 1 if gate.stops == "above" else -1
+    counts = np.full(length, gate.threshold - one_step)
     with intercept_samplers() as calls:
-        passed = call(short)
+        passed = call(counts)
     scales: list[float] = []
-    for drawn in calls:
-        scales += [drawn.scale] * drawn.values.size
-    one_each = (
-        passed == length
-        and len(scales) == 1 + length
-        and len(set(scales[1:])) == 1
-        and all(drawn.sampler == "discrete_laplace" for drawn in calls)
-        and release_with_one(call, short, 0, -1)[0] == 0
-        and all(
-            release_with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length)
-        )
-    )
-    return (scales[0], scales[1]) if one_each else (0.0, 0.0)
+    for sampler_call in calls:
+        scales += [sampler_call.scale] * sampler_call.values.size
+    is_laplace = all(sampler_call.sampler == "discrete_laplace" for sampler_call in calls)
+    has_one_noise_each = len(scales) == 1 + length and len(set(scales[1:])) == 1
+    if passed != length or not is_laplace or not has_one_noise_each:
+        return 0.0, 0.0
+    if release_with_one(call, counts, 0, -1)[0] != 0:
+        return 0.0, 0.0
+    for index in range(length):
+        if release_with_one(call, counts, 1 + index)[0] != index:
+            return 0.0, 0.0
+    return scales[0], scales[1]
 
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
+"""Epsilons at which randomized responses are audited."""
 
 MECHANISMS: Mapping[str, tuple[Callable[[], AuditedMechanism], ...]] = {
     "bit-release": tuple(partial(bit_release, epsilon) for epsilon in EPSILONS),
@@ -349,4 +386,4 @@ MECHANISMS: Mapping[str, tuple[Callable[[], AuditedMechanism], ...]] = {
     "gram": (gram_release,),
     "sums": (sum_release,),
 }
-"""Every shipped mechanism that is audited, and with which parameters."""
+"""For each shipped mechanism by name, functions that make its audits, one for each epsilon."""

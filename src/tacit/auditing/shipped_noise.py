@@ -1,10 +1,11 @@
-"""Pairs for mechanisms that add noise to numbers or to whole tables, to which a person adds rows.
+"""Pairs of inputs for mechanisms that add noise to numbers, or to tables to which people add rows.
 
-Moves and scales are read from running code. Claims of Gaussian noise are those of zCDP, which are
-the same on every grid; on fine ones the event costs less.
+The moves and scales of the noise are read from the running code. The claims of Gaussian noise are
+those of zCDP, which are the same on every grid; on a fine grid the event costs less.
 
-The feature of a Laplace pair is the ideal auditor's: how much nearer the noises are to the one
-input than to the other. Of Gaussian noise it is the sum of noises weighted by their moves.
+The feature of a pair is the best one for an auditor. For Laplace noise, it is how much nearer the
+noises are to the first input than to the second; for Gaussian noise, the sum of noises weighted by
+their moves.
 """
 
 from __future__ import annotations
@@ -18,23 +19,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.exact_losses import laplace_tail
-from tacit.auditing.gaussian import LEAST_STEPS, discrete_epsilon_of, tails
+from tacit.auditing.gaussian import LEAST_STEPS, TailChances, discrete_epsilon_of, tails
 from tacit.auditing.pairs import AuditedMechanism, Pair
-from tacit.auditing.rules import GaussianNoise, LaplaceNoise, PrivateValue
-from tacit.auditing.sampler_spy import laplace_loss, moves
+from tacit.auditing.rules import GaussianNoise, LaplaceNoise, PrivateValue, Rule
+from tacit.auditing.sampler_spy import laplace_loss, measure_moves
 from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
 
 DELTA = 1e-5
+"""The delta of all claims here."""
 _RARE = 1e-8
+"""Events with a smaller chance are no candidates."""
 
 Numbers = Sequence[Any]
-"""Of numbers, or of rows of numbers."""
+"""A sequence of numbers, or of rows of numbers."""
 
-_JUST_BELOW = math.sqrt(6)  # as a float: squared it is a trifle less than 6, so 5 whole squares fit
-_COARSE = 2.0**-3  # a grid on which the exact sum over integers stays short
+_ROOT_OF_6 = math.sqrt(6)
+"""A norm whose square, in floats, is slightly below 6: a row of squared norm 6 must be clipped to
+5.
+"""
+_COARSE = 2.0**-3
+"""Resolution of a grid on which the exact sum over integers is short."""
 
 
 def laplace_pair(
@@ -48,33 +55,50 @@ def laplace_pair(
     at_once: bool = False,
     own_noise: bool = False,
 ) -> Pair:
-    """Make a pair under Laplace noise; the rule gets `distance`, in L1, of all neighbours."""
-    first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
-    moved = moves(call, first, second)
-    whole = int(np.abs(moved.steps).sum())
-    taken = moved.steps != 0
-    near, far = (
-        float(laplace_tail(np.abs(moved.steps[taken]) * away, moved.scales[taken]).prod())
-        for away in (0, 1)
-    )
+    """Make a pair of inputs of a mechanism with Laplace noise.
 
-    def nearer(releases: NDArray[Any]) -> NDArray[np.float64]:
-        """Measure how much nearer the noises are to one input, in steps; at most all moves."""
-        noises = moved.noises(releases)
-        return np.asarray((np.abs(noises) - np.abs(noises - moved.steps)).sum(axis=1))
+    Args:
+        name: Name of the pair.
+        call: The mechanism.
+        a: The first input.
+        b: The second input.
+        distance: Largest L1 distance of all neighbouring inputs, in steps, for the rule engine.
+        share: As in `Pair`.
+        at_once: As in `Pair`.
+        own_noise: As in `Pair`.
+    """
+    first = np.array(a, dtype=np.float64)
+    second = np.array(b, dtype=np.float64)
+    moves = measure_moves(call, first, second)
+    is_moved = moves.steps != 0
+    steps = np.abs(moves.steps[is_moved])
+    scales = moves.scales[is_moved]
+    # The best event: the feature has its largest value, because each noise that moves is at its
+    # centre under the first input or beyond it, as seen from the second.
+    largest_value = int(steps.sum())
+    chance_in_first = float(laplace_tail(np.zeros_like(steps), scales).prod())
+    chance_in_second = float(laplace_tail(steps, scales).prod())
 
+    def distance_difference(releases: NDArray[Any]) -> NDArray[np.float64]:
+        """Return for releases (n, ...) how much nearer each is to the first input, in steps."""
+        noises = moves.noises(releases)
+        return np.asarray((np.abs(noises) - np.abs(noises - moves.steps)).sum(axis=1))
+
+    rule: Rule = PrivateValue()
+    if not moves.is_unprotected:
+        rule = LaplaceNoise(distance, float(moves.scales.min()))
     return Pair(
         name,
-        lambda data, _: call(data),
+        lambda data, _source: call(data),
         first,
         second,
-        laplace_loss(moved),
-        ({whole: near}, {whole: far}),
-        feature=nearer,
+        laplace_loss(moves),
+        ({largest_value: chance_in_first}, {largest_value: chance_in_second}),
+        feature=distance_difference,
         share=share,
         at_once=at_once,
         own_noise=own_noise,
-        rule=PrivateValue() if moved.bare else LaplaceNoise(distance, float(moved.scales.min())),
+        rule=rule,
     )
 
 
@@ -87,54 +111,81 @@ def gaussian_pair(
     share: int,
     at_once: bool = False,
 ) -> Pair:
-    """Make a pair under Gaussian noise: by mu where the grid is fine, else by events at delta."""
-    first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
-    moved = moves(call, first, second)
-    mu = math.sqrt(float(((moved.steps / moved.scales) ** 2).sum()))
-    weights = moved.steps / moved.scales**2
-    changed = moved.scales[moved.steps != 0]
-    finest = float(changed.min(initial=math.inf))
-    fine = finest >= LEAST_STEPS
-    asked = (moved.steps.tolist(), moved.scales.tolist())
+    """Make a pair of inputs of a mechanism with Gaussian noise.
+
+    On a fine grid it is audited by mu, on a coarse one by events at delta.
+
+    Args:
+        name: Name of the pair.
+        call: The mechanism.
+        a: The first input.
+        b: The second input.
+        share: As in `Pair`.
+        at_once: As in `Pair`.
+    """
+    first = np.array(a, dtype=np.float64)
+    second = np.array(b, dtype=np.float64)
+    moves = measure_moves(call, first, second)
+    mu = math.sqrt(float(((moves.steps / moves.scales) ** 2).sum()))
+    weights = moves.steps / moves.scales**2
+    smallest_sigma = float(moves.scales[moves.steps != 0].min(initial=math.inf))
+    is_fine = smallest_sigma >= LEAST_STEPS
+    steps = moves.steps.tolist()
+    sigmas = moves.scales.tolist()
+    exact = math.inf
+    rule: Rule = PrivateValue()
+    if not moves.is_unprotected:
+        exact = discrete_epsilon_of(steps, sigmas, DELTA)
+        rule = GaussianNoise(mu, DELTA)
     return Pair(
         name,
-        lambda data, _: call(data),
+        lambda data, _source: call(data),
         first,
         second,
-        math.inf if moved.bare else discrete_epsilon_of(*asked, DELTA),
-        ({}, {}) if fine else _tail_chances(*tails(*asked)),
+        exact,
+        ({}, {}) if is_fine else _event_chances(tails(steps, sigmas)),
         at_least=True,
-        feature=lambda releases: np.asarray(np.round(moved.noises(releases) @ weights, 9)),
+        feature=lambda releases: np.asarray(np.round(moves.noises(releases) @ weights, 9)),
         share=share,
         at_once=at_once,
-        mu=mu if fine else None,
-        sigma_in_steps=finest,
-        rule=PrivateValue() if moved.bare else GaussianNoise(mu, DELTA),
+        mu=mu if is_fine else None,
+        sigma_in_steps=smallest_sigma,
+        rule=rule,
     )
 
 
-def _tail_chances(
-    values: NDArray[Any], p: NDArray[np.float64], q: NDArray[np.float64]
-) -> tuple[dict[float, float], dict[float, float]]:
-    """Return P(released >= each value) under the two inputs, without values that tell nothing."""
-    kept = (p > _RARE) & (q > _RARE) & (p < 1) & (q < 1)
-    first, second = (
-        dict(zip(values[kept].tolist(), side[kept].tolist(), strict=True)) for side in (p, q)
-    )
+def _event_chances(tests: TailChances) -> tuple[dict[float, float], dict[float, float]]:
+    """Return the chance that the feature is above each threshold, under both inputs.
+
+    Thresholds are left out if the event is too rare, or certain, under one of the inputs.
+    """
+    p = tests.moved
+    q = tests.unmoved
+    is_useful = (p > _RARE) & (q > _RARE) & (p < 1) & (q < 1)
+    thresholds = tests.thresholds[is_useful].tolist()
+    first = dict(zip(thresholds, p[is_useful].tolist(), strict=True))
+    second = dict(zip(thresholds, q[is_useful].tolist(), strict=True))
     return first, second
 
 
-def _on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:
-    """Make a release of numbers from -8 to 8; the sensitivity is 1 if no other is given."""
+def _release_on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> Any:
+    """Make a release of numbers from -8 to 8.
+
+    Args:
+        kind: Class of the release.
+        noise: Its first field: epsilon, or the noise multiplier.
+        step: The resolution, if `settings` has none.
+        settings: Other fields; the sensitivity is 1 if it is not among them.
+    """
     defaults = {"sensitivity": 1.0, "lower": -8, "upper": 8, "resolution": step}
     return kind(noise, **(defaults | settings))
 
 
 def laplace_release(epsilon: float) -> AuditedMechanism:
-    """Put Laplace noise under audit."""
+    """Make the audit of `LaplaceRelease`."""
 
     def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
-        release = _on_grid(LaplaceRelease, epsilon, 1.0, settings)
+        release = _release_on_grid(LaplaceRelease, epsilon, 1.0, settings)
         distance = release.grid.distance(release.sensitivity, release.changes)
         return laplace_pair(name, release, a, b, distance=distance, share=share, at_once=True)
 
@@ -152,10 +203,10 @@ def laplace_release(epsilon: float) -> AuditedMechanism:
 
 
 def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
-    """Put Gaussian noise under audit."""
+    """Make the audit of `GaussianRelease`."""
 
     def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
-        release = _on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
+        release = _release_on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
         return gaussian_pair(name, release, a, b, share=share, at_once=True)
 
     pairs = (
@@ -167,15 +218,15 @@ def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
         pair("four change", [1, 0, 1, 2], [0, 1, 2, 1], sensitivity=2.0, changes=4),
         pair("four round down", [0.99] * 4, [1.0] * 4, sensitivity=0.02, resolution=1.0, changes=4),
     )
-    claim = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
-    adjacent = "as far apart as the sensitivity"
+    cost = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
+    adjacency = "as far apart as the sensitivity"
     return AuditedMechanism(
-        "gaussian", "number", adjacent, claim.epsilon(DELTA), pairs, delta=DELTA
+        "gaussian", "number", adjacency, cost.epsilon(DELTA), pairs, delta=DELTA
     )
 
 
 def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
-    """Put noisy products of items under audit."""
+    """Make the audit of `GramRelease`."""
 
     def pair(name: str, a: Numbers, b: Numbers, share: int = 1_000, **settings: Any) -> Pair:
         defaults = {"items": 2, "resolution": _COARSE}
@@ -187,19 +238,20 @@ def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
         pair("both items alike", [[half, half]], [[0, 0]], share=200),
         pair("one item", [[1, 0]], [[0, 0]]),
         pair("clipped", [[30, -40]], [[0, 0]]),
-        pair(
-            "clipped in integers", [[1, 1, 2]], [[0] * 3], items=3, norm=_JUST_BELOW, resolution=1
-        ),
+        pair("clipped in integers", [[1, 1, 2]], [[0] * 3], items=3, norm=_ROOT_OF_6, resolution=1),
         pair("among others", [[0.5, 0.5, 0.5], [1, 0, 0]], [[0, 0, 0], [1, 0, 0]], items=3),
     )
-    claim = ZCDPAccountant().add(GramRelease(noise_multiplier, 2).event)
+    cost = ZCDPAccountant().add(GramRelease(noise_multiplier, 2).event)
     return AuditedMechanism(
-        "gram", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA
+        "gram", "person", "comes or goes", cost.epsilon(DELTA), pairs, delta=DELTA
     )
 
 
 def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
-    """Put noisy sums under audit: inputs are (people, rows, width); zeros alone are no one."""
+    """Make the audit of `SumRelease`.
+
+    Inputs are (people, rows, width) tables; a person whose table is zero contributes nothing.
+    """
 
     def pair(name: str, a: list[Any], b: list[Any], share: int = 1_000, **settings: Any) -> Pair:
         _, rows, width = np.array(a).shape
@@ -207,8 +259,8 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
         release = SumRelease(noise_multiplier, **(defaults | settings))
         return gaussian_pair(name, lambda table: release(_blocks(table)), a, b, share=share)
 
-    someone = [[0.5], [-0.5]]
-    nobody = [[0], [0]]
+    contribution = [[0.5], [-0.5]]
+    no_contribution = [[0], [0]]
     pairs = (
         pair("one place", [[[1.0]]], [[[0]]], share=100, resolution=2.0**-6),
         pair("one place, coarse", [[[1.0]]], [[[0]]]),
@@ -216,21 +268,23 @@ def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
         pair("two wide", [[[0.5, -0.5], [0.5, 0.5]]], [[[0, 0], [0, 0]]]),
         pair("too long", [[[30], [0], [-40]]], [[[0], [0], [0]]]),
         pair("too long, two wide", [[[3, 4], [12, 0]]], [[[0, 0], [0, 0]]]),
+        pair("too long in integers", [[[1], [1], [2]]], [[[0]] * 3], norm=_ROOT_OF_6, resolution=1),
         pair(
-            "too long in integers", [[[1], [1], [2]]], [[[0]] * 3], norm=_JUST_BELOW, resolution=1
+            "the middle one leaves",
+            [contribution] * 3,
+            [contribution, no_contribution, contribution],
         ),
-        pair("the middle one leaves", [someone] * 3, [someone, nobody, someone]),
     )
-    claim = ZCDPAccountant().add(SumRelease(noise_multiplier, 1).event)
+    cost = ZCDPAccountant().add(SumRelease(noise_multiplier, 1).event)
     return AuditedMechanism(
-        "sums", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA
+        "sums", "person", "comes or goes", cost.epsilon(DELTA), pairs, delta=DELTA
     )
 
 
-def _blocks(table: NDArray[np.float64]) -> list[Contributions]:
-    """Make one block for each person, with the places to which they add something."""
-    found = []
-    for person, entries in enumerate(table):
+def _blocks(tables: NDArray[np.float64]) -> list[Contributions]:
+    """Convert tables (people, rows, width) to a block of contributions for each person."""
+    blocks = []
+    for person, entries in enumerate(tables):
         places = np.flatnonzero(entries.any(axis=1))
-        found.append(Contributions(np.full(len(places), person), places, entries[places]))
-    return found
+        blocks.append(Contributions(np.full(len(places), person), places, entries[places]))
+    return blocks

@@ -88,7 +88,7 @@ def arm_distribution(make: MakeDevice, context: NDArray[np.float64]) -> dict[Has
 
     It is a mixture: uniform with the chance to explore, otherwise by the weights.
     """
-    policy = make(FixedWords(rest=_NOT_EXPLORED))
+    policy = make(FixedWords(filler=_NOT_EXPLORED))
     by_weights = distribution(lambda: policy.select(context).arm)
     explore = policy.explore
     arms = len(policy.allowed_arms())
@@ -110,7 +110,7 @@ def visit_distribution(
 
     # Before the answer, one random word is drawn to turn the reward into a like.
     answers = response_distribution(
-        report_answer, device.response.categories, device.response.truth, before=1
+        report_answer, device.response.categories, device.response.truth, words_before=1
     )
     pairs = product(arm_distribution(make, context).items(), answers.items())
     return {(arm, answer): p * q for (arm, p), (answer, q) in pairs}

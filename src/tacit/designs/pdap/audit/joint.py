@@ -180,8 +180,8 @@ def _compare_runs(
         # Prescribe the arms that the learner chose in the first stream.
         arms = [record.arm for record in records_a]
         streams = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
-    noise_moves = moves(release_by(make, run_stream), *streams)
-    if noise_moves.bare:
+    noise_moves = measure_moves(release_by(make, run_stream), *streams)
+    if noise_moves.is_unprotected:
         yield "something that is released moves without noise"
         return
     records_b, _, draws_b = _replay(make, b, seed, run_stream, noises, noise_moves)

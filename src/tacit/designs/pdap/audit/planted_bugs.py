@@ -212,7 +212,7 @@ class StreamBug:
             if self.tool == "grey-box":
                 differences = find_differences(make, self.rows, other, self.run_stream)
                 return len(differences) > 0, None
-            loss = laplace_loss(moves(release_by(make, self.run_stream), self.rows, other))
+            loss = laplace_loss(measure_moves(release_by(make, self.run_stream), self.rows, other))
         return exceeds(self.epsilon, loss), loss
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.auditing import empirical
 from tacit.auditing.claims import Advance, AuditedClaim, AuditPlan, Check, PairResult, Study
-from tacit.auditing.empirical import Feature, best_known
+from tacit.auditing.empirical import Feature, best_known_event
 from tacit.auditing.exact_losses import Chances
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import exact_checks
@@ -69,7 +69,7 @@ def _sampled_check(
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        known = best_known(chances, samples, alpha, delta, feature=of)
+        known = best_known_event(chances, samples, alpha, delta, feature=of)
         result = empirical.audit(
             lambda n: sample_views(PRec, settings, votes, n),
             lambda n: sample_views(PRec, settings, votes.neighbour, n),

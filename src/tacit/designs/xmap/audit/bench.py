@@ -22,7 +22,7 @@ from scipy import stats
 from tacit.auditing import exact_losses
 from tacit.auditing.claims import AuditedClaim, AuditPlan, Check, PairResult
 from tacit.auditing.empirical import audit as compare
-from tacit.auditing.empirical import best_known
+from tacit.auditing.empirical import best_known_event
 from tacit.auditing.output_distributions import (
     Execution,
     encode_outcomes,
@@ -148,7 +148,9 @@ def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
         p, q = map(_chances_of_results, sides)
         code = {result: number for number, result in enumerate(dict.fromkeys([*p, *q]))}
         sample_first, sample_second = (partial(_sample_codes, side, code) for side in sides)
-        known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha)
+        known = best_known_event(
+            (encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha
+        )
         sampled = compare(sample_first, sample_second, samples=samples, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
         exact = exact_losses.exact_loss(p, q)
