@@ -86,7 +86,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         The header, and the arrays by name.
 
     Raises:
-        ModelFileError: The file cannot be read, is damaged, or is no model file.
+        ModelFileError: The file cannot be read, is damaged, or is not a model file.
     """
     return unpack(read_bytes(path), path)
 
@@ -190,7 +190,7 @@ def _parse_finite_float(text: str) -> float:
     """Parse a number of JSON; ValueError for NaN, infinity and numbers too large for a float."""
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("a header holds finite numbers alone")
+        raise ValueError("a header holds only finite numbers")
     return number
 
 

@@ -111,7 +111,7 @@ class OutputError(TacitError):
 
 
 class ModelFileError(TacitError):
-    """A file is damaged or is no model file. Nothing in it was used."""
+    """A file is damaged or is not a model file. Nothing in it was used."""
 
     exit_code = 4
 

@@ -130,11 +130,11 @@ def integers_below(source: Source, bound: int, count: int) -> NDArray[np.int64]:
     words = source.words(count)
     if limit < _WORD_VALUES:
         while True:
-            rejected = words >= np.uint64(limit)
-            missing = int(rejected.sum())
+            is_rejected = words >= np.uint64(limit)
+            missing = int(is_rejected.sum())
             if missing == 0:
                 break
-            words[rejected] = source.words(missing)
+            words[is_rejected] = source.words(missing)
     return (words % np.uint64(bound)).astype(np.int64)
 
 

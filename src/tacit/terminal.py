@@ -1,4 +1,4 @@
-"""What commands print to a terminal, and how they read the values of common options.
+"""Terminal output of the commands, and the parsing of values of common options.
 
 A command prints tables and sentences for people, or strict JSON for machines. Progress, warnings
 and errors go to standard error.
@@ -38,7 +38,7 @@ JSON = Annotated[
 ]
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Seconds between two lines about progress where standard error is no terminal."""
+"""Seconds between two lines about progress where standard error is not a terminal."""
 _PIPED_WIDTH = 100
 """Columns of a table that is printed to a file or a program."""
 console = Console(highlight=False, emoji=False)
@@ -245,7 +245,7 @@ def show_next(next_step: str) -> None:
         next_step: A command of tacit, two spaces, and what the command does.
 
     Raises:
-        ValueError: It is no command of tacit.
+        ValueError: It is not a command of tacit.
     """
     command, _, explanation = next_step.partition("  ")
     if not command.startswith("tacit "):
@@ -328,7 +328,7 @@ def parse_numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, .
         kind: `int` or `float`.
 
     Raises:
-        ConfigError: A part is no number.
+        ConfigError: A part is not a number.
     """
     try:
         values = tuple(kind(part) for part in text.split(",") if part.strip())

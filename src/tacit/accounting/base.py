@@ -42,7 +42,7 @@ class Accountant(ABC):
             This accountant.
 
         Raises:
-            ConfigError: `event` is no event, or the count is no whole number of at least 1.
+            ConfigError: `event` is not an event, or the count is not a whole number of at least 1.
             PrivacyError: The accountant does not know the event, or a part of it.
         """
         check_count(count)
@@ -74,7 +74,7 @@ class Accountant(ABC):
             Nats; math.inf if no epsilon is known to hold.
 
         Raises:
-            ConfigError: delta is no probability.
+            ConfigError: delta is not a probability.
         """
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Accountant(ABC):
         """Return the smallest delta, from 0 to 1, known to hold at this epsilon.
 
         Raises:
-            ConfigError: epsilon, in nats, is negative or undefined.
+            ConfigError: epsilon, in nats, is negative or NaN.
         """
 
     @abstractmethod

@@ -189,7 +189,7 @@ class Gate(Event):
 
 @dataclass(frozen=True, slots=True)
 class PostProcessing(Event):
-    """A computation from releases and public values alone. It costs nothing."""
+    """A computation from releases and public values only. It costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)

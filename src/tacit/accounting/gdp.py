@@ -5,7 +5,7 @@ Source     Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022), for mu a
            An efficient and parallel Gaussian sampler for lattices (2010), Theorem 3.1; the
            constants are proved in docs/accounting.md.
 Guarantee  Holds for a list of events that is fixed in advance. What is asked in each event may
-           depend on earlier releases, but not which events follow: so it is no basis for a filter.
+           depend on earlier releases, but not which events follow: so it is not for a filter.
 Discrete   Discrete Gaussian noise of parameter sigma steps is as private as continuous noise of
            variance sigma^2 - 9 that is then rounded at random: chances differ by a factor within
            e^(+-3e-77) for each entry. Noise with sigma of 3 steps or fewer has no such form; a list
@@ -41,8 +41,8 @@ _LEAST_TAIL = 1e-300
 """Smallest tail that is computed: the upper bound of a smaller one is this, its lower bound 0."""
 
 _LARGEST_EXPONENT = 700.0
-"""Largest epsilon that is put into exp: beyond it, the tail that e^epsilon multiplies is below
-`_LEAST_TAIL` and counts as 0."""
+"""Largest epsilon for which e^epsilon is computed. For a larger one, the tail that it is multiplied
+by is below `_LEAST_TAIL` and counts as 0."""
 
 
 def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:
@@ -67,7 +67,7 @@ def _mu_squared_of_discrete(noise_multiplier: Fraction, sigma: Fraction) -> Pric
         noise_multiplier: m, sigma / L2 sensitivity.
         sigma: Parameter of the discrete noise, in steps.
     """
-    variance_share = 1 - (ROUNDING / sigma) ** 2  # of the continuous noise, in sigma^2
+    variance_share = 1 - (ROUNDING / sigma) ** 2  # variance of the continuous noise / sigma^2
     return 1 / (noise_multiplier**2 * variance_share) if variance_share > 0 else math.inf
 
 

@@ -3,7 +3,7 @@
 Source     Koskela, Jälkö, Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi: Connect the
            dots (2022), as implemented in dp-accounting. The loss of each distribution is rounded up
            to a multiple of 1e-4, so the result is never too low.
-Guarantee  Holds for a list of events that is fixed in advance; so it is no basis for a filter.
+Guarantee  Holds for a list of events that is fixed in advance; so it cannot be used for a filter.
 Limit      A discrete Gaussian has a distribution here if neighbours differ in one entry and sigma
            is at most 2^14 steps. Otherwise the whole list costs what GDP or zCDP says.
 
@@ -110,12 +110,12 @@ class PLDAccountant(Accountant):
         if not total_price(self._counts.items(), PRICES) <= _LARGEST_RHO:
             return None
         pld, _ = _import_library()
-        composed = pld.identity()
+        composition = pld.identity()
         # Sorted, because the rounding depends on the order of events.
         for event, times in sorted(self._counts.items(), key=repr):
             if PRICES[type(event)](event) > 0:
-                composed = composed.compose(_loss_distribution(event, times))
-        return composed
+                composition = composition.compose(_loss_distribution(event, times))
+        return composition
 
     def refusal(self, event: Event) -> str | None:
         """Return the reason for refusing an event of an unknown class; None for the others."""

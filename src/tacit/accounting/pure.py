@@ -33,9 +33,9 @@ def _response_loss(event: events.RandomizedResponse) -> float:
     excess = max(odds, 1 / odds) - 1  # ln(1 + excess) is exact also for odds near 1
     if excess == 0:
         return 0.0
-    rounded = float_above(excess)
-    if rounded < math.inf:
-        return round_up(math.log1p(rounded))
+    excess_above = float_above(excess)
+    if excess_above < math.inf:
+        return round_up(math.log1p(excess_above))
     return round_up(math.log(excess.numerator) - math.log(excess.denominator))
 
 

@@ -53,7 +53,7 @@ def find_root(increasing: Callable[[float], float], upper: float) -> float:
     """Find by bisection where an increasing function crosses zero, in (0, upper].
 
     Returns:
-        The upper end of the last interval: above the root by less than the interval, and never 0.
+        The upper end of the last interval: never below the root, and never 0.
     """
     low, high = 0.0, upper
     for _ in range(_HALVINGS):

@@ -73,7 +73,7 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
         confidence: Share of calibrations whose bound is to hold.
 
     Raises:
-        ConfigError: The counts are no counts, there are fewer than 5 C people with the rarer value,
+        ConfigError: The counts are not valid, there are fewer than 5 C people with the rarer value,
             or the confidence is out of range.
     """
     counts = _check_counts(first, second)
@@ -138,7 +138,7 @@ def _check_counts(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
     """Return the counts as one array (2, C).
 
     Raises:
-        ConfigError: They are no integers of 0 or more, or have not the same length of at least 2.
+        ConfigError: They are not integers of 0 or more, or not of the same length of at least 2.
     """
     arrays = [np.asarray(first), np.asarray(second)]
     is_whole = all(array.dtype.kind in "iu" for array in arrays)

@@ -23,7 +23,7 @@ RuleOf = Callable[[bool], Rule]
 
 @dataclass(frozen=True)
 class BugResult:
-    """What the tools found in the faulty code."""
+    """Findings of the tools in the faulty code."""
 
     bug: str
     """Name of the bug."""
@@ -39,7 +39,7 @@ class BugResult:
 
 @dataclass(frozen=True)
 class RepairedResult:
-    """What the tools found in the correct code."""
+    """Findings of the tools in the correct code."""
 
     mechanism: str
     """Name of the bug, and the word "repaired"."""

@@ -167,7 +167,7 @@ class AuditedClaim:
 
 
 class Bug(Protocol):
-    """A planted bug: faulty code, and the correct code that it is told from."""
+    """A planted bug: faulty code, and the correct code."""
 
     @property
     def name(self) -> str:
@@ -245,8 +245,8 @@ class AuditPlan:
         if variant is None:
             return self
         if variant not in self.claims:
-            known = ", ".join(filter(None, self.claims)) or "none here"
-            raise ConfigError(f"--variant is one of: {known}; got '{variant}'.")
+            variants = ", ".join(filter(None, self.claims)) or "none here"
+            raise ConfigError(f"--variant is one of: {variants}; got '{variant}'.")
         return replace(self, claims={variant: self.claims[variant]})
 
     def steps(self, variant: str | None, *, short: bool, planted: bool) -> int:
@@ -268,5 +268,6 @@ def error_place(error: Exception) -> str:
 
     The message may hold data.
     """
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {PurePath(last.filename).name}, line {last.lineno}"
+    last_frame = traceback.extract_tb(error.__traceback__)[-1]
+    file = PurePath(last_frame.filename).name
+    return f"{type(error).__name__} in {file}, line {last_frame.lineno}"

@@ -233,7 +233,7 @@ def assured_bound(
     samples: int,
     alpha: float,
 ) -> float:
-    """Return the largest x >= 0 with P(gain(K) - cost(J) < x) <= alpha.
+    """Return the largest x >= 0 with P(gain(K) - cost(J) < x) <= alpha, found by bisection.
 
     Args:
         gain: Function of counts K that never decreases.
@@ -246,18 +246,20 @@ def assured_bound(
     low_j, high_j = _likely_range(samples, chances[1], alpha)
     gains = gain(np.arange(low_k, high_k + 1))
     costs = cost(np.arange(low_j, high_j + 1))
-    # P(gain(K) < y) by the number of entries of `gains` below y. A count K outside of its range
-    # counts as the end of the range.
+    # Entry i is the chance that gain(K) is among the first i gains. Counts below low_k are
+    # included, and in the last entry also those above high_k.
     chance_below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
     chance_below[-1] = 1.0
-    # P(J = j); a count below the range counts as its lower end, one above the range as a failure.
+    # P(J = j) for each j of the range. Smaller counts are added to the first entry; larger ones
+    # count as failures.
     cumulative = stats.binom.cdf(np.arange(low_j, high_j + 1), samples, chances[1])
     chance_of_j = np.diff(cumulative, prepend=0.0)
     chance_above = 1 - cumulative[-1]
 
     def failure_chance(x: float) -> float:
-        below = chance_below[np.searchsorted(gains, x + costs)]
-        return float((chance_of_j * below).sum() + chance_above)
+        """Return P(gain(K) - cost(J) < x), or slightly more: a sum over the counts j."""
+        chance_given_j = chance_below[np.searchsorted(gains, x + costs)]
+        return float((chance_of_j * chance_given_j).sum() + chance_above)
 
     x = 0.0
     upper = max(float(gains[-1] - costs[0]), 0.0)

@@ -96,13 +96,13 @@ def exponential_loss(epsilon: float, candidates: int, spread: float = 1.0) -> fl
 def peeling_distribution(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
     """Return the chance of each list of k candidates, drawn by weight without repetition."""
     lists: dict[Any, Fraction] = {}
-    for chosen in permutations(range(len(weights)), k):
+    for candidates in permutations(range(len(weights)), k):
         remaining_weight = sum(weights)
         chance = Fraction(1)
-        for candidate in chosen:
+        for candidate in candidates:
             chance *= Fraction(weights[candidate], remaining_weight)
             remaining_weight -= weights[candidate]
-        lists[chosen] = chance
+        lists[candidates] = chance
     return lists
 
 
@@ -162,6 +162,6 @@ def laplace_tail(steps: NDArray[Any], scale: float | Floats) -> Floats:
     if np.ndim(scale) == 0 and scale == 0:
         return np.asarray(steps <= 0, dtype=np.float64)
     q = np.exp(-1 / np.asarray(scale))
-    above = np.exp(-np.maximum(steps, 1) / scale) / (1 + q)
-    below = 1 - np.exp((np.minimum(steps, 0) - 1) / scale) / (1 + q)
-    return np.asarray(np.where(steps > 0, above, below))
+    chance_if_positive = np.exp(-np.maximum(steps, 1) / scale) / (1 + q)
+    chance_if_not = 1 - np.exp((np.minimum(steps, 0) - 1) / scale) / (1 + q)
+    return np.asarray(np.where(steps > 0, chance_if_positive, chance_if_not))

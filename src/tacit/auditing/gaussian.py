@@ -266,12 +266,12 @@ def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> _NoiseSum:
     With the largest sigma s, each d / sigma^2 is written as a fraction times 1 / s^2, and all as
     whole multiples of one unit. The sum is then a convolution of distributions on whole numbers.
     """
-    moving = [(int(d), float(sigma)) for d, sigma in zip(steps, sigmas, strict=True) if d]
-    if not moving:
+    moving_noises = [(int(d), float(sigma)) for d, sigma in zip(steps, sigmas, strict=True) if d]
+    if not moving_noises:
         return _NoiseSum(np.ones(1), 1.0, 0)
-    largest = max(sigma for _, sigma in moving)
+    largest = max(sigma for _, sigma in moving_noises)
     weights = []  # d / sigma^2 in units of 1 / largest^2
-    for d, sigma in moving:
+    for d, sigma in moving_noises:
         ratio = (largest / sigma) ** 2
         simple_ratio = Fraction(ratio).limit_denominator(_MAX_DENOMINATOR)
         if abs(float(simple_ratio) - ratio) > 1e-9 * ratio:
@@ -286,7 +286,7 @@ def _sum_of_noises(steps: Sequence[int], sigmas: Sequence[float]) -> _NoiseSum:
     common_factor = math.gcd(*whole_weights)
     total = np.ones(1)
     shift = 0
-    for whole_weight, (d, sigma) in zip(whole_weights, moving, strict=True):
+    for whole_weight, (d, sigma) in zip(whole_weights, moving_noises, strict=True):
         _, chances = gaussian_masses(sigma)
         multiple = abs(whole_weight) // common_factor
         length = (len(chances) - 1) * multiple + 1

@@ -110,10 +110,10 @@ def execute(
 
     def replacement_for(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
         def draw_rows(table: NDArray[np.int64], _source: Source) -> NDArray[np.int64]:
-            drawn = []
+            indices_of_rows = []
             for row, weights in enumerate(table):
-                drawn.append(draw_index(weights, enumerated=is_enumerated(module, row)))
-            return np.array(drawn, dtype=np.int64)
+                indices_of_rows.append(draw_index(weights, enumerated=is_enumerated(module, row)))
+            return np.array(indices_of_rows, dtype=np.int64)
 
         return draw_rows
 
@@ -169,8 +169,10 @@ def sample_executions(
             samples.append(np.full(times, positions[indices]))
             return
         weights = np.array(weights_after[indices], dtype=np.int64)
-        drawn = shipped(np.broadcast_to(weights, (times, len(weights))), source)
-        for index, times_drawn in enumerate(np.bincount(drawn, minlength=len(weights)).tolist()):
+        next_indices = shipped(np.broadcast_to(weights, (times, len(weights))), source)
+        for index, times_drawn in enumerate(
+            np.bincount(next_indices, minlength=len(weights)).tolist()
+        ):
             if times_drawn:
                 sample_after((*indices, index), times_drawn)
 
@@ -277,16 +279,16 @@ def distribution_check(
         count = max(samples // share, _FEWEST_RUNS)
         program_a, program_b = programs
         chances = (encode_outcomes(p, numbers), encode_outcomes(q, numbers))
-        known = best_known_event(chances, count, alpha)
+        known_event = best_known_event(chances, count, alpha)
         evidence = audit(
-            release(program_a), release(program_b), samples=count, alpha=alpha, known=known
+            release(program_a), release(program_b), samples=count, alpha=alpha, known=known_event
         )
         return PairResult(
             name,
             exact=exact_losses.exact_loss(p, q),
             rule_bound=None if rule is None else upper_bound(rule),
             lower_bound=evidence.lower_bound,
-            ideal=known.ideal if known else 0.0,
+            ideal=known_event.ideal if known_event else 0.0,
             samples=count,
         )
 

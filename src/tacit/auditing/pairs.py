@@ -199,11 +199,11 @@ def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tupl
         )
         ideal = ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
         return evidence.lower_bound, ideal
-    known = best_known_event(pair.chances, samples, alpha, delta, at_least=pair.at_least)
+    known_event = best_known_event(pair.chances, samples, alpha, delta, at_least=pair.at_least)
     bound = audit(
-        release_a, release_b, samples=samples, alpha=alpha, delta=delta, known=known
+        release_a, release_b, samples=samples, alpha=alpha, delta=delta, known=known_event
     ).lower_bound
-    return bound, known.ideal if known else 0.0
+    return bound, known_event.ideal if known_event else 0.0
 
 
 def _make_release(pair: Pair, data: NDArray[Any]) -> Release:

@@ -134,9 +134,9 @@ def float_noise(value: float, n: int, bug: bool) -> Releases:
 @_sampled_bug("same seed for two answers", 1, 0, feature=lambda pairs: pairs[:, 0] - pairs[:, 1])
 def one_seed_for_two_answers(count: int, n: int, bug: bool) -> Releases:
     """Give a second answer, about others, with the same noise: the difference has none."""
-    first = _noise(n, 1.0)
-    second = first if bug else _noise(n, 1.0)
-    return np.stack([count + first, second], axis=1)
+    first_noise = _noise(n, 1.0)
+    second_noise = first_noise if bug else _noise(n, 1.0)
+    return np.stack([count + first_noise, second_noise], axis=1)
 
 
 @_sampled_bug(
@@ -148,8 +148,8 @@ def one_seed_for_two_answers(count: int, n: int, bug: bool) -> Releases:
 )
 def retries_drawn_again(bit: int, n: int, bug: bool) -> Releases:
     """Send ten messages, each drawn anew; the repair sends one message ten times."""
-    drawn = BitRelease(1.0)(np.full((n, 10 if bug else 1), bit), secure())
-    return np.broadcast_to(drawn, (n, 10))
+    messages = BitRelease(1.0)(np.full((n, 10 if bug else 1), bit), secure())
+    return np.broadcast_to(messages, (n, 10))
 
 
 @_sampled_bug("k-ary lie may be the truth", 0, 1)

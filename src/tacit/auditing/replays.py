@@ -95,17 +95,19 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
         table: The other table.
     """
     unused_answers = list(first.answers)
-    unanswered: list[str] = []
+    unanswered_draws: list[str] = []
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
         if not unused_answers or unused_answers[0].shape != call.values.shape:
-            unanswered.append(f"a draw of {call.values.size} numbers that the other did not make")
+            unanswered_draws.append(
+                f"a draw of {call.values.size} numbers that the other did not make"
+            )
             return call.values
         return unused_answers.pop(0)
 
     with intercept_samplers(answer) as calls:
         released = fit(table)
-    differences = list(dict.fromkeys(unanswered))
+    differences = list(dict.fromkeys(unanswered_draws))
     if unused_answers:
         differences.append(f"{len(unused_answers)} draws fewer")
     steps = []
@@ -129,7 +131,7 @@ Replay = tuple[Transcript, ReplayComparison]
 
 
 def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
-    """Run a fit on each of two tables some times, and replay each run on the other table.
+    """Run a fit on each of two tables a few times, and replay each run on the other table.
 
     Args:
         fit: The fit.

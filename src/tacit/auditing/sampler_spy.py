@@ -210,7 +210,7 @@ Run = Callable[[NDArray[np.float64]], ArrayLike]
 
 @dataclass(frozen=True)
 class Moves:
-    """By how much the centre of each noise moves from the second input to the first."""
+    """The moves of the centres of all noises from the second input to the first."""
 
     steps: NDArray[np.int64]
     """(noises,) the moves; zeros if `is_unprotected`."""

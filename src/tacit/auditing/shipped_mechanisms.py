@@ -156,7 +156,7 @@ def selection(epsilon: float) -> AuditedMechanism:
 
 def _number_lists(lists: Mapping[Any, Any], place_values: NDArray[np.int64]) -> dict[int, Any]:
     """Return the chance of each list, with the list as one number: its product with the values."""
-    return {int(np.array(chosen) @ place_values): chance for chosen, chance in lists.items()}
+    return {int(np.array(entries) @ place_values): chance for entries, chance in lists.items()}
 
 
 def top_selection(epsilon: float) -> AuditedMechanism:
@@ -177,7 +177,7 @@ def top_selection(epsilon: float) -> AuditedMechanism:
             np.array(b),
             exact_losses.exact_loss(lists_a, lists_b),
             (_number_lists(lists_a, place_values), _number_lists(lists_b, place_values)),
-            feature=lambda chosen: np.asarray(chosen @ place_values),
+            feature=lambda lists: np.asarray(lists @ place_values),
             share=share,
             at_once=True,
             rule=Composition((rule_of_choice,) * k),
@@ -355,13 +355,13 @@ def gate_scales(
     one_step = 1 if gate.stops == "above" else -1
     counts = np.full(length, gate.threshold - one_step)
     with intercept_samplers() as calls:
-        passed = call(counts)
+        passed_count = call(counts)
     scales: list[float] = []
     for sampler_call in calls:
         scales += [sampler_call.scale] * sampler_call.values.size
     is_laplace = all(sampler_call.sampler == "discrete_laplace" for sampler_call in calls)
     has_one_noise_each = len(scales) == 1 + length and len(set(scales[1:])) == 1
-    if passed != length or not is_laplace or not has_one_noise_each:
+    if passed_count != length or not is_laplace or not has_one_noise_each:
         return 0.0, 0.0
     if release_with_one(call, counts, 0, -1)[0] != 0:
         return 0.0, 0.0

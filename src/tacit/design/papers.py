@@ -44,8 +44,8 @@ class PaperResult:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            known = ", ".join(STATUSES)
-            raise ConfigError(f"{self.item}: no status '{self.status}'. Known: {known}.")
+            statuses = ", ".join(STATUSES)
+            raise ConfigError(f"{self.item}: no status '{self.status}'. Known: {statuses}.")
         if not self.reason:
             raise ConfigError(f"{self.item}: give a reason, or say what is compared.")
         if (self.command == "") != (self.status in UNMADE_STATUSES):

@@ -20,29 +20,29 @@ BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 
 def names() -> tuple[str, ...]:
     """Return the names of all designs: first those of tacit, then those of other packages."""
-    others = [name for name in find_entry_points(DESIGNS) if name not in BUILT_IN]
-    return (*BUILT_IN, *others)
+    other_names = [name for name in find_entry_points(DESIGNS) if name not in BUILT_IN]
+    return (*BUILT_IN, *other_names)
 
 
 def design(name: str) -> Design:
     """Import and return the design of a name.
 
     Raises:
-        ConfigError: There is no such design, or the entry point of another package is no `Design`.
+        ConfigError: There is no such design, or another package's entry point is not a `Design`.
     """
-    others = find_entry_points(DESIGNS)
+    entry_points = find_entry_points(DESIGNS)
     if name in BUILT_IN:
-        loaded = resolve_name(f"{_package(name)}.design:DESIGN")
-    elif name in others:
-        loaded = others[name].load()
+        loaded_design = resolve_name(f"{_package(name)}.design:DESIGN")
+    elif name in entry_points:
+        loaded_design = entry_points[name].load()
     else:
         raise ConfigError(f"No design '{name}'. Known: {', '.join(names())}.")
-    if not isinstance(loaded, Design):
+    if not isinstance(loaded_design, Design):
         raise ConfigError(
-            f"The entry point {name} of {DESIGNS} names no Design but a {type(loaded).__name__}. "
-            "Correct it in the package that has it."
+            f"The entry point {name} of {DESIGNS} names no Design but a "
+            f"{type(loaded_design).__name__}. Correct it in the package that has it."
         )
-    return loaded
+    return loaded_design
 
 
 def served_sections() -> dict[str, tuple[Design, ServedSection]]:

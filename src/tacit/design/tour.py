@@ -19,7 +19,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tour:
-    """What one screen about a design shows, from a real run on generated data."""
+    """Content of the screen about one design, from a real run on generated data."""
 
     headline: str
     """One sentence with the two numbers that matter most."""

@@ -176,7 +176,7 @@ def _exact_amount(number: Number) -> Fraction:
     """Return an amount as an exact fraction.
 
     Raises:
-        ConfigError: It is NaN, infinite, negative, out of range, or a text that is no decimal.
+        ConfigError: It is NaN, infinite, negative or out of range, or the text is not a number.
     """
     if isinstance(number, bool) or not isinstance(number, int | str | Decimal | Fraction | float):
         raise ConfigError("An amount of privacy is a number, or its decimals in a text.")

@@ -34,7 +34,7 @@ the second place does not know of yet."""
 
 
 def newest_checkpoint(connection: Connection, known: Head) -> LogState | None:
-    """Read the newest checkpoint that is no newer than a known head.
+    """Read the newest checkpoint that is not newer than a known head.
 
     Args:
         connection: A transaction's connection.
@@ -181,8 +181,8 @@ class CheckpointWriter:
             deadline: `time.monotonic()` at which to give up; until then it never pauses. None
                 never gives up, and pauses after each transaction.
         """
-        known = self._newest_head()
-        log_state = self._replay_log(known, deadline)
+        known_head = self._newest_head()
+        log_state = self._replay_log(known_head, deadline)
         if log_state is None:
             return
         if not _is_sound(log_state):
@@ -191,16 +191,18 @@ class CheckpointWriter:
                     f"{log_state.problems[0]} The ledger is not used any more. All that is wrong:  "
                     "tacit ledger verify."
                 )
-        self._store(log_state, known.sequence, least_new_entries)
+        self._store(log_state, known_head.sequence, least_new_entries)
 
-    def _replay_log(self, known: Head, deadline: float | None) -> LogState | None:
+    def _replay_log(self, known_head: Head, deadline: float | None) -> LogState | None:
         """Replay the log to its end or to a problem; None if the time was not enough.
 
         Spending that goes on may have added a few entries: `_store` reads those in its write
         transaction.
         """
         with self._read() as connection:
-            log_state = newest_checkpoint(connection, known) or LogState(head_to_match=known)
+            log_state = newest_checkpoint(connection, known_head) or LogState(
+                head_to_match=known_head
+            )
         while True:
             started_at = time.thread_time()
             with self._read() as connection:

@@ -76,7 +76,7 @@ def inspect_ledger(
 
     Raises:
         ConfigError: There is no ledger.
-        LedgerHeld: A program that is no service has the file open.
+        LedgerHeld: A program that is not a service has the file open.
     """
     if Path(where).is_dir():
         where = _find_in_folder(Path(where))
@@ -160,7 +160,7 @@ def backup(where: str | Path, target: Path) -> None:
     Raises:
         ConfigError: There is no ledger.
         OutputError: The copy cannot be written; no file is left.
-        LedgerHeld: A program that is no service has the file open.
+        LedgerHeld: A program that is not a service has the file open.
     """
     path = _file_of(where)
     if not path.is_file():

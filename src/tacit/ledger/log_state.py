@@ -113,8 +113,8 @@ class LogState:
         except (KeyError, TypeError, ValueError, RecursionError):
             fault = "cannot be read"
         self.sequence = row.sequence
-        known = self.head_to_match
-        if known is not None and known.sequence == row.sequence and known.hash != row.hash:
+        head = self.head_to_match
+        if head is not None and head.sequence == row.sequence and head.hash != row.hash:
             fault = fault or "is not the one that the second place of the head remembers"
         if fault:
             self.problems.append(f"Entry {row.sequence} of the log {fault}.")
@@ -158,10 +158,10 @@ class LogState:
             self._budget_lines.pop(number, None)
         if not is_covered:
             return "spends more than a budget has"
-        stored = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
+        stored_request = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
         names = ("tenant", "subject", "operation", "key", "payload")
-        logged = tuple(facts[name] for name in names)
-        if stored != logged or row.answered is None:
+        logged_request = tuple(facts[name] for name in names)
+        if stored_request != logged_request or row.answered is None:
             return "has a request that is missing or was changed"
         if fingerprint(row.answer) != facts["answer"]:
             return "has an answer that is missing or was changed"

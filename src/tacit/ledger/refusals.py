@@ -158,13 +158,14 @@ def explain_store_error(error: SQLAlchemyError) -> TacitError:
     if isinstance(error, PoolTimeout):
         return LedgerUnavailable(_BUSY)
     driver = error.orig if isinstance(error, DBAPIError) else None
-    known = _POSTGRESQL.get(getattr(driver, "sqlstate", None) or "")
-    if known is None:
+    explanation = _POSTGRESQL.get(getattr(driver, "sqlstate", None) or "")
+    if explanation is None:
         primary_code = getattr(driver, "sqlite_errorcode", 0) & 0xFF
-        known = _SQLITE.get(primary_code)
-    if known is None:
+        explanation = _SQLITE.get(primary_code)
+    if explanation is None:
         return LedgerUnavailable(_UNREACHABLE)
-    return type(known)(str(known))  # a new one, because each error that is raised has a traceback
+    # A new error, because one that is raised keeps its traceback.
+    return type(explanation)(str(explanation))
 
 
 def explain_head_error(error: OSError) -> TacitError:

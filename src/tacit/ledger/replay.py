@@ -135,15 +135,15 @@ def _count_fitting(connection: sa.Connection, last_row: int, limit: int) -> int:
 def _compare_tables(connection: sa.Connection, log_state: LogState) -> Verification:
     """Compare the tables with the state that follows from the log, and collect all findings."""
     columns = sa.select(head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
-    stored = connection.execute(columns).all()
-    expected = (
+    stored_heads = connection.execute(columns).all()
+    expected_head = (
         log_state.ledger,
         log_state.operator,
         log_state.epoch,
         log_state.sequence,
         log_state.hash,
     )
-    if stored != [expected]:
+    if stored_heads != [expected_head]:
         log_state.problems.append("The head of the ledger is not where its log ends.")
     _compare_budgets(connection, log_state)
     _compare_states(connection, log_state)
@@ -191,12 +191,14 @@ _NEXT_ENTRIES_AS_JSON = sa.select(sa.func.json_group_array(sa.func.json_array(*_
 
 def _compare_budgets(connection: sa.Connection, log_state: LogState) -> None:
     """Add a problem for each budget that is not what the log says."""
-    stored = {row["id"]: dict(row) for row in connection.execute(sa.select(budgets)).mappings()}
-    logged = {
+    stored_budgets = {
+        row["id"]: dict(row) for row in connection.execute(sa.select(budgets)).mappings()
+    }
+    logged_budgets = {
         number: {"id": number, **asdict(budget)} for number, budget in log_state.budgets.items()
     }
-    for number in sorted(stored.keys() | logged.keys()):
-        if stored.get(number) != logged.get(number):
+    for number in sorted(stored_budgets.keys() | logged_budgets.keys()):
+        if stored_budgets.get(number) != logged_budgets.get(number):
             log_state.problems.append(f"Budget {number} does not hold what the log says.")
 
 
@@ -205,11 +207,11 @@ def _compare_states(connection: sa.Connection, log_state: LogState) -> None:
 
     Only one is in memory at a time, because each may have 64 MiB.
     """
-    stored = {state.name: state.sequence for state in list_states(connection)}
-    for name in sorted(stored.keys() | log_state.states.keys()):
+    stored_sequences = {state.name: state.sequence for state in list_states(connection)}
+    for name in sorted(stored_sequences.keys() | log_state.states.keys()):
         state = connection.scalar(sa.select(states.c.state).where(states.c.name == name))
-        number, digest = log_state.states.get(name, (stored.get(name), None))
-        if state is None or (stored.get(name), fingerprint(state)) != (number, digest):
+        number, digest = log_state.states.get(name, (stored_sequences.get(name), None))
+        if state is None or (stored_sequences.get(name), fingerprint(state)) != (number, digest):
             log_state.problems.append(
                 f"The stored state of entry {number} is not what the log says."
             )

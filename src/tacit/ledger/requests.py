@@ -123,11 +123,11 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
     """Return a payload as JSON with sorted keys and no spaces, so that equal ones have equal bytes.
 
     Raises:
-        ConfigError: The payload is no JSON.
+        ConfigError: The payload cannot be written as JSON.
     """
 
     def check_keys(value: object) -> None:
-        """Raise TypeError for keys that are no texts: JSON writes the keys 1 and "1" alike."""
+        """Raise TypeError for keys that are not texts: JSON writes the keys 1 and "1" alike."""
         if isinstance(value, Mapping):
             if not all(isinstance(key, str) for key in value):
                 raise TypeError

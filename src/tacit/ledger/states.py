@@ -65,7 +65,7 @@ def list_states(connection: sa.Connection) -> tuple[StoredState, ...]:
 MAX_CACHED_BYTES = 64 * 2**20
 """Most bytes of states in memory; beyond it, the least recently used are dropped."""
 _ENTRY_BYTES = 200
-"""Bytes that a cached state takes besides its name and content; many states have no content."""
+"""Bytes that a cached state takes in addition to its name and content, which may be empty."""
 
 
 class CachedState(NamedTuple):
@@ -139,33 +139,33 @@ class TransactionStates:
     """Connection of the transaction."""
     cache: StateCache
     """States in memory."""
-    _known: dict[str, bytes | None] = field(default_factory=dict)
+    _states: dict[str, bytes | None] = field(default_factory=dict)
     """States by name, as the last request left them; None if nothing was ever stored."""
     _changed: dict[str, int] = field(default_factory=dict)
     """For each changed state by name, the number of the entry that holds its hash."""
 
     def read(self, name: str) -> bytes | None:
         """Return a state as the requests before this one left it."""
-        if name not in self._known:
+        if name not in self._states:
             cached = self.cache.look_up(name)
             if cached is None:
-                self._known[name] = read_state(self.connection, name)
+                self._states[name] = read_state(self.connection, name)
             else:
-                self._known[name] = cached.content
-        return self._known[name]
+                self._states[name] = cached.content
+        return self._states[name]
 
     def change(self, name: str, state: bytes, sequence: int) -> None:
         """Change a state; entry `sequence` of the log holds its hash.
 
         Call it last in a request, when nothing can fail any more: it is not undone.
         """
-        self._known[name] = state
+        self._states[name] = state
         self._changed[name] = sequence
 
     def write(self) -> None:
         """Write changed states to the store; the caller commits."""
         for name, sequence in sorted(self._changed.items()):
-            row = {"name": name, "sequence": sequence, "state": self._known[name]}
+            row = {"name": name, "sequence": sequence, "state": self._states[name]}
             _WRITE.run(self.connection, row)
 
     @contextmanager
@@ -180,7 +180,7 @@ class TransactionStates:
         except BaseException:
             self.cache.forget(self._changed)
             raise
-        self.cache.note(self._known)
+        self.cache.note(self._states)
 
 
 _READ = Statement(sa.select(states.c.state).where(states.c.name == sa.bindparam("state_name")))

@@ -122,7 +122,7 @@ class Ledger:
         """Release several requests in one transaction, with one commit to wait for.
 
         Returns:
-            For each request its release, or the error for which it alone was undone.
+            For each request its release, or the error for which only this request was undone.
         """
         _refuse_simulation()
 
@@ -271,9 +271,12 @@ class Ledger:
         ):
             transaction = transactions.begin_write(connection, self._state_cache)
             self._check_usable()
-            known = self._known
+            known_head = self._known
             head_before = transaction.head
-            if head_before.sequence < known.sequence or head_before.ledger != known.ledger:
+            if (
+                head_before.sequence < known_head.sequence
+                or head_before.ledger != known_head.ledger
+            ):
                 raise LedgerRefused(
                     "The store was exchanged for an older or another one while it was open. It is "
                     "not used any more. Nothing was spent."

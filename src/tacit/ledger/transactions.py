@@ -115,17 +115,17 @@ def open_budget(transaction: WriteTransaction, holder: Holder, cap: Cap) -> None
     Raises:
         CapChanged: It is open with another cap.
     """
-    known = next(read_balances(transaction.connection, holder), None)
-    if known is not None:
-        if known.cap != cap:
+    balance = next(read_balances(transaction.connection, holder), None)
+    if balance is not None:
+        if balance.cap != cap:
             raise refusals.CapChanged
         return
     ((last_number,),) = _LAST_BUDGET.run(transaction.connection).rows()
     number = 1 if last_number is None else last_number + 1
     caps = {"cap": cap.amount, "delta_cap": cap.delta, "epoch_cap": cap.per_epoch}
     facts = {**_holder_columns(holder), "unit": cap.unit.value, **caps}
-    empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
-    _INSERT_BUDGET.run(transaction.connection, {"id": number, **facts, **empty})
+    nothing_spent = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
+    _INSERT_BUDGET.run(transaction.connection, {"id": number, **facts, **nothing_spent})
     append_entry(transaction, "budget", {"number": number, **facts})
 
 
@@ -176,15 +176,15 @@ def spend(transaction: WriteTransaction, spending: SpendRequest) -> Release | Dr
     payment_rows = [payment.rows() for payment in payments]
     if not is_new:
         return find_release(transaction.connection, request)
-    paid = []
+    paid_charges = []
     for charge, rows in zip(charges, payment_rows, strict=True):
-        paid.append(_check_payment(transaction, charge, rows))
+        paid_charges.append(_check_payment(transaction, charge, rows))
     old_state = None if spending.state is None else transaction.states.read(spending.state)
     answer, new_state = _draw_answer(spending.draw, old_state)
     _INSERT_ANSWER.run(transaction.connection, {"sequence": number, "answer": answer})
     facts: dict[str, Any] = {
         **_request_facts(request),
-        "charges": paid,
+        "charges": paid_charges,
         "epoch": transaction.epoch,
         "answer": fingerprint(answer),
     }

@@ -132,9 +132,9 @@ def thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: in
         belongs to its block or a later one, which more bits decide.
     """
     while True:
-        certain = certain_thresholds(kind, rate, block_bits, bits, guard)
-        if certain is not None:
-            return certain
+        computed = certain_thresholds(kind, rate, block_bits, bits, guard)
+        if computed is not None:
+            return computed
         guard += GUARD_BITS
 
 
@@ -177,15 +177,15 @@ def certain_thresholds(
     total_low = sum_low
     total_high = sum_high + omitted_high
     largest = (1 << bits) - 1
-    certain: list[int] = []
+    computed: list[int] = []
     for low, high in sums:
         threshold_low = (low << bits) // total_high
         threshold_high = min((high << bits) // total_low, largest)
         if threshold_low != threshold_high:
             return None
-        certain.append(threshold_low)
+        computed.append(threshold_low)
         if threshold_low == largest:
-            return certain
+            return computed
     return None
 
 
@@ -277,7 +277,7 @@ def add_noise(values: NDArray[Any], kind: Kind, scale: float) -> Integers:
         The sums, cut off at the ends of int64; shape of `values`.
 
     Raises:
-        TypeError: The values are no integers of at most 63 bits and a sign.
+        TypeError: The values are not integers of at most 63 bits and a sign.
     """
     # `asarray` drops the mask of a masked array, whose masked cells would get no noise.
     integers = np.asarray(values).astype(np.int64, casting="safe")
@@ -292,9 +292,9 @@ def add_clipped(values: Integers, noise: NDArray[Any]) -> Integers:
         clipped = [min(max(total, INT64.min), INT64.max) for total in exact]
         return np.array(clipped, dtype=np.int64)
     # Unsigned addition wraps around. A sum that is on the wrong side of its value did so.
-    wrapped = (values.astype(np.uint64) + noise.astype(np.uint64)).astype(np.int64)
-    sums = np.where((noise > 0) & (wrapped < values), INT64.max, wrapped)
-    return np.where((noise < 0) & (wrapped > values), INT64.min, sums)
+    wrapped_sums = (values.astype(np.uint64) + noise.astype(np.uint64)).astype(np.int64)
+    sums = np.where((noise > 0) & (wrapped_sums < values), INT64.max, wrapped_sums)
+    return np.where((noise < 0) & (wrapped_sums > values), INT64.min, sums)
 
 
 def draw_noise(table: BlockTable, count: int, source: Source) -> NDArray[Any]:
@@ -420,8 +420,8 @@ def accept(
     """
     uniform_bits = WORD_BITS - table.block_bits
     float_bits = min(uniform_bits, 53)
-    leading = (uniforms >> np.uint64(uniform_bits - float_bits)).astype(np.float64)
-    uniform = leading * 2.0**-float_bits
+    leading_bits = (uniforms >> np.uint64(uniform_bits - float_bits)).astype(np.float64)
+    uniform = leading_bits * 2.0**-float_bits
     last_unit = 2.0**-float_bits
     offset = offsets.astype(np.float64)
     exponent = offset * float(table.rate)

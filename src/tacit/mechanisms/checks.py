@@ -64,7 +64,7 @@ def finite_floats(values: ArrayLike) -> NDArray[np.float64]:
     """Return `values` as floats of the same shape.
 
     Raises:
-        DataError: A value is NaN or infinite, or is no number of at most 64 bits: a longer float
+        DataError: A value is NaN or infinite, or not a number of at most 64 bits: a longer float
             would be rounded.
     """
     array = np.asarray(values)

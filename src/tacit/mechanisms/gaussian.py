@@ -82,7 +82,7 @@ class GaussianRelease:
         The result is not clamped to the bounds.
 
         Raises:
-            DataError: A value is NaN, infinite or no number.
+            DataError: A value is NaN, infinite or not a number.
         """
         if self.noise_multiplier == 0:
             return finite_floats(values)

@@ -146,22 +146,22 @@ class GramRelease:
         largest = np.abs(people).max(axis=1, keepdims=True)
         units = people / np.where(largest > 0, largest, 1)
         lengths = np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1)
-        scaled = units * np.minimum(largest, self.norm / lengths)
-        steps: NDArray[np.int64] = np.trunc(scaled / self.resolution).astype(np.int64)
+        clipped_rows = units * np.minimum(largest, self.norm / lengths)
+        steps: NDArray[np.int64] = np.trunc(clipped_rows / self.resolution).astype(np.int64)
         # Rounding errors may leave a row slightly too long, which integers decide exactly. Then
         # each of its entries moves one step towards zero.
-        too_long = (steps**2).sum(axis=1) > self.squared_norm
-        while too_long.any():
-            steps[too_long] -= np.sign(steps[too_long])
-            too_long = (steps**2).sum(axis=1) > self.squared_norm
+        is_too_long = (steps**2).sum(axis=1) > self.squared_norm
+        while is_too_long.any():
+            steps[is_too_long] -= np.sign(steps[is_too_long])
+            is_too_long = (steps**2).sum(axis=1) > self.squared_norm
         return steps
 
     def _add_symmetric_noise(self, gram: NDArray[np.int64]) -> NDArray[np.float64]:
         """Add noise to the diagonal and the upper triangle, and copy that to the lower triangle."""
-        noisy = np.zeros(gram.shape, dtype=np.int64)
+        noisy_gram = np.zeros(gram.shape, dtype=np.int64)
         upper = np.triu_indices(self.items, 1)
         if upper[0].size:
-            noisy[upper] = samplers.discrete_gaussian(gram[upper], self.sigma_off_diagonal)
-        noisy += noisy.T
-        np.fill_diagonal(noisy, samplers.discrete_gaussian(gram.diagonal(), self.sigma))
-        return noisy.astype(np.float64)
+            noisy_gram[upper] = samplers.discrete_gaussian(gram[upper], self.sigma_off_diagonal)
+        noisy_gram += noisy_gram.T
+        np.fill_diagonal(noisy_gram, samplers.discrete_gaussian(gram.diagonal(), self.sigma))
+        return noisy_gram.astype(np.float64)

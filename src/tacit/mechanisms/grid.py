@@ -68,7 +68,7 @@ class Grid:
         """Clamp `values` to the bounds and round them down to steps; same shape.
 
         Raises:
-            DataError: A value is NaN, infinite or no number.
+            DataError: A value is NaN, infinite or not a number.
         """
         numbers = finite_floats(values)
         clamped = np.clip(numbers, self.lower, self.upper)

@@ -54,7 +54,7 @@ _STEP = Adjacency("reward", "replace")
 
 @dataclass(frozen=True)
 class Terms:
-    """What the card of one mechanism says, apart from epsilon and delta."""
+    """Texts of the card of one mechanism, and how the mechanism is built."""
 
     build: Callable[[float], Any]
     """Makes the mechanism from epsilon; for Gaussian noise, from the noise multiplier."""

@@ -89,7 +89,7 @@ class LaplaceRelease:
         The result is not clamped to the bounds.
 
         Raises:
-            DataError: A value is NaN, infinite or no number.
+            DataError: A value is NaN, infinite or not a number.
         """
         if math.isinf(self.epsilon):
             return finite_floats(values)

@@ -65,7 +65,7 @@ class KaryResponse:
         """Release an answer for each value, each with its own randomness; same shape.
 
         Raises:
-            DataError: A value is no integer from 0 to categories - 1.
+            DataError: A value is not an integer from 0 to categories - 1.
         """
         true = to_answers(values, self.categories)
         if math.isinf(self.epsilon):
@@ -93,7 +93,7 @@ class BitRelease:
 
     @cached_property
     def _response(self) -> KaryResponse:
-        """The same mechanism, as one with two answers."""
+        """Randomized response with two answers, which draws the bits."""
         return KaryResponse(self.epsilon, 2)
 
     @property
@@ -110,7 +110,7 @@ class BitRelease:
         """Release bits (0 and 1, or booleans) of any shape; each is flipped on its own.
 
         Raises:
-            DataError: A value is no bit.
+            DataError: A value is not a bit.
         """
         array = np.asarray(bits)
         true = array if array.dtype == np.bool_ else to_answers(array, 2).astype(np.bool_)
@@ -123,7 +123,7 @@ def to_answers(values: ArrayLike, categories: int) -> NDArray[np.int64]:
     """Return a copy of `values` as integers from 0 to categories - 1; same shape.
 
     Raises:
-        DataError: A value is no such number. The message does not repeat it.
+        DataError: A value is not such a number. The message does not repeat it.
     """
     array = np.asarray(values)
     if array.dtype == np.bool_:

@@ -196,10 +196,10 @@ class SumRelease:
         steps: Ints = np.trunc(units * scale[owner, None] / self.resolution).astype(np.int64)
         # Rounding errors may leave a person slightly too long, which integers decide exactly. Then
         # each of their entries moves one step towards zero.
-        too_long = self._squared_lengths(steps, owner) > self.squared_norm
-        while too_long.any():
-            steps = np.where(too_long[owner, None], steps - np.sign(steps), steps)
-            too_long = self._squared_lengths(steps, owner) > self.squared_norm
+        is_too_long = self._squared_lengths(steps, owner) > self.squared_norm
+        while is_too_long.any():
+            steps = np.where(is_too_long[owner, None], steps - np.sign(steps), steps)
+            is_too_long = self._squared_lengths(steps, owner) > self.squared_norm
         return steps
 
     def _squared_lengths(self, steps: Ints, owner: Ints) -> Ints:
@@ -248,7 +248,7 @@ def _check_column(numbers: NDArray[np.integer]) -> Ints:
     """Return people or places (entries,) as 64-bit integers.
 
     Raises:
-        DataError: Their type is another one, of which two numbers may become the same in 64 bits.
+        DataError: They are not integers that 64 bits hold: a cast could make two numbers equal.
     """
     column = np.asarray(numbers)
     if column.ndim != 1 or column.dtype.kind not in "iu" or not np.can_cast(column.dtype, np.int64):

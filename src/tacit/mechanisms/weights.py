@@ -35,8 +35,8 @@ def bound_exp_of_minus(exponent: Fraction) -> Fraction:
     # Digits after the 60th are dropped, so the exponent that is used is not above the given one.
     digits = int(min(exponent, Fraction(_LARGEST_EXPONENT)) * 10**60)
     power = Decimal(-digits).scaleb(-60, _WIDE).exp(_DECIMAL)
-    above = Fraction(_DECIMAL.next_plus(power)) * (1 << _BITS)
-    return min(Fraction(math.ceil(above), 1 << _BITS), Fraction(1))
+    upper_bound = Fraction(_DECIMAL.next_plus(power)) * (1 << _BITS)
+    return min(Fraction(math.ceil(upper_bound), 1 << _BITS), Fraction(1))
 
 
 def truth_below(epsilon: float, categories: int, bits: int) -> int:

@@ -38,7 +38,7 @@ class Adjacency:
 
 
 class Trust(StrEnum):
-    """Who sees raw data, and so must be trusted."""
+    """The party that sees raw data, and so must be trusted."""
 
     NOBODY = "nobody but one's own device"
     READERS_GUESS = "one's own device; readers of what it sends can still guess"
@@ -47,7 +47,7 @@ class Trust(StrEnum):
 
 
 class Basis(StrEnum):
-    """What a claim is based on; `first_line` explains each value."""
+    """The kind of evidence for a claim; `first_line` explains each value."""
 
     PROVED = "proved"
     EXACT = "exact"

@@ -124,22 +124,25 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
         )
     card = cards[0]
     if card.basis is Basis.MEASURED:
-        changed = (
+        first_sentence = (
             "What leaves a person's device was changed so that others guess one fact about them "
             "worse than before."
         )
-        return changed, "How much worse was measured with today's attackers; nothing is proved."
+        return (
+            first_sentence,
+            "How much worse was measured with today's attackers; nothing is proved.",
+        )
     epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
     assert epsilon is not None  # `judge` gives a card without one the verdict "none"
-    hidden = (
+    first_sentence = (
         "Anyone who sees all that is published cannot find out with certainty whether a person is "
         "in the data, or what they did."
     )
-    bound = (
+    second_sentence = (
         "Someone who thought it as likely as not can be at most "
         f"{_largest_belief(epsilon)} in 100 sure afterwards, whatever else they know."
     )
-    return hidden, bound
+    return first_sentence, second_sentence
 
 
 def _largest_belief(epsilon: float) -> int:
@@ -158,8 +161,8 @@ def _describe_trust(cards: Sequence[Guarantee]) -> str:
     }
     if not cards:
         return "Everyone who sees what is published."
-    different = dict.fromkeys(sentences[card.trust] for card in cards)
-    return html.escape(" ".join(different))
+    answers = dict.fromkeys(sentences[card.trust] for card in cards)  # each once, in order
+    return html.escape(" ".join(answers))
 
 
 def _describe_validity(facts: CardFacts) -> str:
@@ -187,8 +190,8 @@ def _limits(cards: Sequence[Guarantee]) -> list[str]:
     for card in cards:
         lines += [f"It fails if this is not so: {assumption}." for assumption in card.assumptions]
         lines += [f"It does not cover: {limit}." for limit in card.not_covered]
-    plain = [line for line in dict.fromkeys(lines) if not _TECHNICAL.search(line)]
-    return plain or ["The conditions are in the full card below."]
+    plain_lines = [line for line in dict.fromkeys(lines) if not _TECHNICAL.search(line)]
+    return plain_lines or ["The conditions are in the full card below."]
 
 
 def _describe_erasure(fits: FitCount | None) -> str:
@@ -238,8 +241,8 @@ def _judge_measured(measurements: Sequence[Measurement]) -> Verdict:
 
     Attackers who saw no release (`release` is "none") do not count.
     """
-    ends = [measurement.high for measurement in measurements if measurement.release != "none"]
-    highest = max(ends, default=1.0)
+    upper_ends = [measurement.high for measurement in measurements if measurement.release != "none"]
+    highest = max(upper_ends, default=1.0)
     if highest <= MODERATE_AUC:
         return "moderate"
     return "weak" if highest <= WEAK_AUC else "none"

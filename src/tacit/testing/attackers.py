@@ -26,7 +26,7 @@ class AttackerConformance:
         assert isinstance(attacker.reads_epochs, bool)
 
     def test_it_scores_people_whose_label_it_has_not_seen(self) -> None:
-        """It returns (people,) finite scores for other people than those it learned from."""
+        """`score` returns (people,) finite numbers for other people than those it learned from."""
         known_releases, labels = _make_releases(0)
         other_releases, _ = _make_releases(1)
         scores = self.make().fit(known_releases, labels).score(other_releases)
@@ -36,9 +36,9 @@ class AttackerConformance:
     def test_fit_starts_afresh(self) -> None:
         """An earlier fit, to the opposite labels, does not change its scores."""
         releases, labels = _make_releases(0)
-        expected = self.make().fit(releases, labels).score(releases)
+        expected_scores = self.make().fit(releases, labels).score(releases)
         attacker = self.make().fit(releases, 1 - labels)
-        assert np.allclose(attacker.fit(releases, labels).score(releases), expected)
+        assert np.allclose(attacker.fit(releases, labels).score(releases), expected_scores)
 
 
 @cache

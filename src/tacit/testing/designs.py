@@ -17,7 +17,7 @@ class DesignConformance:
         raise NotImplementedError
 
     def test_it_has_a_card(self) -> None:
-        """It returns cards for default settings (at epsilon 1), before anything is fitted."""
+        """`cards` returns cards for default settings (at epsilon 1), before anything is fitted."""
         design = self.make()
         if "epsilon" in options_of(design.card_settings):
             settings = design.card_settings(epsilon=1.0)
@@ -28,13 +28,13 @@ class DesignConformance:
         assert all(card.sentence for card in cards), "every card begins with a sentence"
 
     def test_it_has_an_audit_with_planted_bugs(self) -> None:
-        """Its audit has claims, and planted bugs that the audit must find."""
+        """The design's audit has claims, and planted bugs that it must find."""
         plan = self.make().part("audit")()
         assert sum(map(len, plan.claims.values())) >= 1, "an audit tests at least one claim"
         assert len(plan.bugs) >= 1, "an audit that finds no planted bug shows nothing"
 
     def test_it_has_an_experiment(self) -> None:
-        """It has a command that measures it on real or generated data."""
+        """A command measures the design on real or generated data."""
         assert {"evaluate", "simulate"} & set(self.make().parts), "add evaluate or simulate"
 
     def test_commands_are_made_from_settings(self) -> None:

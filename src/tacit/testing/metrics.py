@@ -26,11 +26,11 @@ class MetricConformance:
         raise NotImplementedError
 
     def test_it_gives_a_finite_number(self) -> None:
-        """It returns a finite value for lists of ten items."""
+        """Lists of ten items have a finite value."""
         assert math.isfinite(float(self.make()(*_make_lists())))
 
     def test_lists_that_end_early_have_a_value(self) -> None:
-        """It returns a finite value also for lists of one item and for empty lists."""
+        """Lists of one item and empty lists have a finite value too."""
         lists, relevant, train = _make_lists()
         for length in (1, 0):
             short = lists.copy()
@@ -38,13 +38,13 @@ class MetricConformance:
             assert math.isfinite(float(self.make()(short, relevant, train)))
 
     def test_people_have_no_order(self) -> None:
-        """Its value does not depend on the order of people."""
+        """The value does not depend on the order of people."""
         lists, relevant, train = _make_lists()
         reversed_value = self.make()(lists[::-1].copy(), relevant[::-1], train)
         assert math.isclose(reversed_value, self.make()(lists, relevant, train), rel_tol=1e-9)
 
     def test_it_changes_nothing(self) -> None:
-        """It does not change its arguments, which other metrics read too."""
+        """The metric does not change its arguments, which other metrics read too."""
         lists, relevant, train = _make_lists()
         lists_before = lists.copy()
         relevant_before = relevant.toarray()

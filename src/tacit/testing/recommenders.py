@@ -84,8 +84,8 @@ class RecommenderConformance:
     def test_seen_items_are_left_out(self) -> None:
         """A list has no item of the history."""
         history = self.history()
-        recommended = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
-        assert not set(history) & set(recommended), "an item from the history was recommended"
+        recommended_ids = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
+        assert not set(history) & set(recommended_ids), "an item from the history was recommended"
 
     def test_list_has_n_entries(self) -> None:
         """A list has n entries, if there are that many items to choose from."""
@@ -96,9 +96,11 @@ class RecommenderConformance:
     def test_list_ends_with_the_catalogue(self) -> None:
         """A list for a very large n has every unseen item once."""
         history = self.history()
-        recommended = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
-        unseen = set(self.catalogue()) - set(history)
-        assert sorted(recommended) == sorted(unseen), "the list is not every unseen item, once"
+        recommended_ids = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids
+        unseen_ids = set(self.catalogue()) - set(history)
+        assert sorted(recommended_ids) == sorted(unseen_ids), (
+            "the list is not every unseen item, once"
+        )
 
     def test_ranks_count_from_one(self) -> None:
         """Ranks are 1, 2, 3, ... in the order of the list."""
@@ -132,10 +134,12 @@ class RecommenderConformance:
         model = self.fitted_model()
         history = self.history()
         items = self.catalogue()
-        expected = model.recommend(history=history)
-        _check_same_lists(model.recommend(history={**history, UNKNOWN: 3.0}), expected)
-        _check_same_lists(model.recommend(history=history, exclude=[UNKNOWN]), expected)
-        _check_same_lists(model.recommend(history=history, candidates=[UNKNOWN, *items]), expected)
+        expected_list = model.recommend(history=history)
+        _check_same_lists(model.recommend(history={**history, UNKNOWN: 3.0}), expected_list)
+        _check_same_lists(model.recommend(history=history, exclude=[UNKNOWN]), expected_list)
+        _check_same_lists(
+            model.recommend(history=history, candidates=[UNKNOWN, *items]), expected_list
+        )
 
     def test_unknown_person_gets_the_list_of_a_newcomer(self) -> None:
         """A person with an unknown id gets the list of an empty history, and no error."""
@@ -147,9 +151,9 @@ class RecommenderConformance:
     def test_unknown_item_has_no_prediction(self) -> None:
         """`predict` returns NaN for an unknown item, and a number for a known one."""
         known_item = self.catalogue()[0]
-        predicted = self.fitted_model().predict([UNKNOWN, known_item], history=self.history())
-        assert math.isnan(predicted[0]), "an unknown item has a prediction"
-        assert math.isfinite(predicted[1]), "a known item has none"
+        predictions = self.fitted_model().predict([UNKNOWN, known_item], history=self.history())
+        assert math.isnan(predictions[0]), "an unknown item has a prediction"
+        assert math.isfinite(predictions[1]), "a known item has none"
 
     def test_person_is_their_history(self) -> None:
         """A person's list by their id equals the list for their ratings as a history.
