@@ -246,5 +246,7 @@ def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
     packed = np.ascontiguousarray(array)
     packed = packed.astype(packed.dtype.newbyteorder("<"), copy=False)
     if packed.dtype.str not in _DTYPES:
-        raise ModelFileError(f"Array '{name}' of type {packed.dtype} has no place in a model file.")
+        raise ModelFileError(
+            f"Array '{name}' of type {packed.dtype} cannot be stored in a model file."
+        )
     return packed

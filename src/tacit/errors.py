@@ -45,7 +45,7 @@ class DataError(TacitError):
         Args:
             what: What is wrong, without place or full stop.
             path: The file.
-            row: Number of the row, counted as the code that reads the file counts.
+            row: Number of the row; the kind of file decides whether its heading counts.
             column: Name of the column.
             found: The wrong value. The message shows it, so it must be the caller's own.
             expected: A right value, in words.

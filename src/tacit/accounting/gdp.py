@@ -49,8 +49,9 @@ def _mu_squared_of_one_entry(event: events.DiscreteGaussian) -> Price:
     """Return mu^2 of discrete noise on one entry; infinite if its sigma in steps is not known."""
     if event.steps is None:
         return math.inf
-    noise = Fraction(event.noise_multiplier)
-    return _mu_squared_of_discrete(noise, noise * event.steps)
+    noise_multiplier = Fraction(event.noise_multiplier)
+    sigma = noise_multiplier * event.steps
+    return _mu_squared_of_discrete(noise_multiplier, sigma)
 
 
 def _mu_squared_of_vector(event: events.DiscreteGaussianVector) -> Price:

@@ -318,6 +318,7 @@ def best_known_event(
         candidates = np.flatnonzero(p - delta > q)
         if len(candidates) == 0:
             continue
+        # If there are too many candidates, evenly spread ones.
         spread = np.linspace(0, len(candidates) - 1, _MAX_KNOWN_EVENTS).astype(np.int64)
         for index in candidates[np.unique(spread)].tolist():
             likely = int(samples * p[index])

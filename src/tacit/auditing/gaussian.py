@@ -156,9 +156,9 @@ def _bound_mu(above_a: Any, above_b: Any, trials: int, level: float) -> Floats:
 def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, level: float) -> Floats:
     """Bound mu if the first input's releases are the lower ones; negative if they are not.
 
-    The error rates of the threshold are: a release of the lower input is above it (alpha), one of
-    the upper input is below it (beta). mu >= -quantile(alpha) - quantile(beta), with upper limits
-    of both.
+    A false positive is a release of the lower input above the threshold; a false negative is one of
+    the upper input below it. mu >= -quantile(false positive rate) - quantile(false negative rate),
+    with upper limits of both rates.
     """
     _, false_positive_limit = clopper_pearson(above_lower, trials, level)
     _, false_negative_limit = clopper_pearson(trials - above_upper, trials, level)
@@ -176,11 +176,11 @@ def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPH
     """
 
     def gain(times: Ints) -> Floats:
-        """Return -quantile(beta limit), by how often the upper input is above the threshold."""
+        """Return -quantile(false negative limit), by how often the upper input is above."""
         return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
 
     def cost(times: Ints) -> Floats:
-        """Return quantile(alpha limit), by how often the lower input is above the threshold."""
+        """Return quantile(false positive limit), by how often the lower input is above."""
         return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
@@ -207,6 +207,7 @@ def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: fl
     losses = (shift / 2 - sums) * unit
 
     def excess(epsilon: float) -> float:
+        """Return E[max(0, 1 - e^(epsilon - loss))], the delta at this epsilon, minus `delta`."""
         return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) - delta
 
     if excess(0.0) <= 0:
@@ -242,6 +243,8 @@ def tails(steps: Sequence[int], sigmas: Sequence[float]) -> TailChances:
         sigmas: Sigma of each noise.
     """
     chances, unit, shift = _sum_of_noises(steps, sigmas)
+    # Entry i is the chance that the sum is at least its value i. With moved centres, the sum is
+    # larger by `shift` values: so the chances are the same, `shift` entries later.
     unmoved = np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
     shift = min(shift, len(unmoved))
     moved = np.concatenate([np.ones(shift), unmoved[: len(unmoved) - shift]])

@@ -131,7 +131,7 @@ def execute(
 def _next_indices(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
     """Return the indices of the next run in lexicographic order; None after the last run.
 
-    Of the last draw with a further possible index, the next such index; later draws begin anew.
+    The last draw that has a further possible index takes it, and the draws after it begin anew.
     """
     for number in range(len(draws) - 1, -1, -1):
         weights, index = draws[number]
@@ -170,9 +170,8 @@ def sample_executions(
             return
         weights = np.array(weights_after[indices], dtype=np.int64)
         next_indices = shipped(np.broadcast_to(weights, (times, len(weights))), source)
-        for index, times_drawn in enumerate(
-            np.bincount(next_indices, minlength=len(weights)).tolist()
-        ):
+        counts = np.bincount(next_indices, minlength=len(weights))
+        for index, times_drawn in enumerate(counts.tolist()):
             if times_drawn:
                 sample_after((*indices, index), times_drawn)
 

@@ -111,7 +111,7 @@ class AuditedMechanism:
 def claim_makers(
     makers: Iterable[Callable[[], AuditedMechanism]],
 ) -> tuple[Callable[[], AuditedClaim], ...]:
-    """Return for each function that makes an audited mechanism one that makes its claim."""
+    """Convert functions that return an `AuditedMechanism` to functions that return its claim."""
     return tuple(partial(_make_claim, make) for make in makers)
 
 

@@ -263,7 +263,7 @@ def _replace_properties(shipped: Any, bug: bool, **getters: Callable[[Any], Any]
 
 @_mechanism_bug("tree counter with log2 T levels")
 def tree_with_log_levels(bug: bool) -> Pair:
-    """Use the shipped counter with noise for log2(T) levels; a step of T = 2 changes one more."""
+    """Use the shipped counter with noise for log2(T) levels of nodes, which is one too few."""
     counter_class = _replace_properties(
         TreeCounter, bug, scale=lambda tree: (tree.levels - 1) * tree.bound / tree.epsilon
     )

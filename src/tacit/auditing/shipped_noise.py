@@ -73,8 +73,8 @@ def laplace_pair(
     is_moved = moves.steps != 0
     steps = np.abs(moves.steps[is_moved])
     scales = moves.scales[is_moved]
-    # The best event: the feature has its largest value, because each noise that moves is at its
-    # centre under the first input or beyond it, as seen from the second.
+    # The feature has its largest value if the noise is at least 0 in the direction of each move,
+    # under the first input; and at least as large as each move, under the second.
     largest_value = int(steps.sum())
     chance_in_first = float(laplace_tail(np.zeros_like(steps), scales).prod())
     chance_in_second = float(laplace_tail(steps, scales).prod())

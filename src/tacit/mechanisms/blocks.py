@@ -86,7 +86,15 @@ def exp_minus(x: Fraction, precision: int) -> tuple[int, int]:
 
 
 def taylor_of_exp_minus(y: Fraction, bits: int) -> tuple[int, int]:
-    """Bound 2^bits exp(-y) for 0 <= y < 1/2 from both sides, by the series sum of (-y)^n / n!."""
+    """Bound 2^bits exp(-y) from both sides, by the alternating series sum of (-y)^n / n!.
+
+    Args:
+        y: From 0 to below 1/2.
+        bits: Bits after the binary point.
+
+    Returns:
+        A lower and an upper bound. Terms are rounded down for the one, up for the other.
+    """
     term_low = term_high = 1 << bits
     low = high = 0
     n = 0
@@ -102,7 +110,7 @@ def taylor_of_exp_minus(y: Fraction, bits: int) -> tuple[int, int]:
         n += 1
         divisor = y.denominator * n
         term_low = term_low * y.numerator // divisor
-        term_high = -(-term_high * y.numerator // divisor)
+        term_high = -(-term_high * y.numerator // divisor)  # rounded up
     # The omitted terms alternate in sign and become smaller, so the last term bounds their sum.
     return low - term_high, high + term_high
 

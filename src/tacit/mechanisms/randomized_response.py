@@ -113,10 +113,12 @@ class BitRelease:
             DataError: A value is not a bit.
         """
         array = np.asarray(bits)
-        true = array if array.dtype == np.bool_ else to_answers(array, 2).astype(np.bool_)
+        is_boolean = array.dtype == np.bool_
+        true_bits = array if is_boolean else to_answers(array, 2).astype(np.bool_)
         if math.isinf(self.epsilon):
-            return true.copy()
-        return ~(true ^ self._response.draw_honesty(true.shape, source))
+            return true_bits.copy()
+        honest = self._response.draw_honesty(true_bits.shape, source)
+        return ~(true_bits ^ honest)  # the bit itself if honest, the other one if not
 
 
 def to_answers(values: ArrayLike, categories: int) -> NDArray[np.int64]:
