@@ -323,6 +323,7 @@ def best_known_event(
         for index in candidates[np.unique(spread)].tolist():
             likely = int(samples * p[index])
             rare = int(samples * q[index])
+            # Only to rank candidates: alpha squared, as counts may fall short of the expected ones.
             expected = loss_bound(likely, rare, samples, alpha * alpha, delta)
             if expected <= best_bound:
                 continue
