@@ -241,7 +241,7 @@ def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return the array contiguous and in little endian, if a model file can hold its type.
 
     Raises:
-        ModelFileError: It cannot.
+        ModelFileError: A model file cannot hold the type.
     """
     packed = np.ascontiguousarray(array)
     packed = packed.astype(packed.dtype.newbyteorder("<"), copy=False)

@@ -245,7 +245,7 @@ def show_next(next_step: str) -> None:
         next_step: A command of tacit, two spaces, and what the command does.
 
     Raises:
-        ValueError: It is not a command of tacit.
+        ValueError: The text is not a command of tacit.
     """
     command, _, explanation = next_step.partition("  ")
     if not command.startswith("tacit "):

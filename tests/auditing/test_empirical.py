@@ -174,7 +174,7 @@ def test_ideal_auditor_is_reached():
     """The bound is hardly ever below what an ideal auditor reaches, and that is below the claim."""
     p = float(BitRelease(1.0).truth)
     known = best_known_event(({0: 1 - p, 1: p}, {0: p, 1: 1 - p}), 100_000, 1e-6)
-    found = audit(bits(1.0, 1), bits(1.0, 0), samples=100_000, known=known)
+    found = audit(bits(1.0, 1), bits(1.0, 0), samples=100_000, known_event=known)
     assert 0.8 < known.ideal <= found.lower_bound <= 1.0
 
 
@@ -202,7 +202,7 @@ def test_the_best_known_event_is_a_set(first):
     )
     generator = np.random.default_rng(0)
     a, b = (partial(generator.choice, 20, p=[side[value] for value in range(20)]) for side in sides)
-    assert known.ideal <= audit(a, b, samples=2_000, known=known).lower_bound <= math.log(2)
+    assert known.ideal <= audit(a, b, samples=2_000, known_event=known).lower_bound <= math.log(2)
 
 
 def test_a_known_threshold_of_cumulative_chances():
@@ -216,7 +216,7 @@ def test_more_noise_than_claimed_is_weak():
     """A mechanism that claims 1 and spends 0.5 passes, and the pass is called weak."""
     p = float(BitRelease(1.0).truth)
     known = best_known_event(({0: 1 - p, 1: p}, {0: p, 1: 1 - p}), 100_000, 1e-6)
-    evidence = audit(bits(0.5, 1), bits(0.5, 0), samples=100_000, known=known)
+    evidence = audit(bits(0.5, 1), bits(0.5, 0), samples=100_000, known_event=known)
     one = PairResult("pair", 1.0, None, evidence.lower_bound, known.ideal, 100_000)
     assert judge(1.0, [one]) == "weak audit"
 

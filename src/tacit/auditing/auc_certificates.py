@@ -87,6 +87,7 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
             f"with either value; got {people[0]:,} and {people[1]:,}. Count more people, or "
             "release fewer symbols."
         )
+    # n_0 n_1 / (n_0 + n_1), by which the module's formula multiplies sigma^2
     weight = float(people[0] * people[1] / people.sum())
     statistic = weight * estimate_sigma_squared(counts)
     noncentrality = invert_noncentral_chi_squared(statistic, symbols - 1, 1 - confidence)

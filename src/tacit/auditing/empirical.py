@@ -111,7 +111,7 @@ def audit(
     alpha: float = ALPHA,
     delta: float = 0.0,
     features: Mapping[str, Feature] | None = None,
-    known: KnownEvent | None = None,
+    known_event: KnownEvent | None = None,
 ) -> Evidence:
     """Bound epsilon from below by samples of two neighbouring inputs.
 
@@ -122,7 +122,7 @@ def audit(
         alpha: The chance that the bound is above the true epsilon.
         delta: The delta of the claim.
         features: Features by name; None for one feature, "release", the release itself.
-        known: An event of one of the features that is tested in addition.
+        known_event: An event of one of the features that is tested in addition.
     """
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
@@ -141,18 +141,18 @@ def audit(
     events = []
     for name, feature in features.items():
         events.append(best_event(name, feature(pilot_a), feature(pilot_b), delta))
-    known_in_a = count_event(known.event, pilot_a) if known else 0
-    known_in_b = count_event(known.event, pilot_b) if known else 0
+    known_in_a = count_event(known_event.event, pilot_a) if known_event else 0
+    known_in_b = count_event(known_event.event, pilot_b) if known_event else 0
     del pilot_a, pilot_b  # frees their memory
     second_a = release_a(count)
     second_b = release_b(count)
     bounds = []
     alpha_of_events = alpha
-    if known:
-        known_in_a += count_event(known.event, second_a)
-        known_in_b += count_event(known.event, second_b)
+    if known_event:
+        known_in_a += count_event(known_event.event, second_a)
+        known_in_b += count_event(known_event.event, second_b)
         likely, rare = known_in_a, known_in_b
-        if not known.is_likelier_in_a:
+        if not known_event.is_likelier_in_a:
             likely, rare = rare, likely
         bounds.append(loss_bound(likely, rare, samples, alpha / 2, delta))
         alpha_of_events = alpha / 2

@@ -63,7 +63,7 @@ def audit_gaussian(
     delta: float,
     alpha: float = ALPHA,
     sigma_in_steps: float = math.inf,
-    known: float | None = None,
+    known_threshold: float | None = None,
 ) -> GaussianEvidence:
     """Bound mu from below by samples, of one number each, of two neighbouring inputs.
 
@@ -74,8 +74,8 @@ def audit_gaussian(
         delta: The delta of the claim.
         alpha: The chance that the bound is above the true mu.
         sigma_in_steps: The claimed sigma in steps of the grid; infinite for continuous noise.
-        known: A threshold that is tested in addition, on all samples: the middle between the
-            centres of the two inputs' noise. None for none.
+        known_threshold: A threshold that is tested in addition, on all samples: the middle between
+            the centres of the two inputs' noise. None for none.
     """
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(
@@ -94,16 +94,16 @@ def audit_gaussian(
     above_a = pilot - np.searchsorted(pilot_a, thresholds)
     above_b = pilot - np.searchsorted(pilot_b, thresholds)
     # alpha is divided among two directions with two error rates, at one threshold or at two.
-    level = alpha / 4 if known is None else alpha / 8
+    level = alpha / 4 if known_threshold is None else alpha / 8
     threshold = thresholds[_bound_mu(above_a, above_b, pilot, level).argmax()]
     second_a = release_a(count).astype(np.float64)
     second_b = release_b(count).astype(np.float64)
     above_a = (second_a >= threshold).sum()
     above_b = (second_b >= threshold).sum()
     mu = float(_bound_mu(above_a, above_b, count, level))
-    if known is not None:
-        above_a = (pilot_a >= known).sum() + (second_a >= known).sum()
-        above_b = (pilot_b >= known).sum() + (second_b >= known).sum()
+    if known_threshold is not None:
+        above_a = (pilot_a >= known_threshold).sum() + (second_a >= known_threshold).sum()
+        above_b = (pilot_b >= known_threshold).sum() + (second_b >= known_threshold).sum()
         mu = max(mu, float(_bound_mu(above_a, above_b, samples, level)))
     return GaussianEvidence(mu, epsilon_of_mu(mu, delta))
 

@@ -280,7 +280,11 @@ def distribution_check(
         chances = (encode_outcomes(p, numbers), encode_outcomes(q, numbers))
         known_event = best_known_event(chances, count, alpha)
         evidence = audit(
-            release(program_a), release(program_b), samples=count, alpha=alpha, known=known_event
+            release(program_a),
+            release(program_b),
+            samples=count,
+            alpha=alpha,
+            known_event=known_event,
         )
         return PairResult(
             name,

@@ -195,13 +195,13 @@ def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tupl
             delta=delta,
             alpha=alpha,
             sigma_in_steps=pair.sigma_in_steps,
-            known=pair.mu**2 / 2,
+            known_threshold=pair.mu**2 / 2,
         )
         ideal = ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
         return evidence.lower_bound, ideal
     known_event = best_known_event(pair.chances, samples, alpha, delta, at_least=pair.at_least)
     bound = audit(
-        release_a, release_b, samples=samples, alpha=alpha, delta=delta, known=known_event
+        release_a, release_b, samples=samples, alpha=alpha, delta=delta, known_event=known_event
     ).lower_bound
     return bound, known_event.ideal if known_event else 0.0
 

@@ -360,8 +360,8 @@ _SCORE_PAIRS = tuple(exact_losses.neighbouring_scores(1, 4))
     lambda bug: ExponentialMechanism(1, math.log(4 if bug else 2)),
 )
 def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[int, Fraction]:
-    """Choose with weights e^(epsilon score), though the sum of weights changes too."""
-    base = 4 if bug else 2
+    """Choose with weights e^(epsilon score), where e^(epsilon score / 2) would be right."""
+    base = 4 if bug else 2  # e^epsilon and e^(epsilon / 2) of the claim, 2 ln 2
     weights = [base**score for score in scores]
     return {number: Fraction(weight, sum(weights)) for number, weight in enumerate(weights)}
 

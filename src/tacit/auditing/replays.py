@@ -193,7 +193,7 @@ def replay_check(
             delta=delta,
             alpha=alpha,
             sigma_in_steps=noises.smallest_scale,
-            known=noises.mu**2 / 2,
+            known_threshold=noises.mu**2 / 2,
         )
         return PairResult(
             name,
@@ -231,7 +231,7 @@ class _LargestMoves:
     def sample_ratios(self, count: int, *, moved: bool) -> NDArray[np.float64]:
         """Sample (count,) sums of noise * step / scale^2.
 
-        But for a constant, they are log likelihood ratios of the two tables.
+        Apart from a constant, they are log likelihood ratios of the two tables.
 
         Args:
             count: Number of samples.

@@ -77,7 +77,7 @@ def _sampled_check(
             alpha=alpha,
             delta=delta,
             features=features(votes),
-            known=known,
+            known_event=known,
         )
         ideal = known.ideal if known else 0.0
         return PairResult(name, exact, None, result.lower_bound, ideal, samples, most=exact)

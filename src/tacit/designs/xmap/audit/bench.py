@@ -151,7 +151,9 @@ def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
         known = best_known_event(
             (encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha
         )
-        sampled = compare(sample_first, sample_second, samples=samples, alpha=alpha, known=known)
+        sampled = compare(
+            sample_first, sample_second, samples=samples, alpha=alpha, known_event=known
+        )
         ideal = known.ideal if known else 0.0
         exact = exact_losses.exact_loss(p, q)
         return PairResult(name, exact, None, sampled.lower_bound, ideal, samples)
