@@ -165,7 +165,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Ste
             type_all_told(typed, " ".join(line.split()))
         for name in names():
             cards = design(name)
-            for after in (cards.after_cards, cards.part("audit")().after):
+            for after in (cards.after_cards, cards.part("audit")().next_step):
                 line = after.partition("  ")[0]
                 if not is_too_long(line):
                     type_all_told(typed, line)

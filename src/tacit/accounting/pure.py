@@ -74,7 +74,7 @@ class PureAccountant(Accountant):
         return max(0.0, round_up(total + math.log1p(-reduction), slack=total))
 
     def delta(self, epsilon: float) -> float:
-        """Return (e^s - e^epsilon) / (1 + e^s) for the sum s of epsilons; 0 if epsilon is s or more."""
+        """Return (e^s - e^epsilon) / (1 + e^s), 0 from epsilon s on; s is the sum of epsilons."""
         check_epsilon(epsilon)
         total = total_price(self._counts.items(), PRICES)
         if epsilon >= total:

@@ -108,7 +108,7 @@ def run_audits(
         repair of a planted bug; it does not include planted bugs that are missed.
     """
     short = samples < plan.samples
-    unexpected: list[str] = []
+    unexpected_findings: list[str] = []
     findings: dict[str, Any] = {"audits": [], "refuted_as_expected": [], "false_alarm": 0.0}
     for name, makers in plan.claims.items():
         for make in makers:
@@ -117,14 +117,14 @@ def run_audits(
             findings["audits"].append(result)
             findings["false_alarm"] += result.alpha * _count_false_verdicts(claim, short=short)
             if not is_as_expected(claim, result, short=short):
-                unexpected += _explain_verdict(result, claim)
+                unexpected_findings += _explain_verdict(result, claim)
             elif claim.published:
                 findings["refuted_as_expected"].append(result.mechanism)
             advance(1)
     for study in plan.studies:
         rows, unexpected_rows = study.run(variant, short, advance)
         findings[study.name] = rows
-        unexpected += unexpected_rows
+        unexpected_findings += unexpected_rows
         findings["false_alarm"] += study.false_alarm(rows)
     if planted:
         bugs, repaired = _examine_all(plan.bugs, advance)
@@ -132,9 +132,9 @@ def run_audits(
         findings["clean"] = repaired
         sampled_bugs = [bug for bug in plan.bugs if bug.tool == "empirical"]
         findings["false_alarm"] += ALPHA * len(sampled_bugs)
-        unexpected += [f"{bug.bug}: missed" for bug in bugs if not bug.caught]
-        unexpected += [f"{repair.mechanism}: alarm" for repair in repaired if repair.alarm]
-    return findings, unexpected
+        unexpected_findings += [f"{bug.bug}: missed" for bug in bugs if not bug.caught]
+        unexpected_findings += [f"{repair.mechanism}: alarm" for repair in repaired if repair.alarm]
+    return findings, unexpected_findings
 
 
 def _count_false_verdicts(claim: AuditedClaim, *, short: bool) -> int:

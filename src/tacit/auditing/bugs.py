@@ -187,16 +187,16 @@ def examine(bug: Bug) -> tuple[BugResult, RepairedResult]:
     return result, RepairedResult(f"{bug.name}, repaired", alarm)
 
 
-def is_ruled_out(bug: Bug, faulty: bool) -> bool | None:
+def is_ruled_out(bug: Bug, is_faulty: bool) -> bool | None:
     """Say whether the rules' bound exceeds the claim; None if no rule describes the bug.
 
     Args:
         bug: The bug.
-        faulty: Whether the faulty code is judged, or the correct code.
+        is_faulty: Whether the faulty code is judged, or the correct code.
     """
     if bug.rule_of is None:
         return None
-    return exceeds(bug.epsilon, upper_bound(bug.rule_of(faulty)))
+    return exceeds(bug.epsilon, upper_bound(bug.rule_of(is_faulty)))
 
 
 @contextmanager

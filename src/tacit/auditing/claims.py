@@ -233,7 +233,7 @@ class AuditPlan:
     """Further computations and simulations."""
     conclusion: str = "No violation found. That is no proof."
     """The conclusion if no finding is unexpected."""
-    after: str = ""
+    next_step: str = ""
     """The command to type next, two spaces, and what it does; "" for none."""
 
     def restrict_to(self, variant: str | None) -> AuditPlan:

@@ -201,10 +201,10 @@ class FixedWords:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next (count,) words."""
-        fixed = self._remaining[:count]
+        words = self._remaining[:count]
         del self._remaining[:count]
-        fillers = [self._filler] * (count - len(fixed))
-        return np.array(fixed + fillers, dtype=np.uint64)
+        fillers = [self._filler] * (count - len(words))
+        return np.array(words + fillers, dtype=np.uint64)
 
 
 def distribution(program: Program) -> dict[Hashable, Fraction]:

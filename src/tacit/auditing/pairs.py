@@ -168,12 +168,12 @@ def grey_box_differences(pair: Pair) -> list[str]:
     def release(data: NDArray[Any], tape: Tape) -> object:
         return pair.call(data[None] if pair.at_once else data, tape)
 
-    found = [] if pair.draws_may_differ else differences(release, pair.a, pair.b)
+    sentences = [] if pair.draws_may_differ else differences(release, pair.a, pair.b)
     for value in _UNUSUAL_VALUES:
         a = _replace_first(pair.a, value)
         b = _replace_first(pair.b, value)
-        found += differences(release, a, b, seeds=(0,))
-    return found
+        sentences += differences(release, a, b, seeds=(0,))
+    return sentences
 
 
 def _replace_first(data: NDArray[Any], value: float) -> NDArray[np.float64]:

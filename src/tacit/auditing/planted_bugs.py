@@ -147,7 +147,7 @@ def one_seed_for_two_answers(count: int, n: int, bug: bool) -> Releases:
     feature=lambda bits: bits.sum(axis=1),
 )
 def retries_drawn_again(bit: int, n: int, bug: bool) -> Releases:
-    """Send ten messages, each drawn anew; the repair sends one message ten times."""
+    """Send ten messages, each drawn anew; correct code sends one message ten times."""
     messages = BitRelease(1.0)(np.full((n, 10 if bug else 1), bit), secure())
     return np.broadcast_to(messages, (n, 10))
 
@@ -168,7 +168,7 @@ def lie_may_be_the_truth(answer: int, n: int, bug: bool) -> Releases:
     feature=lambda rows: rows[:, 1::2].sum(axis=1) - rows[:, ::2].sum(axis=1),
 )
 def gate_never_stops(counts: tuple[int, ...], n: int, bug: bool) -> Releases:
-    """Say for every count whether it reaches the threshold; the repair stops at the first."""
+    """Say for every count whether it reaches the threshold; correct code stops at the first."""
     noisy_counts = np.array(counts) + _noise((n, len(counts)), 4.0)
     noisy_threshold = 1 + _noise((n, 1), 2.0)
     reaches = np.asarray(noisy_counts >= noisy_threshold)
@@ -183,7 +183,7 @@ def gate_never_stops(counts: tuple[int, ...], n: int, bug: bool) -> Releases:
     lambda bug: ExponentialMechanism(1, 0.5, candidates_are_public=not bug),
 )
 def item_listed_only_if_present(present: bool, n: int, bug: bool) -> Releases:
-    """Leave out the sixth candidate unless a person has it; the repair always lists it."""
+    """Leave out the sixth candidate unless a person has it; correct code always lists it."""
     weights = np.array([1.0] * 5 + [math.exp(0.5) if present else 1.0])
     if bug and not present:
         weights[5] = 0.0
@@ -204,7 +204,7 @@ def _rule_of_nan(bug: bool) -> Rule:
 
 @_sampled_bug("NaN survives", math.nan, 5.0, _rule_of_nan)
 def nan_survives(rating: float, n: int, bug: bool) -> Releases:
-    """Clamp a rating, which leaves NaN as it is; the repair replaces NaN by 0 before the clamp."""
+    """Clamp a rating, which leaves NaN as it is; correct code first replaces NaN by 0."""
     value = 0.0 if math.isnan(rating) and not bug else rating
     return np.asarray(np.clip(value, 0.0, 5.0) + _noise(n, 5.0))
 

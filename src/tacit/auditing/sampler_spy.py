@@ -181,15 +181,15 @@ def differences(
     Returns:
         Each difference once, in words. Errors differ if their classes or their messages do.
     """
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}  # its keys, in order and each once
     for seed in seeds:
         draws_a, error_a = _observe(release, a, seed)
         draws_b, error_b = _observe(release, b, seed)
         if draws_a != draws_b:
-            found[f"the draws: {draws_a} against {draws_b}"] = None
+            sentences[f"the draws: {draws_a} against {draws_b}"] = None
         if error_a != error_b:
-            found[f"the error: {error_a} against {error_b}"] = None
-    return list(found)
+            sentences[f"the error: {error_a} against {error_b}"] = None
+    return list(sentences)
 
 
 def _observe(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
@@ -292,12 +292,12 @@ def release_with_one(
     run: Run, data: NDArray[np.float64], number: int, noise: int = 1
 ) -> NDArray[np.float64]:
     """Return the release of `data` if noise number `number` is `noise` and all others are 0."""
-    drawn = 0
+    noises_so_far = 0
 
     def answer(call: SamplerCall) -> NDArray[np.int64]:
-        nonlocal drawn
-        numbers = np.arange(drawn, drawn + call.values.size)
-        drawn += call.values.size
+        nonlocal noises_so_far
+        numbers = np.arange(noises_so_far, noises_so_far + call.values.size)
+        noises_so_far += call.values.size
         noises = np.where(numbers == number, noise, 0)
         return np.asarray(call.values + noises.reshape(call.values.shape))
 

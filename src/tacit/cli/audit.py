@@ -98,7 +98,7 @@ def _audit(
         result, wrong = run_audits(bench, variant, drawn, advance, planted=planted)
     shown: list[Table | str] = [*_tables(bench, result)]
     shown += _sentences(bench, result, wrong, short=short)
-    after = bench.after if planted else f"tacit audit {what} --planted  shows what is caught."
+    after = bench.next_step if planted else f"tacit audit {what} --planted  shows what is caught."
     return Result(result, shown, after, failed=bool(wrong))
 
 

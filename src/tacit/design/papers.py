@@ -49,8 +49,10 @@ class PaperResult:
         if not self.reason:
             raise ConfigError(f"{self.item}: give a reason, or say what is compared.")
         if (self.command == "") != (self.status in UNMADE_STATUSES):
-            unmade = " or ".join(f"'{status}'" for status in UNMADE_STATUSES)
-            raise ConfigError(f"{self.item}: {unmade} has no command, all others have one.")
+            without_command = " or ".join(f"'{status}'" for status in UNMADE_STATUSES)
+            raise ConfigError(
+                f"{self.item}: {without_command} has no command, all others have one."
+            )
         if self.shows and not self.command:
             raise ConfigError(f"{self.item}: quantities are shown by a command; there is none.")
 

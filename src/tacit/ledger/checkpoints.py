@@ -33,20 +33,20 @@ _CHECKPOINTS_TRIED = 2
 the second place does not know of yet."""
 
 
-def newest_checkpoint(connection: Connection, known: Head) -> LogState | None:
+def newest_checkpoint(connection: Connection, known_head: Head) -> LogState | None:
     """Read the newest checkpoint that is not newer than a known head.
 
     Args:
         connection: A transaction's connection.
-        known: The head in the second place. The chain after the checkpoint has to lead to it, which
-            the replay that begins with the result checks.
+        known_head: The head in the second place. The chain after the checkpoint has to lead to it,
+            which the replay that begins with the result checks.
 
     Returns:
         The state of the checkpoint; None if there is none to use.
     """
     rows = connection.execute(
         select(checkpoints)
-        .where(checkpoints.c.sequence <= known.sequence)
+        .where(checkpoints.c.sequence <= known_head.sequence)
         .order_by(checkpoints.c.sequence.desc())
         .limit(_CHECKPOINTS_TRIED)
     ).all()
@@ -54,9 +54,9 @@ def newest_checkpoint(connection: Connection, known: Head) -> LogState | None:
         if not is_in_log(connection, number, text):
             continue
         state = LogState.from_text(text)
-        if state is None or state.ledger != known.ledger or state.sequence != number - 1:
+        if state is None or state.ledger != known_head.ledger or state.sequence != number - 1:
             continue
-        state.head_to_match = known
+        state.head_to_match = known_head
         return state
     return None
 

@@ -76,16 +76,16 @@ class FileHead:
         try:
             with self._lock_file(os.O_RDWR | os.O_CREAT) as file:
                 is_empty = os.fstat(file).st_size == 0
-                recorded = None if is_empty else _read_newest_head(file)
-                if recorded is not None:
-                    check_remembered_head(recorded, head, hash_at)
-                is_older = recorded is None or recorded.sequence < head.sequence
+                recorded_head = None if is_empty else _read_newest_head(file)
+                if recorded_head is not None:
+                    check_remembered_head(recorded_head, head, hash_at)
+                is_older = recorded_head is None or recorded_head.sequence < head.sequence
                 # The process that recorded it may have failed to sync it, so it is written again.
-                may_be_unsynced = recorded == head and not self._is_name_synced
+                may_be_unsynced = recorded_head == head and not self._is_name_synced
                 if is_older or may_be_unsynced:
                     os.pwrite(file, _encode_slot(head), _SLOT_DISTANCE * (head.sequence % 2))
                     os.fsync(file)
-            if recorded is None or not self._is_name_synced:
+            if recorded_head is None or not self._is_name_synced:
                 sync_folder(self.path.parent)
                 self._is_name_synced = True
         except OSError as error:
@@ -102,29 +102,29 @@ class FileHead:
             os.close(file)
 
 
-def check_remembered_head(remembered: Head, store_head: Head, hash_at: HashAt) -> None:
+def check_remembered_head(remembered_head: Head, store_head: Head, hash_at: HashAt) -> None:
     """Check that the head in the second place is on the chain of the store.
 
     Args:
-        remembered: The head in the second place.
+        remembered_head: The head in the second place.
         store_head: The head of the store.
         hash_at: Reads the hash of one of the store's entries.
 
     Raises:
         LedgerRefused: The store is an older copy, a second copy, or another ledger.
     """
-    if remembered.ledger != store_head.ledger:
+    if remembered_head.ledger != store_head.ledger:
         raise LedgerRefused(
             "The second place of the head belongs to another ledger. Name this ledger's own."
         )
-    stored_hash = hash_at(remembered.sequence)
+    stored_hash = hash_at(remembered_head.sequence)
     if stored_hash is None:
         raise LedgerRefused(
             "This store is older than what the second place of the head remembers: it was "
             "restored from a copy, and spending that was acknowledged is missing from it. It is "
             "not used. Bring back the newest store."
         )
-    if stored_hash != remembered.hash:
+    if stored_hash != remembered_head.hash:
         raise LedgerRefused(
             "This store and the second place of the head tell different histories: two copies "
             "were spent from, or entries were changed. It is not used."

@@ -85,17 +85,17 @@ def inspect_ledger(
         raise ConfigError("There is no ledger here. Check the path or the address.")
     try:
         # Read before the store, because the store may go on: then it is never behind this head.
-        remembered, problem = _read_second_place(heads)
+        remembered_head, problem = _read_second_place(heads)
         try:
-            return _inspect_store(engine, remembered, problem)
-        except LedgerHeld as held:
+            return _inspect_store(engine, remembered_head, problem)
+        except LedgerHeld as held_error:
             if path is None:
                 raise
             with tempfile.TemporaryDirectory() as folder:
                 copy = Path(folder) / path.name
-                _fetch_copy(path, copy, held)
+                _fetch_copy(path, copy, held_error)
                 copy_engine = sqlite.engine(copy, patience=30.0, owns=False)
-                return _inspect_store(copy_engine, remembered, problem)
+                return _inspect_store(copy_engine, remembered_head, problem)
     except SQLAlchemyError as error:
         raise explain_store_error(error) from None
     finally:
@@ -109,20 +109,20 @@ def _read_second_place(heads: HeadStore) -> tuple[Head | None, str]:
         The head, or None; and a sentence on what is wrong with the second place, or "".
     """
     try:
-        remembered = heads.read()
+        remembered_head = heads.read()
     except LedgerRefused as refused:
         return None, str(refused)
-    if remembered is None:
+    if remembered_head is None:
         return None, "The second place of the ledger's head is missing."
-    return remembered, ""
+    return remembered_head, ""
 
 
-def _inspect_store(engine: Engine, remembered: Head | None, problem: str) -> Inspection:
+def _inspect_store(engine: Engine, remembered_head: Head | None, problem: str) -> Inspection:
     """Read all of a store, and compare it with the head in the second place.
 
     Args:
         engine: The store.
-        remembered: The head in the second place; None if it could not be read.
+        remembered_head: The head in the second place; None if it could not be read.
         problem: What is wrong with the second place itself; "" for nothing.
     """
     with read_transaction(engine) as connection:
@@ -130,10 +130,10 @@ def _inspect_store(engine: Engine, remembered: Head | None, problem: str) -> Ins
             raise ConfigError("There is no ledger here. Check the path or the address.")
     result = replay(lambda: read_transaction(engine))
     with read_transaction(engine) as connection:
-        if remembered is not None:
+        if remembered_head is not None:
             try:
                 check_remembered_head(
-                    remembered, result.head, lambda number: hash_at(connection, number)
+                    remembered_head, result.head, lambda number: hash_at(connection, number)
                 )
             except LedgerRefused as refused:
                 problem = str(refused)
@@ -168,9 +168,9 @@ def backup(where: str | Path, target: Path) -> None:
     engine = sqlite.engine(path, patience=0, owns=False)
     try:
         sqlite.copy_store(engine, target)
-    except LedgerHeld as held:
+    except LedgerHeld as held_error:
         with sqlite.new_file(target) as temporary:
-            _fetch_copy(path, temporary, held)
+            _fetch_copy(path, temporary, held_error)
     finally:
         engine.dispose()
 
@@ -277,13 +277,13 @@ def serve_copies(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fetch_copy(store: Path, target: Path, held: LedgerHeld) -> None:
+def _fetch_copy(store: Path, target: Path, held_error: LedgerHeld) -> None:
     """Fetch a copy of a ledger from the service that has it open.
 
     Args:
         store: The ledger's file.
         target: The file that the copy is written to.
-        held: The error to raise if no service answers.
+        held_error: Raised if no service answers.
     """
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_PATIENCE)
@@ -291,7 +291,7 @@ def _fetch_copy(store: Path, target: Path, held: LedgerHeld) -> None:
             with _socket_address(_socket_folder(store)) as address:
                 client.connect(address)
         except OSError:
-            raise held from None
+            raise held_error from None
         with client.makefile("rb") as answer, target.open("wb") as file:
             size = int.from_bytes(answer.read(_SIZE_BYTES), "big")
             shutil.copyfileobj(answer, file)

@@ -105,11 +105,11 @@ def connect_to(
 def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
     """Replay the log, compare it with the second place, and open the ledger for spending."""
     # Read before the store, because others may write meanwhile: so the store is never behind it.
-    remembered = heads.read()
+    remembered_head = heads.read()
     log_state = LogState()
-    if remembered is not None:
+    if remembered_head is not None:
         with read_transaction(engine) as connection:
-            log_state = newest_checkpoint(connection, remembered) or log_state
+            log_state = newest_checkpoint(connection, remembered_head) or log_state
     result = replay(lambda: read_transaction(engine), log_state)
     if log_state.start and not result.is_sound:  # the checkpoint may be wrong: replay without it
         log_state = LogState()
@@ -119,9 +119,9 @@ def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
             f"{result.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
         )
     with read_transaction(engine) as connection:
-        if remembered is not None:
+        if remembered_head is not None:
             check_remembered_head(
-                remembered, result.head, lambda number: hash_at(connection, number)
+                remembered_head, result.head, lambda number: hash_at(connection, number)
             )
         elif result.entries > 1:
             raise LedgerRefused(
@@ -130,7 +130,7 @@ def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
             )
     ledger = Ledger(engine, heads, result.head)
     heads.advance(result.head, ledger.hash_at)
-    ledger.begin_checkpoints(log_state, head_before=remembered)
+    ledger.begin_checkpoints(log_state, head_before=remembered_head)
     return ledger
 
 

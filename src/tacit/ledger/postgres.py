@@ -186,10 +186,10 @@ class PostgresHead:
                 self._has_table = True
             with self._engine.begin() as connection:
                 connection.execute(text(_LOCK_TABLE))
-                recorded = _read_head(connection)
-                if recorded is not None:
-                    check_remembered_head(recorded, head, hash_at)
-                if recorded is None or recorded.sequence < head.sequence:
+                recorded_head = _read_head(connection)
+                if recorded_head is not None:
+                    check_remembered_head(recorded_head, head, hash_at)
+                if recorded_head is None or recorded_head.sequence < head.sequence:
                     connection.execute(text(_WRITE_HEAD), asdict(head))
         except SQLAlchemyError as error:
             raise _explain_error(error) from None

@@ -249,11 +249,11 @@ def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> N
     try:
         for name, value in settings.items():
             raw.execute(f"PRAGMA {name} = {value}")
-            found = raw.execute(f"PRAGMA {name}").fetchone()[0]
-            if found != value:
+            answer = raw.execute(f"PRAGMA {name}").fetchone()[0]
+            if answer != value:
                 raise LedgerRefused(
                     f"SQLite does not take the setting {name} = {value}, without which a power cut "
-                    f"could lose spending (it says {found}). The ledger is not used."
+                    f"could lose spending (it says {answer}). The ledger is not used."
                 )
         raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # this takes the lock
         if settings is OWNER_SETTINGS:
@@ -364,14 +364,14 @@ def new_file(target: Path) -> Iterator[Path]:
 class LogEmptier:
     """Empties the write-ahead log a second after the first commit that is in it."""
 
-    def __init__(self, empty: Callable[[], None]) -> None:
+    def __init__(self, empty_log: Callable[[], None]) -> None:
         """Prepare a timer, which the first commit starts.
 
         Args:
-            empty: Empties the log. If it raises LedgerUnavailable, it is called again a second
+            empty_log: Empties the log. If it raises LedgerUnavailable, it is called again a second
                 later.
         """
-        self._empty = empty
+        self._empty_log = empty_log
         self._lock = threading.Lock()
         """Held while the timer or `_has_ended` changes."""
         self._running = threading.Lock()
@@ -409,7 +409,7 @@ class LogEmptier:
         with self._running:
             try:
                 if not self._has_ended:
-                    self._empty()
+                    self._empty_log()
             except LedgerUnavailable as error:
                 if not isinstance(error, LedgerFailed):
                     self.note_commit()

@@ -51,15 +51,15 @@ class Ledger:
     file open.
     """
 
-    def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
+    def __init__(self, engine: Engine, heads: HeadStore, known_head: Head) -> None:
         self._engine = engine
         self._heads = heads
-        self._known = known
+        self._known_head = known_head
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._stopped: TacitError | None = None
         self._checkpoints = CheckpointWriter(
-            self.read_transaction, self._write, lambda: self._known
+            self.read_transaction, self._write, lambda: self._known_head
         )
         is_file = engine.dialect.name == "sqlite"
         self._log_emptier = sqlite.LogEmptier(self.empty_log) if is_file else None
@@ -68,7 +68,7 @@ class Ledger:
     @property
     def head(self) -> Head:
         """The newest entry that this process knows to be on disk in the store and second place."""
-        return self._known
+        return self._known_head
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for its lifetime; opening it again with the same cap changes nothing.
@@ -271,7 +271,7 @@ class Ledger:
         ):
             transaction = transactions.begin_write(connection, self._state_cache)
             self._check_usable()
-            known_head = self._known
+            known_head = self._known_head
             head_before = transaction.head
             if (
                 head_before.sequence < known_head.sequence
@@ -313,10 +313,10 @@ class Ledger:
                 return head_before.hash
             return self.hash_at(sequence)
 
-        if newest.sequence > self._known.sequence:
+        if newest.sequence > self._known_head.sequence:
             self._heads.advance(newest, read_hash)
             with self._lock:
-                self._known = max(self._known, newest, key=lambda head: head.sequence)
+                self._known_head = max(self._known_head, newest, key=lambda head: head.sequence)
 
     def hash_at(self, sequence: int) -> str | None:
         """Read the hash of one entry from the store; None if there is no such entry."""

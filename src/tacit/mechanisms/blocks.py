@@ -140,9 +140,9 @@ def thresholds(kind: Kind, rate: Fraction, block_bits: int, bits: int, guard: in
         belongs to its block or a later one, which more bits decide.
     """
     while True:
-        computed = certain_thresholds(kind, rate, block_bits, bits, guard)
-        if computed is not None:
-            return computed
+        block_thresholds = certain_thresholds(kind, rate, block_bits, bits, guard)
+        if block_thresholds is not None:
+            return block_thresholds
         guard += GUARD_BITS
 
 
@@ -185,15 +185,15 @@ def certain_thresholds(
     total_low = sum_low
     total_high = sum_high + omitted_high
     largest = (1 << bits) - 1
-    computed: list[int] = []
+    thresholds_so_far: list[int] = []
     for low, high in sums:
         threshold_low = (low << bits) // total_high
         threshold_high = min((high << bits) // total_low, largest)
         if threshold_low != threshold_high:
             return None
-        computed.append(threshold_low)
+        thresholds_so_far.append(threshold_low)
         if threshold_low == largest:
-            return computed
+            return thresholds_so_far
     return None
 
 
@@ -396,9 +396,9 @@ def _settle_tie(table: BlockTable, uniform: int, source: Source) -> int:
     while True:
         uniform = (uniform << WORD_BITS) | int(source.words(1)[0])
         bits += WORD_BITS
-        finer = finer_thresholds(table.kind, table.rate, table.block_bits, bits)
-        block = bisect_right(finer, uniform)
-        if block == 0 or finer[block - 1] != uniform:
+        longer_thresholds = finer_thresholds(table.kind, table.rate, table.block_bits, bits)
+        block = bisect_right(longer_thresholds, uniform)
+        if block == 0 or longer_thresholds[block - 1] != uniform:
             return block
 
 

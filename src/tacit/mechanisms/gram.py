@@ -83,6 +83,7 @@ class GramRelease:
     def event(self) -> Event:
         """The cost of the whole matrix."""
         entries = self.items * (self.items + 1) // 2
+        # the sigma of the least noisy entry; one item has no entry off the diagonal
         sigma = self.sigma if self.items == 1 else self.sigma_off_diagonal
         return vector_event(self.noise_multiplier, sigma=sigma, entries=entries)
 

@@ -71,7 +71,7 @@ def judge(card: Guarantee) -> Verdict:
     if card.basis in (Basis.REFUTED, Basis.NONE, Basis.UNMEASURED):
         return "none"
     if card.basis is Basis.MEASURED:
-        return _judge_measured(card.measurements)
+        return _judge_measurements(card.measurements)
     epsilon = card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
     if epsilon is None or epsilon > WEAK:
         return "none"
@@ -236,7 +236,7 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
     return "\n".join(parts)
 
 
-def _judge_measured(measurements: Sequence[Measurement]) -> Verdict:
+def _judge_measurements(measurements: Sequence[Measurement]) -> Verdict:
     """Give the verdict of a card without an epsilon, by the strongest attacker.
 
     Attackers who saw no release (`release` is "none") do not count.

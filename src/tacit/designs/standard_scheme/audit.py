@@ -88,5 +88,7 @@ def audit() -> AuditPlan:
         {"": claim_makers([audited_disclosure])},
         BUGS,
         conclusion="No violation of the disclosure's claim was found. That is no proof.",
-        after="tacit guarantee standard-scheme  reads what letters promise, and what they do not.",
+        next_step=(
+            "tacit guarantee standard-scheme  reads what letters promise, and what they do not."
+        ),
     )

@@ -28,5 +28,5 @@ def audit() -> AuditPlan:
         BUGS,
         SAMPLES,
         conclusion="Nothing is other than expected. That no violation was found is no proof.",
-        after="tacit simulate pdap  shows what privacy costs in clicks.",
+        next_step="tacit simulate pdap  shows what privacy costs in clicks.",
     )

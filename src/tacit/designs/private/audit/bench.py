@@ -40,5 +40,5 @@ def audit() -> AuditPlan:
         (*BUGS, *PLAN_BUGS, *LARGE_BUGS),
         studies=(STUDY,),
         conclusion="No violation was found, and that is no proof.",
-        after="tacit guarantee private --epsilon 1  reads what is promised.",
+        next_step="tacit guarantee private --epsilon 1  reads what is promised.",
     )

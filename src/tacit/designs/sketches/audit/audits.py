@@ -221,5 +221,5 @@ def audit_plan() -> AuditPlan:
         {"": claim_makers(MECHANISMS)},
         BUGS,
         SAMPLES,
-        after="tacit guarantee sketches --epsilon 1  reads what a report promises.",
+        next_step="tacit guarantee sketches --epsilon 1  reads what a report promises.",
     )

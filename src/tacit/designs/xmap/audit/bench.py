@@ -334,5 +334,5 @@ def audit() -> AuditPlan:
         studies=(tables.STUDY,),
         conclusion="The paper's claims are refuted. No violation of the library's was found, and "
         "that is no proof.",
-        after="tacit guarantee xmap --epsilon 1  reads what each variant promises.",
+        next_step="tacit guarantee xmap --epsilon 1  reads what each variant promises.",
     )
