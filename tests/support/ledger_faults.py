@@ -77,16 +77,16 @@ def key_without_payload(plant: Plant) -> None:
 
 def key_not_scoped(plant: Plant) -> None:
     """A key of one subject is a key of all."""
-    scope = transactions._scope
+    scope = transactions._request_columns
     every = {"tenant": "t", "subject": "s", "operation": "o"}
-    plant(transactions, "_scope", lambda request: {**scope(request), **every})
+    plant(transactions, "_request_columns", lambda request: {**scope(request), **every})
 
 
 def key_forgotten(plant: Plant) -> None:
     """Nothing is found again."""
-    scope = transactions._scope
+    scope = transactions._request_columns
     plant(
-        *(transactions, "_scope"),
+        *(transactions, "_request_columns"),
         lambda request: {**scope(request), "request_key": secrets.token_hex(8)},
     )
 

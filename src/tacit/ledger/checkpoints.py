@@ -82,9 +82,10 @@ def store_checkpoint(transaction: WriteTransaction, log_state: LogState) -> None
     """
     text = log_state.text()
     append_entry(transaction, CHECKPOINT, {"replayed": state_digest(text)})
-    first_checkpoint = log_state.start + 1 if log_state.start else 0
-    is_older = checkpoints.c.sequence != first_checkpoint
-    transaction.connection.execute(delete(checkpoints).where(is_older))
+    # A checkpoint is the entry after the last one of its state. No entry has the number 0.
+    number_to_keep = log_state.start + 1 if log_state.start else 0
+    is_dropped = checkpoints.c.sequence != number_to_keep
+    transaction.connection.execute(delete(checkpoints).where(is_dropped))
     transaction.connection.execute(
         insert(checkpoints).values(sequence=transaction.sequence, state=text)
     )
@@ -249,8 +250,8 @@ class CheckpointWriter:
                     log_state.add_entry(row)
                 rows = read_entries_in_one_row(connection, log_state.last_row, ENTRIES_AT_ONCE)
             is_at_end = log_state.sequence == transaction.sequence
-            is_same = is_at_end and log_state.hash == transaction.hash
-            is_due = is_same and _is_sound(log_state) and has_enough_entries()
+            has_read_all = is_at_end and log_state.hash == transaction.hash
+            is_due = has_read_all and _is_sound(log_state) and has_enough_entries()
             if is_due:
                 store_checkpoint(transaction, log_state)
             return is_due

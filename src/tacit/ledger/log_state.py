@@ -20,7 +20,7 @@ number."""
 
 @dataclass(slots=True)
 class BudgetState:
-    """One budget; the fields are the columns of its table, but for the number."""
+    """One budget; the fields are the columns of its table, without the number."""
 
     tenant: str
     kind: str
@@ -46,14 +46,14 @@ class BudgetState:
             False if a cap does not cover it, an amount is negative, or the epoch is an earlier one.
         """
         spent_in_epoch = self.epoch_spent if self.epoch == epoch else 0
-        is_forward = epoch >= self.epoch and amount > 0 and delta >= 0
+        is_valid = epoch >= self.epoch and amount > 0 and delta >= 0
         self.spent += amount
         self.delta_spent += delta
         self.epoch_spent = spent_in_epoch + amount
         self.epoch = epoch
         is_within_lifetime = self.spent <= self.cap and self.delta_spent <= self.delta_cap
         is_within_epoch = self.epoch_cap is None or self.epoch_spent <= self.epoch_cap
-        return is_forward and is_within_lifetime and is_within_epoch
+        return is_valid and is_within_lifetime and is_within_epoch
 
 
 @dataclass

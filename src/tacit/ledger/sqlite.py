@@ -219,7 +219,7 @@ def _file_system_of(path: Path, mounts: str) -> str:
     Each line of `mounts` holds the mount point as its fifth word, with blanks in octal, and after
     " - " the type. Of two mounts at one place, the later hides the other.
     """
-    deepest = -1
+    depth = -1
     kind = ""
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
@@ -227,14 +227,14 @@ def _file_system_of(path: Path, mounts: str) -> str:
         if len(words) < 5 or not right:
             continue
         mount_point = Path(words[4].replace("\\040", " "))
-        if path.is_relative_to(mount_point) and len(mount_point.parts) >= deepest:
-            deepest = len(mount_point.parts)
+        if path.is_relative_to(mount_point) and len(mount_point.parts) >= depth:
+            depth = len(mount_point.parts)
             kind = right.split()[0]
     return kind
 
 
 def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> None:
-    """Make these settings on a new connection, and lock the file.
+    """Apply settings to a new connection, and lock the file.
 
     Args:
         raw: SQLite's connection.

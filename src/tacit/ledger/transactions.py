@@ -168,7 +168,7 @@ def spend(transaction: WriteTransaction, spending: SpendRequest) -> Release | Dr
     """
     request = spending.request
     number = transaction.sequence + 1
-    row = {"sequence": number, **_scope(request), "payload": request.digest}
+    row = {"sequence": number, **_request_columns(request), "payload": request.digest}
     claim = _CLAIM_KEY.run(transaction.connection, row)  # no row if the key was used before
     charges = sorted(spending.charges, key=_charge_order)
     payments = [_pay(transaction, charge, number) for charge in charges]
@@ -203,7 +203,7 @@ def find_release(connection: sa.Connection, request: Request) -> Release | DrawF
     Raises:
         KeyReused: That request had another payload.
     """
-    ((payload, sequence, answer),) = _FIND_ANSWER.run(connection, _scope(request)).rows()
+    ((payload, sequence, answer),) = _FIND_ANSWER.run(connection, _request_columns(request)).rows()
     if payload != request.digest:
         raise refusals.KeyReused
     return _make_outcome(answer, sequence, repeated=True)
@@ -269,7 +269,7 @@ def _request_facts(request: Request) -> dict[str, str]:
     }
 
 
-def _scope(request: Request) -> dict[str, str]:
+def _request_columns(request: Request) -> dict[str, str]:
     """Return the columns by which a request is found: within its scope, its key is unique."""
     return {
         "tenant": request.tenant,
