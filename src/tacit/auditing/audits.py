@@ -127,13 +127,17 @@ def run_audits(
         unexpected_findings += unexpected_rows
         findings["false_alarm"] += study.false_alarm(rows)
     if planted:
-        bugs, repaired = _examine_all(plan.bugs, advance)
-        findings["planted"] = bugs
-        findings["clean"] = repaired
+        bug_results, repaired_results = _examine_all(plan.bugs, advance)
+        findings["planted"] = bug_results
+        findings["clean"] = repaired_results
         sampled_bugs = [bug for bug in plan.bugs if bug.tool == "empirical"]
         findings["false_alarm"] += ALPHA * len(sampled_bugs)
-        unexpected_findings += [f"{bug.bug}: missed" for bug in bugs if not bug.caught]
-        unexpected_findings += [f"{repair.mechanism}: alarm" for repair in repaired if repair.alarm]
+        unexpected_findings += [
+            f"{result.bug}: missed" for result in bug_results if not result.caught
+        ]
+        unexpected_findings += [
+            f"{repair.mechanism}: alarm" for repair in repaired_results if repair.alarm
+        ]
     return findings, unexpected_findings
 
 

@@ -83,8 +83,9 @@ def _repeated_if_faulty(rule: Rule, count: int) -> RuleOf:
 
 def _noise(shape: int | tuple[int, ...], scale: float) -> NDArray[np.int64]:
     """Draw discrete Laplace noise, as the difference of two geometric numbers."""
-    stop = -math.expm1(-1 / scale)
-    return np.asarray(_random.geometric(stop, shape) - _random.geometric(stop, shape))
+    success_chance = -math.expm1(-1 / scale)
+    first = _random.geometric(success_chance, shape)
+    return np.asarray(first - _random.geometric(success_chance, shape))
 
 
 @_sampled_bug(
@@ -124,7 +125,7 @@ def add_remove_noise_for_replace(cells: tuple[int, int], n: int, bug: bool) -> R
     "float Laplace noise, low digits", 0.0, 1.0, feature=lambda y: np.mod(y * 2.0**53, 1) != 0
 )
 def float_noise(value: float, n: int, bug: bool) -> Releases:
-    """Add noise in floats, so that low digits of the sum reveal the value; not so on a grid."""
+    """Add noise in floats, whose low digits reveal the value; correct code adds it on a grid."""
     if bug:
         return np.asarray(value + _random.laplace(0, 1, n))
     step = 2.0**-6

@@ -31,7 +31,7 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 DELTA = 1e-5
 """The delta of all claims here."""
 _RARE = 1e-8
-"""Events with a smaller chance are no candidates."""
+"""Events with a smaller chance are not candidates."""
 
 Numbers = Sequence[Any]
 """A sequence of numbers, or of rows of numbers."""

@@ -424,7 +424,7 @@ def accept(
         source: Randomness for further bits of U.
 
     Returns:
-        (n,) whether U is below.
+        (n,) whether U is below exp(-G).
     """
     uniform_bits = WORD_BITS - table.block_bits
     float_bits = min(uniform_bits, 53)

@@ -234,7 +234,7 @@ class SumRelease:
         if not len(people):
             return last_person
         if places.min() < 0 or places.max() >= self.rows:
-            raise DataError("a place is none of the table's rows", expected=f"0 to {self.rows - 1}")
+            raise DataError("a place is not a row of the table", expected=f"0 to {self.rows - 1}")
         # Person and place are compared separately: combined into one number they could overflow.
         is_next_person = people[1:] > people[:-1]
         is_next_place = (people[1:] == people[:-1]) & (places[1:] > places[:-1])
@@ -252,7 +252,7 @@ def _check_column(numbers: NDArray[np.integer]) -> Ints:
     """
     column = np.asarray(numbers)
     if column.ndim != 1 or column.dtype.kind not in "iu" or not np.can_cast(column.dtype, np.int64):
-        raise DataError("people and places are no columns of integers", expected="64 bits, signed")
+        raise DataError("people and places are not columns of integers", expected="64 bits, signed")
     return column.astype(np.int64)
 
 

@@ -174,7 +174,9 @@ class Guarantee:
     def _check_basis(self) -> None:
         """Raise ConfigError if the card's claims or measurements contradict its basis."""
         if self.basis is Basis.MEASURED and not self.measurements:
-            raise ConfigError("A measured guarantee lists measurements; without, it is unmeasured.")
+            raise ConfigError(
+                "A measured guarantee lists measurements; without any, it is unmeasured."
+            )
         if self.basis is Basis.UNMEASURED and self.measurements:
             raise ConfigError("A guarantee with measurements is not unmeasured.")
         if self.basis is Basis.REFUTED and not self.claims:

@@ -37,7 +37,7 @@ RULE = (
     "weak up to 0.65. Where nothing limits further releases, the verdict is about those until now."
 )
 _PERSON_WORDS = ("user", "person")
-"""A unit with one of these words is a person, and no single visit or rating."""
+"""A unit with one of these words is a person, not a single visit or rating."""
 
 
 @dataclass(frozen=True)

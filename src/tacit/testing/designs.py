@@ -44,8 +44,8 @@ class DesignConformance:
             command = design.part(part)
             assert isinstance(command, Command), f"{part} names a Command"
             assert options_of(command.settings), f"{part} has at least one option"
-            frozen = command.settings.__dataclass_params__.frozen
-            assert frozen, f"the settings of {part} are a frozen dataclass"
+            is_frozen = command.settings.__dataclass_params__.frozen
+            assert is_frozen, f"the settings of {part} are a frozen dataclass"
             assert command.run.__doc__, f"{part} says what it does in a docstring"
 
     def test_it_is_not_called_like_a_mechanism(self) -> None:

@@ -189,8 +189,8 @@ class RecommenderConformance:
             with _raises(NotFittedError):
                 use(self.make())
 
-    def test_stars_that_are_no_finite_number_are_refused(self) -> None:
-        """A history with a rating that is no finite number raises DataError."""
+    def test_stars_that_are_not_finite_are_refused(self) -> None:
+        """A history with a rating that is not a finite number raises DataError."""
         model = self.fitted_model()
         item = self.catalogue()[0]
         for stars in (math.nan, math.inf, "4"):
