@@ -21,7 +21,7 @@ def test_a_folder_that_takes_no_files_is_named(tmp_path, monkeypatch):
 def test_a_device_is_not_replaced(tmp_path):
     """A pipe or device by that name stays what it is."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OutputError, match="no ordinary file"):
+    with pytest.raises(OutputError, match="not an ordinary file"):
         write_whole(tmp_path / "pipe", b"x")
     assert (tmp_path / "pipe").is_fifo()
 

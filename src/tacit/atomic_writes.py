@@ -65,7 +65,7 @@ def _find_obstacle(target: Path) -> str | None:
     if not target.parent.is_dir():
         return f"the folder {target.parent} does not exist. Make it, or name another."
     if target.exists() and not target.is_file():
-        return "this is no ordinary file. Name another."
+        return "this is not an ordinary file. Name another."
     if not os.access(target.parent, os.W_OK | os.X_OK):
         return f"the folder {target.parent} takes no new files. Name another."
     return None

@@ -119,7 +119,7 @@ def unpack(
         The header, and the arrays by name.
 
     Raises:
-        ModelFileError: The bytes are damaged, or no model file.
+        ModelFileError: The bytes are damaged, or are not a model file.
     """
     body = _check_body(content, file)
     start = len(MAGIC) + _LENGTH_BYTES

@@ -96,7 +96,8 @@ _DELTAS: Prices = {
 class GDPAccountant(Accountant):
     """Accountant of Gaussian noise: adds up mu^2, and rho too, and answers with the lower result.
 
-    It takes no other noise. For continuous noise its numbers are exact but for rounding up.
+    It takes no other noise. For continuous noise its numbers are exact, except that they are
+    rounded up.
     """
 
     @property
