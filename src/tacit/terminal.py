@@ -268,7 +268,7 @@ def note(text: str) -> None:
     _error_console.print(text, style="dim", soft_wrap=True, markup=False)
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error message to standard error; it is not broken, so that paths stay whole."""
     paragraph = Text.assemble(("Error: ", "bold red"), message)
     _error_console.print(paragraph, soft_wrap=True)

@@ -138,7 +138,7 @@ def test_progress_on_a_terminal(monkeypatch):
 def test_complaint_keeps_a_long_path_whole(capsys):
     """An error is never broken in the middle of a path, so that it can be copied."""
     path = "/very/long" * 30
-    terminal.complain(f"{path}: no such file.")
+    terminal.print_error(f"{path}: no such file.")
     assert path in capsys.readouterr().err
 
 

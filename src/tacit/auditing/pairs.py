@@ -195,7 +195,7 @@ def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tupl
             delta=delta,
             alpha=alpha,
             sigma_in_steps=pair.sigma_in_steps,
-            known_threshold=pair.mu**2 / 2,
+            known_threshold=pair.mu**2 / 2,  # halfway between the centres, 0 and mu^2
         )
         ideal = ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
         return evidence.lower_bound, ideal

@@ -130,7 +130,7 @@ Replay = tuple[Transcript, ReplayComparison]
 """A first run, and the comparison with its replay on the other table."""
 
 
-def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
+def run_replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
     """Run a fit on each of two tables a few times, and replay each run on the other table.
 
     Args:
@@ -172,7 +172,7 @@ def replay_check(
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        results = replays(fit, tables, noise)
+        results = run_replays(fit, tables, noise)
         transcript, comparison = max(results, key=lambda replay: replay[1].mu)
         count = max(samples // share, _FEWEST_SAMPLES)
         if math.isinf(comparison.mu):
@@ -193,7 +193,7 @@ def replay_check(
             delta=delta,
             alpha=alpha,
             sigma_in_steps=noises.smallest_scale,
-            known_threshold=noises.mu**2 / 2,
+            known_threshold=noises.mu**2 / 2,  # halfway between the centres, 0 and mu^2
         )
         return PairResult(
             name,
@@ -222,10 +222,10 @@ class _LargestMoves:
         all_scales = np.concatenate([np.full(call.values.size, call.scale) for call in calls])
         all_steps = np.concatenate([step.ravel() for step in steps])
         squared_moves = (all_steps / all_scales) ** 2
-        largest = np.argsort(-squared_moves, kind="stable")[:entries]
-        self._steps = all_steps[largest]
-        self._scales = all_scales[largest]
-        self.mu = math.sqrt(float(squared_moves[largest].sum()))
+        positions = np.argsort(-squared_moves, kind="stable")[:entries]
+        self._steps = all_steps[positions]
+        self._scales = all_scales[positions]
+        self.mu = math.sqrt(float(squared_moves[positions].sum()))
         self.smallest_scale = float(self._scales.min())
 
     def sample_ratios(self, count: int, *, moved: bool) -> NDArray[np.float64]:

@@ -189,9 +189,9 @@ def _report(error: Exception, *, as_json: bool) -> int:
         body |= {"type": type(error).__name__, "message": message, "exit_code": code}
         typer.echo(json.dumps({"error": body}, default=str), err=True)
     elif message:
-        from tacit.terminal import complain
+        from tacit.terminal import print_error
 
-        complain(message)
+        print_error(message)
     return code
 
 

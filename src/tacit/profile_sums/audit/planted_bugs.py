@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.auditing.bugs import RuleOf, plant
 from tacit.auditing.claims import Tool, exceeds
 from tacit.auditing.gaussian import epsilon_of_mu
-from tacit.auditing.replays import replays
+from tacit.auditing.replays import run_replays
 from tacit.data.ratings import Ratings
 from tacit.engine.profile_kernels.types import ClipRule, ProfileCentre, Profiles
 from tacit.mechanisms.gram import GramRelease
@@ -329,7 +329,7 @@ class PlantedBug:
         with plant(self.conditions), plant(fault):
             noise = answer_sampler(factors=self.world.factors, pairs=self.world.pairs)
             tables = neighbouring_tables(PERSONS[self.person])
-            replayed = replays(self.world.fit, tables, noise)
+            replayed = run_replays(self.world.fit, tables, noise)
         mu = max(moved.mu for _, moved in replayed)
         if math.isinf(mu):
             return True, None

@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine, plant
 from tacit.auditing.gaussian import epsilon_of_mu
-from tacit.auditing.replays import replays
+from tacit.auditing.replays import run_replays
 from tacit.designs.private.audit.bench import LARGE, LARGE_BUGS, LINES, WORLDS
 from tacit.designs.private.audit.plans import PLAN_BUGS, PLAN_WORLDS
 from tacit.profile_sums.audit.planted_bugs import BUGS
@@ -29,7 +29,7 @@ def test_no_sum_takes_more_than_its_event(world, person):
     """Nothing is released without noise, no sum moves further than its own event says, and the
     extreme person uses up the last sum."""
     shares = []
-    for _, moved in replays(
+    for _, moved in run_replays(
         world.fit,
         neighbouring_tables(PERSONS[person]),
         answer_sampler(factors=world.factors, pairs=world.pairs),
@@ -45,7 +45,7 @@ def test_no_sum_takes_more_than_its_event(world, person):
 def test_all_fits_of_a_plan_cost_what_it_claims(world, person):
     """Nothing is released without noise, and both fits together are within the lifetime."""
     tables = neighbouring_tables(PERSONS[person])
-    for _, moved in replays(world.fit, tables, answer_sampler()):
+    for _, moved in run_replays(world.fit, tables, answer_sampler()):
         assert moved.differences == ()
         assert epsilon_of_mu(moved.mu, DELTA) <= EPSILON * (1 + 1e-9)
 

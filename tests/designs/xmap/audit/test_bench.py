@@ -7,7 +7,7 @@ import pytest
 
 from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
-from tacit.auditing.replays import compare_replay, record_fit, replays
+from tacit.auditing.replays import compare_replay, record_fit, run_replays
 from tacit.designs.xmap.audit.bench import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
 from tacit.mechanisms.gaussian import GaussianRelease
@@ -79,7 +79,7 @@ def test_scale_from_the_data_is_a_difference():
 def test_no_sum_of_a_fit_takes_more_than_its_event(person):
     """Nothing is released without noise, and no sum moves further than its own event says."""
     tables = neighbouring_tables(PERSONS[person])
-    for _, moved in require_any(replays(WORLD.fit, tables, answer_sampler())):
+    for _, moved in require_any(run_replays(WORLD.fit, tables, answer_sampler())):
         assert moved.differences == ()
         assert 0 < largest_share_used(WORLD, moved.moves) <= 1 + 1e-9
 

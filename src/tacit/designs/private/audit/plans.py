@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.auditing.bugs import RuleOf, plant
 from tacit.auditing.claims import Tool, exceeds
 from tacit.auditing.gaussian import epsilon_of_mu
-from tacit.auditing.replays import replays
+from tacit.auditing.replays import run_replays
 from tacit.data.ratings import Ratings
 from tacit.designs.private.model import Private
 from tacit.profile_sums import plan_state
@@ -111,7 +111,7 @@ class PlantedPlanBug:
         """Tell whether all fits of the plan lose more than they claim together."""
         with plant(self.fault if bug else {}):
             tables = neighbouring_tables(PERSONS[self.person])
-            replayed = replays(PlanWorld("taste").fit, tables, answer_sampler())
+            replayed = run_replays(PlanWorld("taste").fit, tables, answer_sampler())
         mu = max(moved.mu for _, moved in replayed)
         return math.isinf(mu) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
 
