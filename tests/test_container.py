@@ -237,8 +237,8 @@ def test_place_that_cannot_be_written(tmp_path, place):
 
 @pytest.mark.parametrize("bad", [np.array(["a"], dtype=object), np.array(["a"]), np.array([1j])])
 def test_types_without_a_place(tmp_path, bad):
-    """Objects, strings and complex numbers have no place in a model file."""
-    with pytest.raises(TacitError, match="no place"):
+    """Objects, strings and complex numbers cannot be stored in a model file."""
+    with pytest.raises(TacitError, match="cannot be stored"):
         container.write(tmp_path / "model", {}, {"a": bad})
     assert not (tmp_path / "model").exists()
 

@@ -67,5 +67,5 @@ def audit() -> AuditPlan:
         {"": claim_makers([claimed])},
         BUGS,
         samples=50_000,
-        after="tacit guarantee noisy-top  reads what is promised.",
+        next_step="tacit guarantee noisy-top  reads what is promised.",
     )
