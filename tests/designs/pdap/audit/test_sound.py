@@ -13,7 +13,7 @@ from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
 from tacit.auditing.empirical import best_known_event
 from tacit.auditing.output_distributions import encode_outcomes
-from tacit.auditing.sampler_spy import laplace_loss, moves
+from tacit.auditing.sampler_spy import laplace_loss, measure_moves
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import devices, joint
 from tacit.designs.pdap.audit import forwarded_messages as forwarded
@@ -71,7 +71,9 @@ def test_the_metered_audit_is_sure_to_see_something():
         for side in ((devices.LEFT, 1.0), (devices.RIGHT, 0.0))
     )
     code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-    known = best_known_event((encode_outcomes(p, code), encode_outcomes(q, code)), SAMPLES // 2, 1e-6)
+    known = best_known_event(
+        (encode_outcomes(p, code), encode_outcomes(q, code)), SAMPLES // 2, 1e-6
+    )
     assert known.ideal > 0.25 * devices.PAID_VISITS * devices.EPSILON
 
 
@@ -113,7 +115,9 @@ def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit):
     """Every released sum, noiseless and with one noise at a time: the L1 distance over the scales
     is at most epsilon, and no number moves without noise."""
     found = laplace_loss(
-        measure_moves(release_by(joint.learner_maker(joint.setting())), rows, unlearn_visit(rows, visit))
+        measure_moves(
+            release_by(joint.learner_maker(joint.setting())), rows, unlearn_visit(rows, visit)
+        )
     )
     assert 0.9 * joint.EPSILON < found <= joint.EPSILON * (1 + 1e-9)
 
@@ -147,7 +151,9 @@ def test_an_arm_that_joins_or_leaves_changes_no_price():
     for visit in (0, 3):
         other = unlearn_visit(rows, visit)
         assert find_differences(changing, rows, other) == ()
-        assert laplace_loss(measure_moves(release_by(changing), rows, other)) <= joint.EPSILON * (1 + 1e-9)
+        assert laplace_loss(measure_moves(release_by(changing), rows, other)) <= joint.EPSILON * (
+            1 + 1e-9
+        )
 
 
 def test_a_visit_replaced_costs_twice():

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit.auditing.claims import AuditedClaim, Check, PairResult
 from tacit.auditing.pairs import check_pair
-from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercept_samplers, moves
+from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercept_samplers, measure_moves
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.features import GRAINS, public_points
 from tacit.designs.pdap.joint import JointLearner, JointSetting

@@ -16,7 +16,7 @@ from tacit.auditing.claims import Bug, Tool, exceeds
 from tacit.auditing.output_distributions import (
     Distribution,
 )
-from tacit.auditing.sampler_spy import laplace_loss, moves
+from tacit.auditing.sampler_spy import laplace_loss, measure_moves
 from tacit.designs.pdap.audit import joint
 from tacit.designs.pdap.audit.devices import (
     EPSILON,
