@@ -49,7 +49,7 @@ def test_table_for_a_person(capsys):
     assert main(["audit", "pdap", "--samples", "1000"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "refuted as expected" in shown
-    assert "is no proof" in shown
+    assert "is not a proof" in shown
     assert "--planted" in shown
 
 

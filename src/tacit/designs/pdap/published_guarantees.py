@@ -316,9 +316,10 @@ def _claim_of_noise_scales(setting: Setting, epsilon: float) -> Claim:
 def _claim_of_tree_levels() -> Claim:
     """Correct the number of nodes that hold a reward, and compute what each version costs."""
 
-    def losses(levels: Callable[[int], float]) -> str:
+    def losses(scale_of: Callable[[int], float]) -> str:
+        """Compute the loss at some horizons, if the noise per node has the scale `scale_of(T)`."""
         horizons = (2, 4, 8, 1024, 200_000)
-        return ", ".join(f"{theory.tree_loss(T, levels(T)):.3g} at T = {T:,}" for T in horizons)
+        return ", ".join(f"{theory.tree_loss(T, scale_of(T)):.3g} at T = {T:,}" for T in horizons)
 
     return Claim(
         "a reward is in log(T) nodes of a tree",

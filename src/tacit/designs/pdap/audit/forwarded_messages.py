@@ -46,7 +46,10 @@ def forwards_claim() -> AuditedClaim:
             share=share,
         )
 
-    checks = (check(1, 2, 2), check(2, 3, 5))
+    checks = (
+        check(features=1, slices=2, share=2),
+        check(features=2, slices=3, share=5),
+    )
     return AuditedClaim("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 
 

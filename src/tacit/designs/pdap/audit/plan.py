@@ -27,6 +27,6 @@ def audit() -> AuditPlan:
         {"published": published_policies.LINES, "sound": SOUND},
         BUGS,
         SAMPLES,
-        conclusion="Nothing is other than expected. That no violation was found is no proof.",
+        conclusion="All results are as expected. Finding no violation is not a proof.",
         next_step="tacit simulate pdap  shows what privacy costs in clicks.",
     )
