@@ -17,7 +17,7 @@ from golden.vectors import History, Item, Vector, tagged, tagged_history
 from tacit.designs.sketches.sensing import draw_below, random_words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
-from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, sending_time
 from tacit.designs.standard_scheme.memory import Log, State, open_state, state_after_forgetting
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 
@@ -66,7 +66,7 @@ class Life:
         account = Account(
             self.state, self.shown, self.log, self.values, self.secret, kept.append, heard.append
         )
-        letter = account.speak(history, entered, at)
+        letter = account.make_due_letter(history, entered, at)
         self.started.append(self.shown.encode())
         self.steps.append(
             {
@@ -111,7 +111,7 @@ def calm() -> Vector:
     life = Life()
     for at in (0, 1_799, 1_800, 1_801, 86_399, 86_400):
         life.on(CREATED + at, some(3), {ITEMS[2]: CREATED + 1_800})
-    due = speaking_moment(FIRST, CREATED, WEEK, SECRETS[0])
+    due = sending_time(FIRST, CREATED, WEEK, SECRETS[0])
     for at in (epoch_start(FIRST + 1, WEEK), due - 1, due, due + 1):
         life.on(at, some(5), {ITEMS[4]: epoch_start(FIRST + 1, WEEK)})
     life.refit(disclosure(RULE, seed=1), FIRST + 2)

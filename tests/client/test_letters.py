@@ -11,7 +11,7 @@ import pytest
 
 from tacit.client import Account, FileAccount, FileMemory, Memory, ServiceError
 from tacit.designs.standard_scheme import Device, Release, State
-from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, sending_time
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.errors import ConfigError, PrivacyError
 from tests.support.small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
@@ -89,7 +89,7 @@ def test_one_letter_an_epoch(service, client):
     assert [epoch for _, epoch in sent] == labels[: len(sent)]
     assert len(sent) >= 6
     for now, epoch in sent:
-        due = speaking_moment(epoch, NOW, WEEK, SECRET)
+        due = sending_time(epoch, NOW, WEEK, SECRET)
         assert due <= now < due + 3600
 
 
@@ -376,7 +376,7 @@ def test_a_refit(service, client):
     rows = json.loads(log(DISCLOSURE.digest))["log"]
     rows.append({"epoch": rows[-1]["epoch"] + 1, "digest": other.digest})
     service.answers[f"{TABLES}/log"] = json.dumps({"log": rows}).encode()
-    now = speaking_moment(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET)
+    now = sending_time(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET)
     spoken = device.send_letter("gender", OWN, STARS, now)
     assert spoken.notice == ""
     first, second = letters(service)
@@ -572,7 +572,7 @@ def test_an_old_memory(service, client, tmp_path):
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     device.send_letter("gender", OWN, more, NOW + DAY, entered=dict.fromkeys(more, NOW))
     (tmp_path / "memory").write_bytes(backup)
-    now = speaking_moment(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET) + WEEK
+    now = sending_time(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET) + WEEK
     restored = client(memory, FileAccount(path))
     for later in range(0, 4 * WEEK, DAY):
         restored.send_letter("gender", OWN, more, now + later)

@@ -10,7 +10,7 @@ import pytest
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.at_device import DeviceListRow
 from tacit.designs.standard_scheme.experiment.commands import page_of
-from tacit.designs.standard_scheme.experiment.setup import JUDGED
+from tacit.designs.standard_scheme.experiment.setup import JUDGING_ORDER
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,
@@ -69,7 +69,7 @@ def table_of(
     people=6000,
 ):
     """`before`, `after`: the strongest AUC on no obfuscation and on obfuscated releases."""
-    judged = next((name for name in JUDGED if name in releases), None)
+    judged = next((name for name in JUDGING_ORDER if name in releases), None)
     strongest = {release: before if release == "none" else after for release in releases}
     rows = [
         attack_row(

@@ -22,7 +22,7 @@ from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemTable
 from tacit.designs.standard_scheme.serve.disclosure import ServedDisclosure
-from tacit.designs.standard_scheme.serve.operator import MEASURED, DigestLog
+from tacit.designs.standard_scheme.serve.operator import MEASUREMENTS_OF_DEMO, DigestLog
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
 from tacit.service.demo_data import population
@@ -435,7 +435,7 @@ def test_another_kind_of_model(tmp_path):
 @pytest.mark.long
 def test_the_demonstration_shows_what_was_measured():
     """Its card's attacks, made again on the same generated people: the same figures."""
-    shown = MEASURED
+    shown = MEASUREMENTS_OF_DEMO
     table = evaluate_hiding(
         population(),
         "gender",

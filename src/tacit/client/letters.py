@@ -118,9 +118,10 @@ class Letters:
                 log,
                 values,
                 self._account.secret,
-                keep=lambda _: None,  # this transaction stores the state before the letter is sent
-                tell=notices.append,
-            ).speak(history, entered, now)
+                # This transaction stores the state before the letter is sent.
+                store_state=lambda _: None,
+                notify_owner=notices.append,
+            ).make_due_letter(history, entered, now)
             if letter is None:  # no letter up to this epoch remains to be sent
                 content.settled_epoch = max(content.settled_epoch, state.last_epoch)
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
@@ -468,7 +469,7 @@ def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
     has_letter = epoch is not None and epoch <= max(state.last_epoch, content.settled_epoch)
     if epoch is None or has_letter:
         epoch = _running_epoch(state.created, now, length)
-    return epochs.speaking_moment(epoch, state.created, length, secret)
+    return epochs.sending_time(epoch, state.created, length, secret)
 
 
 def _running_epoch(created: int, now: int, length: int) -> int:

@@ -12,7 +12,7 @@ from tacit.designs.standard_scheme.epochs import (
     FIRST_END,
     calendar_epoch,
     epoch_start,
-    speaking_moment,
+    sending_time,
 )
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
@@ -45,7 +45,7 @@ class Person:
             self.heard.append,
         )
         entered = dict.fromkeys(history, CREATED) if entered is None else entered
-        data = account.speak(history, entered, now)
+        data = account.make_due_letter(history, entered, now)
         return None if data is None else Release.decode(data)
 
     def refit(self, shown, epoch):
@@ -98,7 +98,7 @@ def test_no_letter_leaves_that_could_not_be_kept(person, monkeypatch):
         person.state, person.shown, person.log, person.own, SECRET, full, person.heard.append
     )
     with pytest.raises(OSError, match="no space"):
-        account.speak(HISTORY, {}, LETTER)
+        account.make_due_letter(HISTORY, {}, LETTER)
 
 
 def test_a_device_speaks_though_nothing_is_new(person):
@@ -110,7 +110,7 @@ def test_a_device_speaks_though_nothing_is_new(person):
 
 def test_nothing_leaves_before_its_moment(person):
     """The second before the account's own moment there is no letter, and then there is."""
-    due = speaking_moment(FIRST, CREATED, WEEK, SECRET)
+    due = sending_time(FIRST, CREATED, WEEK, SECRET)
     assert person.speak(due - 1) is None
     assert person.speak(due).epoch == FIRST
 
@@ -361,7 +361,7 @@ def test_another_epoch_length_does_not_set_the_calendar(person, trusted):
         spoken.setdefault(letter and letter.epoch, now)
     assert set(spoken) == {None, FIRST, FIRST + 1, FIRST + 2, FIRST + 3}
     for epoch in (FIRST + 1, FIRST + 2):
-        due = speaking_moment(epoch, CREATED, WEEK, SECRET)
+        due = sending_time(epoch, CREATED, WEEK, SECRET)
         assert due <= spoken[epoch] < due + 3600
     assert letter.ratings == before.ratings
 

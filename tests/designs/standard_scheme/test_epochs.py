@@ -15,7 +15,7 @@ from tacit.designs.standard_scheme.epochs import (
     epoch_end,
     epoch_start,
     latest_ended_epoch,
-    speaking_moment,
+    sending_time,
 )
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 
@@ -76,9 +76,9 @@ def test_no_second_is_in_two_epochs(now, length):
 def test_letters_leave_within_a_day(now, length, secret):
     """A letter is due within the day after its epoch's end, at the account's own moment."""
     label = calendar_epoch(now, length)
-    after = speaking_moment(label, CREATED, length, secret) - epoch_end(label, CREATED, length)
+    after = sending_time(label, CREATED, length, secret) - epoch_end(label, CREATED, length)
     assert 0 <= after < DAY
-    assert speaking_moment(label, CREATED + 7, length, secret) == speaking_moment(
+    assert sending_time(label, CREATED + 7, length, secret) == sending_time(
         label, CREATED, length, secret
     )
 
@@ -90,7 +90,7 @@ def test_moments_are_spread_over_the_day():
     """
     for secret in (bytes(32), bytes([1]) * 32):
         after = [
-            speaking_moment(k, 0, WEEK, secret) - epoch_end(k, 0, WEEK) for k in range(1000, 5000)
+            sending_time(k, 0, WEEK, secret) - epoch_end(k, 0, WEEK) for k in range(1000, 5000)
         ]
         quarters = [sum(q <= 4 * each // DAY < q + 1 for each in after) for q in range(4)]
         assert all(abs(count - 1000) < 140 for count in quarters)
@@ -100,7 +100,7 @@ def test_one_letter_an_epoch():
     """What was spoken is not due again, and of several missed epochs the latest is due."""
     now = CREATED + 5 * WEEK
     label = latest_ended_epoch(CREATED, now, WEEK)
-    later = speaking_moment(label, CREATED, WEEK, SECRET)
+    later = sending_time(label, CREATED, WEEK, SECRET)
     assert due_epoch(CREATED, 0, later - 1, WEEK, SECRET) is None
     assert due_epoch(CREATED, 0, later, WEEK, SECRET) == label
     assert due_epoch(CREATED, label, later, WEEK, SECRET) is None

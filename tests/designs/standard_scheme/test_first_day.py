@@ -89,7 +89,7 @@ class Life:
         if not self.log or self.log[-1][1] != tables.digest:
             self.log = (*(row for row in self.log if row[0] < epoch), (epoch, tables.digest))
         account = Account(self.state, tables, self.log, {"gender": "F"}, self.secret, self.keep)
-        self.letters.append(account.speak(self.history, self.entered, now))
+        self.letters.append(account.make_due_letter(self.history, self.entered, now))
 
 
 events = st.tuples(

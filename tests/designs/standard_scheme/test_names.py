@@ -50,7 +50,8 @@ class Person:
         account = Account(
             self.state, disclosure, self.log, {"gender": "F"}, self.secret, str, self.heard.append
         )
-        data = account.speak(history, dict.fromkeys(history, 0), epoch_start(epoch, WEEK) + DAY)
+        now = epoch_start(epoch, WEEK) + DAY
+        data = account.make_due_letter(history, dict.fromkeys(history, 0), now)
         return None if data is None else Release.decode(data)
 
 

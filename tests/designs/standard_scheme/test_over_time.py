@@ -76,7 +76,7 @@ def lived(history, value, secret, disclosures, moments, begin=None):
         )
         entered = {item: at for item, (_, at) in history.items() if at <= now}
         stars = {item: history[item][0] for item in entered}
-        letter = account.speak(stars, entered, now)
+        letter = account.make_due_letter(stars, entered, now)
         state = kept[-1] if kept else state
         yield None if letter is None else Release.decode(letter)
 

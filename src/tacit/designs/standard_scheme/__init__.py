@@ -4,17 +4,24 @@ Source   US patent application "Privacy protection against curious recommenders"
          Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive analytics
          (SIGMETRICS 2014), where it is called the midpoint protocol.
 
-x0 of the paper is an attribute's value here, v_i0 an item's offset, L(v_i) a `Disclosure`, y_i a
-`Release`, p^{+-} of equation 7 `keep`, alpha the `mix` of a `Rule`: docs/standard-scheme.md.
+The paper's symbols and their names here (docs/standard-scheme.md has all of them):
+
+x0        value of an attribute
+v_i0      offset of an item
+L(v_i)    `Disclosure`
+y_i       `Release`
+p^{+-}    `keep`, in equation 7
+alpha     `mix` of a `Rule`
 
 Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
-cross-validation, shown sets by empirical Bayes, counts are rounded first, chances to show an item
-end below 1, unrounded whole stars are refused, item means are taken out before factorising, each
-item is decided once, and devices speak by the calendar.
+cross-validation, the shares of people who rate an item by empirical Bayes; counts are rounded
+first; chances to show an item are below 1; unrounded whole stars are refused; item means are
+subtracted before the factorisation; each item is decided once; and devices send letters by the
+calendar.
 Added to the paper: several attributes and attributes with more than two values, quantile coupling,
 a differentially private disclosure.
 
-What runs on a device needs the standard library alone; the other names load on first use.
+Code that runs on a device needs the standard library alone; the other names load on first use.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     from tacit.designs.standard_scheme.model import Exchange, StandardScheme
     from tacit.designs.standard_scheme.server import Profiles, Server
 
-_HOME = {
+_MODULE_OF = {
     "Exchange": "model",
     "Profiles": "server",
     "Server": "server",
@@ -56,6 +63,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a name on first use."""
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

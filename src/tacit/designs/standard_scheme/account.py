@@ -1,10 +1,11 @@
-"""One account on one device: when it speaks, what it trusts, and what it keeps first.
+"""One account on one device: when a letter is due, and which disclosures the device follows.
 
-A device speaks once an epoch, at a moment that no rating moves, whether or not anything is new, and
-sends all that it has shown so far. It decides items on the account's first day, and later only
-until a letter shows one: letters that grew would tell in which order items were rated. Where it may
-not decide more (another attribute value, a disclosure that is not the log's), it does not fall
-silent, because silence tells: it sends what it sent before and says so to its owner.
+A letter is the encoded `Release` of one epoch. The device sends one letter an epoch, at a time that
+does not depend on any rating, even if nothing is new. Each letter holds all items that are shown so
+far. Items are decided on the account's first day, and later only until a letter has shown an item:
+letters that grew would reveal in which order items were rated. Where the device may not decide more
+(another attribute value, or a disclosure that is not in the public log), it still sends a letter,
+because a missing letter would reveal something: it repeats the last one and tells its owner why.
 Standard library only.
 """
 
@@ -31,92 +32,103 @@ class Account:
     """One account's state under the disclosure that the service shows now."""
 
     state: State
-    """The memory."""
+    """What the device remembers of the account. Calls change it."""
     disclosure: Disclosure
     """The public tables, as the service shows them to everybody."""
     log: Log
-    """Its public log, as the service shows it to everybody."""
+    """The service's public log of disclosures, as the service shows it to everybody."""
     values: Mapping[str, str]
-    """The owner's values of the attributes; they never leave."""
+    """The owner's value of each attribute; they never leave the device."""
     secret: bytes
-    """The account's secret; it never leaves."""
-    keep: Callable[[State], object]
+    """The account's secret; it never leaves the device."""
+    store_state: Callable[[State], object]
     """Stores the state durably, and then its `spoken` in the file of the secret. It is called
-    before a letter is returned; if it raises, there is no letter."""
-    tell: Callable[[str], object] = str
-    """Takes a sentence for the owner that says why nothing new is decided."""
+    before a letter is returned; if it raises, no letter is returned."""
+    notify_owner: Callable[[str], object] = str
+    """Receives a sentence for the owner: why some or all new ratings are not decided."""
 
-    def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
-        """Make the letter that is due, and keep it before it is returned.
+    def make_due_letter(
+        self, history: History, entered: Mapping[ItemId, int], now: int
+    ) -> bytes | None:
+        """Make the letter that is due now, and store it before it is returned.
 
-        In the same epoch it is the same bytes. Stars off the scale are not decided.
+        Later calls in the same epoch return the same bytes. Items whose stars are off the scale are
+        not decided.
 
         Args:
-            history: All present stars, each under the id that it was given for: a new name of an
-                item is followed with the next letter.
-            entered: The second at which each star was first entered; without it, the second at
-                which this object first saw it.
+            history: All present stars, each under the item id with which it was entered. New ids of
+                renamed items are used from the next letter on.
+            entered: Unix second at which each star was first entered. For items without an entry,
+                the second at which this object first saw them.
             now: Unix seconds.
 
         Returns:
-            The letter's bytes; None where none is due.
+            The letter's bytes; None if no letter is due.
         """
         state = self.state
-        length = state.epoch_length or self.disclosure.epoch_length
-        distrust = self._find_distrust(calendar_epoch(now, length))
-        state.merged &= history.keys()
-        given = {item: star for item, star in history.items() if item not in state.merged}
-        history = follow_aliases(given, state)
-        entered = follow_aliases(entered, state)
-        self._note_arrivals(history, entered, now)
-        if latest_ended_epoch(state.created, now, length) == state.last_epoch:
+        epoch_length = state.epoch_length or self.disclosure.epoch_length
+        refusal = self._find_refusal(calendar_epoch(now, epoch_length))
+        state.merged &= history.keys()  # forget ignored ratings that were deleted
+        by_entered_id = {item: star for item, star in history.items() if item not in state.merged}
+        by_followed_id = follow_aliases(by_entered_id, state)
+        self._note_arrivals(by_followed_id, follow_aliases(entered, state), now)
+        if latest_ended_epoch(state.created, now, epoch_length) == state.last_epoch:
             return state.letter
-        epoch = due_epoch(state.created, state.last_epoch, now, length, self.secret)
+        epoch = due_epoch(state.created, state.last_epoch, now, epoch_length, self.secret)
         if epoch is None:
             return None
-        if distrust is None:
-            state.epoch_length = length
-            letter = self._make_letter(given, history, epoch)
+        if refusal is None:
+            state.epoch_length = epoch_length
+            release = self._make_release(by_entered_id, by_followed_id, epoch)
         else:
-            letter = self._repeat_letter(history, epoch, distrust)
-        if letter is not None:
-            state.letter = letter.encode()
+            release = self._repeat_release(by_followed_id, epoch, refusal)
+        if release is not None:
+            state.letter = release.encode()
             state.spoken = epoch
         elif not state.closed:
-            return None
+            return None  # nothing was sent before, so this epoch's letter stays due
         state.last_epoch = epoch
-        self.keep(state)
+        self.store_state(state)
         return state.letter
 
-    def _find_distrust(self, epoch: int) -> RefusalError | None:
-        """Say why the disclosure is not to be followed; None if it is."""
+    def _find_refusal(self, epoch: int) -> RefusalError | None:
+        """Return the reason not to follow the disclosure in this epoch; None if there is none.
+
+        A log that continues the one seen before is stored in the state.
+        """
         try:
             self.state.log = check_log(self.log, self.state.log, self.disclosure, epoch)
             refuse_unsafe(self.disclosure)
-            self.state.check_names(self.disclosure.aliases)
-        except RefusalError as refused:
-            return refused
+            self.state.check_aliases(self.disclosure.aliases)
+        except RefusalError as refusal:
+            return refusal
         return None
 
     def _note_arrivals(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
-        """Note when each undecided item arrived; forget what was deleted before it was decided."""
-        earlier = self.state.arrivals
-        renamed = set(self._renamed_by_owner(history).values())
+        """Note when each undecided item was first rated, and forget items that are not rated now.
+
+        Args:
+            history: Stars by the ids of the last letter.
+            entered: Seconds at which stars were first entered, by the same ids.
+            now: Unix seconds.
+        """
+        earlier_arrivals = self.state.arrivals
+        new_ids = set(self._find_early_renames(history).values())
         self.state.arrivals = {
-            item: min(earlier.get(item, now), entered.get(item, now))
+            item: min(earlier_arrivals.get(item, now), entered.get(item, now))
             for item in history
-            if self.state.is_undecided(item) and item not in renamed
+            if self.state.is_undecided(item) and item not in new_ids
         }
 
-    def _renamed_by_owner(self, history: History) -> dict[ItemId, ItemId]:
-        """Find shown items whose rating a program keeps under a new id, before a letter says so.
+    def _find_early_renames(self, history: History) -> dict[ItemId, ItemId]:
+        """Find shown items that `history` already has under a new id of the present disclosure.
 
-        The old id left the ratings after the last letter, and the new one was never seen before.
-        A new id that was rated before is a rating of its own, and no new name of the old one: else
-        a letter would tell that it exists.
+        Such an item's old id left the ratings after the last letter, and its new id was never seen
+        before. An id that was seen before is a rating of its own and not a new name of the old
+        item: otherwise the next letter would reveal that this rating exists.
 
         Returns:
-            Old ids and new ones.
+            New id by old id.
         """
         state = self.state
         shown = state.shown_levels()
@@ -130,74 +142,95 @@ class Account:
             and new not in state.arrivals
         }
 
-    def _make_letter(self, given: History, history: History, epoch: int) -> Release | None:
-        """Decide what arrived before the epoch's end, and release all that is shown.
+    def _make_release(
+        self, by_entered_id: History, by_followed_id: History, epoch: int
+    ) -> Release | None:
+        """Decide the items that arrived before the epoch's end, and release all shown items.
 
         Args:
-            given: Stars by the ids that they were given for.
-            history: The same by the names that the last letter followed.
-            epoch: Label of the letter.
+            by_entered_id: Stars by the ids with which they were entered.
+            by_followed_id: The same stars by the ids of the last letter.
+            epoch: Label of the epoch.
+
+        Returns:
+            The release; None if the account is closed and never made a letter.
         """
         state = self.state
         disclosure = self.disclosure
-        self._follow_deletions(given, history)
-        over = epoch_end(epoch, state.created, state.epoch_length)
-        ended = {
-            item: star
-            for item, star in follow_aliases(history, disclosure).items()
-            if state.arrivals.get(item, over - 1) < over
-        }
+        self._withdraw_deleted_items(by_entered_id, by_followed_id)
+        end = epoch_end(epoch, state.created, state.epoch_length)
+        arrived = {}
+        for item, star in follow_aliases(by_followed_id, disclosure).items():
+            is_undecided = item in state.arrivals
+            if not is_undecided or state.arrivals[item] < end:
+                arrived[item] = star
         try:
             device = Device(disclosure, self.values, state, self.secret)
-        except RefusalError as refused:
-            mute = state.closed and state.letter is None
-            self.tell(f"Nothing new is decided{' or sent' if mute else ''}: {refused}.")
-            return None if mute else current_release(state, disclosure, epoch)
-        off = {item: ended.pop(item) for item in device.off_scale(ended, epoch)}
-        if off:
-            items = ", ".join(map(item_json, off))
-            self.tell(f"Not decided, because the stars lie off the scale: {items}.")
-        return device.release(ended, epoch)
+        except RefusalError as refusal:
+            if state.closed and state.letter is None:
+                self.notify_owner(f"Nothing new is decided or sent: {refusal}.")
+                return None
+            self.notify_owner(f"Nothing new is decided: {refusal}.")
+            return current_release(state, disclosure, epoch)
+        off_scale = device.off_scale(arrived, epoch)
+        for item in off_scale:
+            del arrived[item]
+        if off_scale:
+            items = ", ".join(map(item_json, off_scale))
+            self.notify_owner(f"Not decided, because the stars lie off the scale: {items}.")
+        return device.release(arrived, epoch)
 
-    def _follow_deletions(self, given: History, history: History) -> None:
-        """Withdraw what its owner deleted, under the names of the last letter; then merge names.
+    def _withdraw_deleted_items(self, by_entered_id: History, by_followed_id: History) -> None:
+        """Withdraw the items that the owner deleted, and only then follow the new aliases.
 
-        A deleted item does not come back because it is merged with a rated one, and a shown one
-        does not stay for the rating of another item that it is merged with.
+        In this order, a deleted item that is merged with a rated one does not come back, and a
+        deleted shown item does not stay because of the rating of an item that it is merged with.
         """
         state = self.state
         aliases = self.disclosure.aliases
-        state.withdraw({*history, *self._renamed_by_owner(history)})
-        state.set_merged_aside(given.keys(), aliases)
+        state.mark_withdrawn({*by_followed_id, *self._find_early_renames(by_followed_id)})
+        state.set_aside_merged_ratings(by_entered_id.keys(), aliases)
         state.follow(aliases)
 
-    def _repeat_letter(
-        self, history: History, epoch: int, distrust: RefusalError
+    def _repeat_release(
+        self, history: History, epoch: int, refusal: RefusalError
     ) -> Release | None:
-        """Release the last letter's set, less what its owner deleted, for its disclosure."""
+        """Release the last letter's items again, without deleted ones; None without a last letter.
+
+        The release names the disclosure of the last letter, not the refused one.
+        """
         state = self.state
-        self.tell(f"Nothing new is decided: {distrust}.")
-        state.withdraw(history)
+        self.notify_owner(f"Nothing new is decided: {refusal}.")
+        state.mark_withdrawn(history)
         if state.letter is None:
             return None
-        last = Release.decode(state.letter)
+        last_release = Release.decode(state.letter)
         shown = state.shown_levels()
-        ratings = tuple((item, level) for item, level in last.ratings if item in shown)
-        return Release(last.disclosure, epoch, ratings)
+        ratings = tuple((item, level) for item, level in last_release.ratings if item in shown)
+        return Release(last_release.disclosure, epoch, ratings)
 
 
 def check_log(log: Log, seen: Log, disclosure: Disclosure, epoch: int) -> Log:
-    """Return the log if it may be followed in this calendar epoch; RefusalError otherwise.
+    """Return the service's log if the device may follow the disclosure by it.
 
-    It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now
-    is the disclosure's.
+    The log must begin with the part that this device has seen before and have at most one digest an
+    epoch. Its latest digest up to the present epoch must be the disclosure's.
+
+    Args:
+        log: The log as the service shows it now.
+        seen: The part of it that this device has seen before.
+        disclosure: The disclosure that the service shows now.
+        epoch: The present calendar epoch.
+
+    Raises:
+        RefusalError: The log breaks one of these rules.
     """
     if log[: len(seen)] != seen:
         raise RefusalError("the service's log of disclosures is not the one it showed before")
     if any(later <= earlier for (earlier, _), (later, _) in pairwise(log)):
         raise RefusalError("the service's log has two disclosures in one epoch")
-    counting = [digest for number, digest in log if number <= epoch]
-    if not counting or counting[-1] != disclosure.digest:
+    digests_until_now = [digest for logged_epoch, digest in log if logged_epoch <= epoch]
+    if not digests_until_now or digests_until_now[-1] != disclosure.digest:
         raise RefusalError(
             "the service shows a disclosure that its log does not have for this epoch"
         )

@@ -1,7 +1,7 @@
-"""The private disclosure on the audit's bench: sums over training people, with one more or less.
+"""Audit of the private disclosure: noisy sums over training people, with and without one of them.
 
-What a device sends hides an attribute without an epsilon: attacks measure that, and no audit. The
-disclosure, which devices fetch, claims one for every training person.
+The disclosure, which devices fetch, claims an epsilon for every training person; this audit looks
+for violations of it. What a device sends claims no epsilon: it is measured by attacks, not audited.
 """
 
 from __future__ import annotations
@@ -20,48 +20,72 @@ EPSILON = 1.0
 ITEMS = 3
 LEVELS = 2
 CONTRIBUTIONS = 3
-"""Most ratings of a person that count."""
-_OTHERS = 80  # in every cell: no noise takes a count below 0, where it would be cut off
-_HEADS = 2  # of a vector: people with either value
+"""Most ratings that one person adds to the sums."""
+_OTHERS = 80
+"""Count of other people in every cell: so many that noise takes no count below 0, where it would be
+cut off."""
+_VALUES = 2
+"""Values of the attribute. The first entries of a vector are the numbers of people with each."""
 
 Numbers = NDArray[np.float64]
 
 
 def sum_vector(ratings: int) -> Numbers:
-    """Head counts and histogram of many people, and of one with so many ratings; 0: not there."""
+    """Sum head counts and histogram of many people and of one person with a number of ratings.
+
+    Args:
+        ratings: Ratings of the one person; 0 if that person is not in the data.
+
+    Returns:
+        (_VALUES + _VALUES * ITEMS * LEVELS,) head counts by value, then the histogram.
+    """
+    rated = np.arange(ITEMS) < ratings
     person = sum_statistics(
-        sparse.csr_array(np.ones((1, ITEMS)) * (np.arange(ITEMS) < ratings)),
+        sparse.csr_array(rated[None, :].astype(np.float64)),
         np.array([1]),
         np.array([0]),
-        n_values=_HEADS,
+        n_values=_VALUES,
         n_levels=LEVELS,
         n_parts=1,
     )
     assert person.histogram is not None
-    own = np.concatenate([person.people.ravel(), person.histogram.ravel()])
-    return np.asarray(own * (ratings > 0) + _OTHERS)
+    own_counts = np.concatenate([person.people.ravel(), person.histogram.ravel()])
+    if ratings == 0:
+        own_counts = np.zeros_like(own_counts)
+    return np.asarray(own_counts + _OTHERS)
 
 
 def release_noisily(vector: Numbers, contributions: int) -> Numbers:
-    """Release head counts and histogram of a vector, with noise for so many contributions."""
-    histogram = vector[_HEADS:].reshape(1, _HEADS, ITEMS, LEVELS)
-    people = vector[:_HEADS].reshape(1, _HEADS)
+    """Add noise to a vector of head counts and histogram, as a private disclosure does.
+
+    Args:
+        vector: As `sum_vector` returns it.
+        contributions: Ratings of a person for which the noise is calibrated.
+    """
+    histogram = vector[_VALUES:].reshape(1, _VALUES, ITEMS, LEVELS)
+    people = vector[:_VALUES].reshape(1, _VALUES)
     stars = histogram @ np.arange(LEVELS)
-    given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
-    with np.errstate(invalid="ignore"):  # the grey box spoils numbers
-        noisy = add_noise(given, epsilon=EPSILON, contributions=contributions)
+    exact = Statistics(people, histogram.sum(axis=-1), stars, histogram)
+    with np.errstate(invalid="ignore"):  # the grey-box audit also calls this with NaN
+        noisy = add_noise(exact, epsilon=EPSILON, contributions=contributions)
     assert noisy.histogram is not None
     return np.concatenate([noisy.people.ravel(), noisy.histogram.ravel()])
 
 
 def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
-    """Pair the sums with and without a training person with so many ratings."""
+    """Pair the sums with and without one training person.
+
+    Args:
+        ratings: Ratings of that person.
+        contributions: Ratings of a person for which the noise is calibrated.
+    """
     return laplace_pair(
         f"a person with {ratings} ratings",
         lambda vector: release_noisily(vector, contributions),
         list(sum_vector(ratings)),
         list(sum_vector(0)),
-        distance=CONTRIBUTIONS + 1,
+        distance=CONTRIBUTIONS + 1,  # one person's ratings and their head count, in L1
+        # The pair gets this part of the samples: 1/4 for the largest person, 1/100 for others.
         share=4 if ratings == CONTRIBUTIONS else 100,
     )
 
@@ -70,13 +94,17 @@ def audited_disclosure() -> AuditedMechanism:
     """Describe the release of the private disclosure's sums, with its pairs."""
     pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
     return AuditedMechanism(
-        "private disclosure", "training person", "comes or goes", EPSILON, pairs
+        mechanism="private disclosure",
+        unit="training person",
+        adjacency="comes or goes",
+        epsilon=EPSILON,
+        pairs=pairs,
     )
 
 
 def plant_bug(bug: bool) -> Pair:
     """Make a pair whose noise leaves the head count out of the sensitivity, if a bug is planted."""
-    return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
+    return pair(CONTRIBUTIONS, CONTRIBUTIONS - 1 if bug else CONTRIBUTIONS)
 
 
 BUGS = (MechanismBug("the head count left out of the sensitivity", plant_bug, EPSILON),)
@@ -89,6 +117,6 @@ def audit() -> AuditPlan:
         BUGS,
         conclusion="No violation of the disclosure's claim was found. That is no proof.",
         next_step=(
-            "tacit guarantee standard-scheme  reads what letters promise, and what they do not."
+            "tacit guarantee standard-scheme  says what is promised about a device's letters."
         ),
     )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Sees(StrEnum):
-    """Whether a service learns otherwise what people watched, bought, opened or rated."""
+    """Answers to whether a service learns in another way what people watched, bought or rated."""
 
     YES = "yes"
     NO = "no"
@@ -44,9 +44,11 @@ class Sees(StrEnum):
 PEOPLE = 2500
 """Generated people of the tour."""
 ASKERS = 300
-"""Those of them who ask; neither the recommender nor the attacker has seen them."""
+"""How many of them ask for lists. Neither the recommender nor the attacker has seen them."""
 UNIT = "an attribute of the person who asks: measured, no epsilon"
+"""What the scheme protects, in `tacit compare`."""
 AGAINST = "the service that gets the releases"
+"""The adversary, in `tacit compare`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ class FitSettings(experiment.TrainingOptions):
         repeat=True,
     )
     service_sees_items: Sees | None = option(
-        "Does the service learn otherwise what people watched, bought, opened or rated?",
+        "Does the service learn in another way what people watched, bought, opened or rated?",
         default=None,
     )
     item_table: bool = option(
@@ -85,8 +87,8 @@ class FitSettings(experiment.TrainingOptions):
 
     @property
     def known_values(self) -> dict[str, list[str]]:
-        """Public values by attribute, from words such as gender=F,M."""
-        return experiment.split_words("values", self.values, "its values, such as gender=F,M")
+        """Public values by attribute, from texts such as gender=F,M."""
+        return experiment.split_assignments("values", self.values, "its values, such as gender=F,M")
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
@@ -97,18 +99,18 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.privacy import attack_summary
 
-    seen = settings.service_sees_items
+    sees_items = settings.service_sees_items
     model = StandardScheme(
         attributes=settings.attribute,
-        variant=settings.variant,  # type: ignore[arg-type]  # checked there
+        variant=settings.variant,  # type: ignore[arg-type]  # checked by the class
         release=settings.release,
-        profiles=settings.profiles,  # type: ignore[arg-type]  # checked there
+        profiles=settings.profiles,  # type: ignore[arg-type]  # checked by the class
         factors=settings.factors,
         disclosure_epsilon=settings.disclosure_epsilon,
         contributions=settings.contributions,
         values=settings.known_values,
         edges=settings.known_edges,
-        service_sees_items=None if seen is None else seen == Sees.YES,
+        service_sees_items=None if sees_items is None else sees_items == Sees.YES,
         item_table=settings.item_table,
         random_state=settings.seed,
     )
@@ -117,16 +119,16 @@ def fit(settings: FitSettings, run: Run) -> Result:
         model.fit(ratings, previous=_previous(settings.previous, settings.out))
     table = None
     if settings.measure and len(settings.attribute) == 1:
-        # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
+        # `tacit evaluate` with the same panel, folds and seed gives equal figures.
         releases = ("none", model.release)
         attribute = model.attributes[0]
         table = experiment.run_attacks(
             settings, run, ratings, attribute, releases, attackers_only=True
         )
-        people = (
+        people_and_panel = (
             f"{table.people:,} training people in {settings.folds} folds, {settings.panel} panel"
         )
-        model.add_measurements(table.measurements(model.release, people))
+        model.add_measurements(table.measurements(model.release, people_and_panel))
     model.save(settings.out)
     fitted = model.fitted_
     data = fit_summary("standard-scheme", settings.out, ratings) | {
@@ -140,22 +142,34 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "useful": usefulness(model),
         "item_table": model.item_table,
         "figure": attack_summary(fitted.measurements),
-        "measurements": [asdict(each) for each in fitted.measurements],
+        "measurements": [asdict(measurement) for measurement in fitted.measurements],
     }
     hidden = " and ".join(model.attributes)
-    first = (
+    summary = (
         f"Fitted the standard scheme ({settings.variant}, {settings.release}) to hide {hidden}, "
         f"on {fitted.n_consenting:,} people and {ratings.n_items:,} items. {data['useful']}"
     )
-    shown: list[Table | str] = [first]
+    shown: list[Table | str] = [summary]
     if table is not None:
-        panel = experiment.plain_table(experiment.attackers_table(table))
-        shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
+        attackers = experiment.plain_table(experiment.attackers_table(table))
+        title = f"How well attackers guess {hidden} of these people:"
+        shown += [title, data["figure"], attackers]
     return Result(data, shown, guarantee_command(settings.out))
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
-    """Load the earlier model: the named one, or the one at `out`; None where there is none."""
+    """Load the model that this one replaces.
+
+    Args:
+        named: The path of `--previous`; None if it was not given.
+        out: The path of `--out`, where the earlier model is by default.
+
+    Returns:
+        The earlier model; None if none is named and `out` holds none.
+
+    Raises:
+        TacitError: The named path holds no model of the standard scheme.
+    """
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.recommenders.model_files import load_model
 
@@ -173,7 +187,7 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
 
 
 def tour() -> Tour:
-    """Show one device's bytes, and an attack before and after."""
+    """Show one device's bytes, and how well an attacker reads gender from true and sent stars."""
     import numpy as np
     from scipy import sparse
 
@@ -186,19 +200,20 @@ def tour() -> Tour:
     others = ratings.of_users(order[ASKERS:])
     askers = ratings.of_users(order[:ASKERS])
     model = StandardScheme(service_sees_items=False).fit(others)
-    sees = LogisticRegression().fit(others.matrix, others.attribute("gender") == "F")
+    attack = LogisticRegression().fit(others.matrix, others.attribute("gender") == "F")
     histories = [askers.history(user) for user in askers.user_ids.tolist()]
-    owners = [{"gender": str(value)} for value in askers.attribute("gender")]
-    shown = np.zeros((ASKERS, ratings.n_items))
-    for row, history, own in zip(shown, histories, owners, strict=True):
-        for item, level in model.device(own).release(history, 0).ratings:
-            row[askers.item_number(item)] = 1 + level / MICRO
-    women = (askers.attribute("gender") == "F").astype(int)
-    seen = (askers.matrix, sparse.csr_array(shown))
-    before, after = (auc(women, sees.score(each)) for each in seen)
-    made = model.exchange(histories[0], owners[0], n=3)
+    genders = [{"gender": str(value)} for value in askers.attribute("gender")]
+    sent_stars = np.zeros((ASKERS, ratings.n_items))
+    for row, history, gender in zip(sent_stars, histories, genders, strict=True):
+        for item, level in model.device(gender).release(history, 0).ratings:
+            row[askers.item_number(item)] = 1 + level / MICRO  # the scale's lowest star is 1
+    is_woman = (askers.attribute("gender") == "F").astype(int)
+    before = auc(is_woman, attack.score(askers.matrix))
+    after = auc(is_woman, attack.score(sparse.csr_array(sent_stars)))
+    exchange = model.exchange(histories[0], genders[0], n=3)
+    listed_items = ", ".join(f"item {row.item_id}" for row in exchange.recommendations)
     rated = len(histories[0])
-    sent = made.release.encode()
+    sent = exchange.release.encode()
     return Tour(
         headline=f"An attacker who guesses gender has an AUC of {before:.2f} from true stars and "
         f"{after:.2f} from what the device sends.",
@@ -206,9 +221,9 @@ def tour() -> Tour:
         trusted="the device, and the training people's platform",
         real_data=people_needed("standard-scheme").real_data,
         asked=f"{ASKERS} people ask for lists and want to keep their gender to themselves; "
-        f"{PEOPLE - ASKERS:,} others agreed to train the recommender. One of them gets "
-        f"{', '.join(f'item {row.item_id}' for row in made.recommendations)}.",
-        left=f"{len(sent):,} bytes: {len(made.release.ratings)} of {rated} rated items with "
+        f"{PEOPLE - ASKERS:,} others agreed to train the recommender. The first who asks gets "
+        f"{listed_items}.",
+        left=f"{len(sent):,} bytes: {len(exchange.release.ratings)} of {rated} rated items with "
         f"slightly changed stars, no gender, no id. They begin {sent[:60].decode()} ...",
         learned="An attacker who knows the training people's genders ranks a woman above a man "
         f"with an AUC of {before:.2f} from true stars and {after:.2f} from what was sent. 0.5 is "
@@ -220,17 +235,18 @@ def tour() -> Tour:
     )
 
 
-class OnReleases:
-    """Lists made from letters, of everybody whose attribute is known, who also consent to training.
+class ReleaseRecommender:
+    """The standard scheme as a recommender of `tacit compare`. It is fitted to everybody.
 
-    A list for anyone else is made from true stars, and so is everybody's without `hides`.
+    With `hides`, lists for people whose attribute is known are made from releases, as devices send
+    them. Lists for other people, and all lists without `hides`, are made from true stars.
     """
 
     def __init__(self, *, attribute: str, hides: bool) -> None:
         self.attribute = attribute
         self.hides = hides
 
-    def fit(self, ratings: Ratings) -> OnReleases:
+    def fit(self, ratings: Ratings) -> ReleaseRecommender:
         """Fit the standard scheme to everybody's ratings."""
         from tacit.designs.standard_scheme import StandardScheme
 
@@ -242,7 +258,7 @@ class OnReleases:
     def recommend(
         self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> Recommendations:
-        """Recommend from the release of a person's device."""
+        """Recommend to a person of the fit, from a release or from true stars."""
         value: Any = self.ratings_.attribute(self.attribute)[self.ratings_.user_number(user)]
         return self.model_.recommend(
             user,
@@ -254,25 +270,34 @@ class OnReleases:
 
 
 def contenders(comparison: Comparison) -> tuple[ComparisonEntry, ...] | str:
-    """Enter the comparison where an attribute of two values is known; otherwise say why not."""
+    """List the design's entries in `tacit compare`, which need an attribute of two values.
+
+    Returns:
+        An entry that hides the attribute and one that does not; or the reason why there is none.
+    """
     columns = sorted(comparison.ratings.user_attributes.items())
-    of_two = [name for name, column in columns if len({*column.tolist()} - {None}) == 2]
-    if not of_two:
+    binary_attributes = [name for name, column in columns if len({*column.tolist()} - {None}) == 2]
+    if not binary_attributes:
         return "needs a user attribute of two values to hide: name a file with --users"
     if not comparison.ratings.scale.discrete or comparison.source is not None:
         return "works in one domain, on stars of a scale with steps, such as 1:5:1"
-    return tuple(
-        ComparisonEntry(
-            "standard-scheme",
-            "sound" if hides else "non-private",
-            None if hides else math.inf,
-            f"{of_two[0]}: {UNIT}",
-            AGAINST,
-            f"{__name__}:OnReleases",
-            {"attribute": of_two[0], "hides": hides},
+    attribute = binary_attributes[0]
+
+    def make_entry(variant: str, epsilon: float | None, *, hides: bool) -> ComparisonEntry:
+        return ComparisonEntry(
+            design="standard-scheme",
+            variant=variant,
+            epsilon=epsilon,
+            unit=f"{attribute}: {UNIT}",
+            against=AGAINST,
+            maker=f"{__name__}:ReleaseRecommender",
+            settings={"attribute": attribute, "hides": hides},
             attacked=False,
         )
-        for hides in (True, False)
+
+    return (
+        make_entry("sound", None, hides=True),
+        make_entry("non-private", math.inf, hides=False),
     )
 
 

@@ -1,4 +1,4 @@
-"""The standard scheme as the registry knows it."""
+"""Entry of the standard scheme in the registry of designs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Make the card of the person who hides an attribute, and that of those who consented."""
+    """Make both cards before a fit: of people who hide an attribute, and of consenting people."""
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
     from tacit.recommenders.public_facts import PUBLIC_FACTS
 
-    chosen = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
-    read_off = tuple(fact for fact in PUBLIC_FACTS if fact != "titles")  # these are on request
-    return guarantees.cards(chosen, (), read_off)
+    chosen = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked by the class
+    # What a fit assumes public if the user states nothing; titles are read only on request.
+    assumed_public = tuple(fact for fact in PUBLIC_FACTS if fact != "titles")
+    return guarantees.cards(chosen, (), assumed_public)
 
 
 LEAST_PEOPLE = people_needed("standard-scheme").people
-"""Who train it, from whom on lists were measured to beat popularity: docs/results.md."""
+"""Number of training people from which on lists were measured to beat popularity: docs/results.md.
+"""
 
 
 def describe_usefulness(model: Any) -> str:
     """Say whether lists are expected to beat popularity, by the number of consenting people.
 
-    Where devices can show few items, their number is said instead: nothing was measured there.
+    If devices can show only few items, that number is given instead: lists were not measured there.
     """
     from tacit.designs.standard_scheme.training.fitting import describe_showable
 
@@ -52,7 +54,7 @@ def describe_usefulness(model: Any) -> str:
             "may be better."
         )
     else:
-        lists = "Lists were measured to beat popular items with so many."
+        lists = "With this many, lists were measured to beat popular items."
     return f"{people:,} people train it. {lists}"
 
 
@@ -208,17 +210,18 @@ PRINTED = (
         "protocol's steps as a table",
     ),
 )
-"""What the paper prints, and the command that makes it here; docs/results.md has the figures."""
+"""Every result that the paper prints, with the command that reproduces it; docs/results.md has the
+figures."""
 
 DESIGN = Design(
-    "standard-scheme",
-    "Standard scheme",
-    "US patent application: Privacy protection against curious recommenders",
-    {"standard-scheme": "StandardScheme"},
-    CardSettings,
-    cards,
-    "tacit audit standard-scheme  looks for violations of it.",
-    {
+    name="standard-scheme",
+    title="Standard scheme",
+    citation="US patent application: Privacy protection against curious recommenders",
+    models={"standard-scheme": "StandardScheme"},
+    card_settings=CardSettings,
+    cards=cards,
+    after_cards="tacit audit standard-scheme  looks for violations of it.",
+    parts={
         "audit": "audit:audit",
         "fit": "commands:FIT",
         "evaluate": "experiment.commands:EVALUATE",
@@ -229,7 +232,7 @@ DESIGN = Design(
         "reproduce": "design:PRINTED",
         "useful": "design:describe_usefulness",
     },
-    people_needed("standard-scheme").works_from,
+    works_from=people_needed("standard-scheme").works_from,
     served=(
         ServedSection(
             "disclosures",

@@ -6,16 +6,16 @@ Source      US patent application "Privacy protection against curious recommende
 Runs at     the person's own device.
 Sees        the person's true stars and attributes, and the recommender's public disclosure.
 Releases    obfuscated stars of some of the items that were rated on the account's first day. Each
-            item is decided once, for ever.
+            item is decided once, and the decision is final.
 Guarantee   none with an epsilon. If stars follow the linear model exactly, and people choose what
             to rate independently item by item, the release is independent of the attribute. Nobody
-            who sees only tables and releases can be certain.
+            who sees only tables and releases can be certain of a person's attribute value.
 Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
-            the first and prints max for min in the second); every draw is an integer below an
-            integer; no chance to show an item is 1.
+            the two chances of rounding, and prints max for min in the selection rule); every draw
+            is an integer below an integer; no chance to show an item is 1.
 
-When a device speaks is decided in account.py. Experiments make the same decisions for many people
-at once, in training/population.py: a test compares the two.
+account.py says when a device sends a letter. Experiments make the same decisions for many people at
+once, in training/population.py: a test compares the two.
 Standard library only, and short enough to read in one sitting: this is the code that people must
 trust.
 """
@@ -42,7 +42,9 @@ from tacit.designs.standard_scheme.selection import can_decide, is_shown
 
 T = TypeVar("T")
 History = Mapping[ItemId, float]
-"""Item to stars."""
+"""Stars by item."""
+_TOLERANCE = 1e-6
+"""Levels by which stars may miss a level of the scale, for the rounding of floats."""
 
 
 class Device:
@@ -51,14 +53,15 @@ class Device:
     Args:
         disclosure: The public tables that it follows.
         values: The person's value of each disclosed attribute, which never leaves this object.
-        state: What was decided before; store it durably before a release leaves. It is bound to
-            the rule, the scale and the person's values.
-        dice: The account's secret, or where draws come from.
-        reproduce: Follow even a disclosure that tells the attribute; for experiments on the paper.
+        state: What was decided before. The device changes it; store it durably before a release
+            leaves the device. It is bound to the rule, the scale and the person's values.
+        dice: The account's secret, or the dice themselves.
+        reproduce: Follow even a disclosure that reveals the attribute; for experiments on the
+            paper.
 
     Raises:
-        RefusalError: The disclosure would tell the attribute, the state was made under another
-            rule, scale or value, or another memory of the account exists.
+        RefusalError: The disclosure would reveal the attribute, the state was made under another
+            rule, scale, epoch length or value, or another memory of the account exists.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class Device:
         if not reproduce:
             refuse_unsafe(disclosure)
         self._disclosure = disclosure
-        self._own = [own_row(table.name, table.values, values) for table in disclosure.attributes]
+        self._value_rows = [
+            row_of_value(table.name, table.values, values) for table in disclosure.attributes
+        ]
         self._state = state
         self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
         if state.closed:
@@ -89,75 +94,93 @@ class Device:
         state.binding = bound_to
 
     def release(self, history: History, epoch: int) -> Release:
-        """Decide the items of a history that are undecided; then release all that is shown.
+        """Decide the undecided items of a history; then release all shown items.
 
-        Nothing is decided in an epoch in which the account decides no more: see
-        `State.may_decide`.
+        After the account's first day nothing may be left to decide: see `State.may_decide`.
+
+        Args:
+            history: All present stars.
+            epoch: Label of the epoch that the release is for.
 
         Raises:
             ValueError: An undecided item has stars off the scale; nothing was decided then.
         """
         self._state.follow(self._disclosure.aliases)
         rated = follow_aliases(history, self._disclosure)
-        for item in self.off_scale(rated, epoch):
-            raise ValueError(f"the stars given to item {item!r} lie off the scale")
-        found = self._levels(rated, epoch)
-        levels = {item: level for item, level in found.items() if level is not None}
-        known = self._disclosure.item_number
-        for item, level in levels.items():
-            released = self._decide(known[item], level, self._dice(item))
+        off_scale = self.off_scale(rated, epoch)
+        if off_scale:
+            raise ValueError(f"the stars given to item {off_scale[0]!r} lie off the scale")
+        number_of = self._disclosure.item_number
+        for item, level in self._levels_to_decide(rated, epoch).items():
+            assert level is not None  # no item is off the scale
+            released = self._decide(number_of[item], level, self._dice(item))
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.note_shown()
-        self._state.withdraw(rated)
+        self._state.mark_withdrawn(rated)
         return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History, epoch: int) -> list[ItemId]:
         """List the undecided items whose stars `release` refuses in this epoch."""
-        return [item for item, level in self._levels(history, epoch).items() if level is None]
+        levels = self._levels_to_decide(history, epoch)
+        return [item for item, level in levels.items() if level is None]
 
     def complete(self, scores: Scores) -> dict[ItemId, float]:
-        """Predicted stars for the owner: the recommender's scores plus the attribute's effect."""
-        known = self._disclosure.item_number
+        """Predict stars for the owner: the recommender's scores plus the attribute's effect.
+
+        Raises:
+            ValueError: The scores belong to another disclosure, or name an item it does not have.
+        """
+        number_of = self._disclosure.item_number
         if scores.disclosure != self._disclosure.digest:
             raise ValueError("these scores were made for another disclosure")
-        if not all(item in known for item, _, _ in scores.scores):
+        if not all(item in number_of for item, _, _ in scores.scores):
             raise ValueError("these scores name an item that the disclosure does not have")
-        completed = {}
-        for item, level, _ in scores.scores:
-            level += sum(self._offsets(known[item]))
+        stars = {}
+        for item, level_without_effect, _ in scores.scores:
+            level = level_without_effect + sum(self._offsets(number_of[item]))
             # As in every client, a level beyond 2^53 is rounded to a float first.
-            away = self._disclosure.step * float(level) / MICRO
-            completed[item] = self._disclosure.minimum + away
-        return completed
+            stars_above_minimum = self._disclosure.step * float(level) / MICRO
+            stars[item] = self._disclosure.minimum + stars_above_minimum
+        return stars
 
-    def _levels(self, rated: History, epoch: int) -> dict[ItemId, int | None]:
-        """Micro-levels of the items to decide; None for stars off the scale."""
+    def _levels_to_decide(self, rated: History, epoch: int) -> dict[ItemId, int | None]:
+        """Return the micro-levels of the items to decide; None for stars off the scale."""
         if not self._state.may_decide(epoch):
             return {}
         return {
-            item: self._level(rated[item])
+            item: self._to_micro_levels(rated[item])
             for number, item in enumerate(self._disclosure.items)
             if item in rated and self._state.is_undecided(item) and self._is_decidable(number)
         }
 
-    def _level(self, stars: float) -> int | None:
-        """Micro-level of some stars; None off the scale, and between its levels."""
+    def _to_micro_levels(self, stars: float) -> int | None:
+        """Convert stars to micro-levels; None for stars off the scale or between its levels."""
         level = (stars - self._disclosure.minimum) / self._disclosure.step
-        whole = self._disclosure.levels
-        highest = highest_level(whole)
-        inside = -1e-6 <= level <= highest + 1e-6
-        if not inside or (whole and abs(level - round(level)) > 1e-6):
+        n_levels = self._disclosure.levels
+        is_on_scale = -_TOLERANCE <= level <= highest_level(n_levels) + _TOLERANCE
+        if not is_on_scale:
             return None
-        return round(level) * MICRO if whole else round(level * MICRO)
+        if n_levels == 0:  # a continuous scale
+            return round(level * MICRO)
+        if abs(level - round(level)) > _TOLERANCE:
+            return None
+        return round(level) * MICRO
 
     def _is_decidable(self, number: int) -> bool:
+        """Say whether the disclosure has chances to show the item with this number."""
         return not self._disclosure.rule.selection or can_decide(self._chances(number))
 
     def _decide(self, number: int, level: int, draw: Draw) -> int | None:
-        """Draw the released level, None for held back.
+        """Draw the released micro-levels of one item; None if it is held back.
 
-        Draws come in a fixed order: one die for each attribute, then those of the level.
+        Draws come in a fixed order: whether to obfuscate (if the mix is below 1), whether to show
+        the item (one draw for each attribute), then those of the released level.
+
+        Args:
+            number: Number of the item.
+            level: True micro-levels.
+            draw: The item's draws.
         """
         rule = self._disclosure.rule
         if rule.mix < MICRO and draw(MICRO) >= rule.mix:
@@ -170,6 +193,7 @@ class Device:
         return round_level(level, self._disclosure.levels, draw)
 
     def _transform(self, number: int, level: int, draw: Draw) -> int:
+        """Turn true micro-levels into obfuscated ones, not rounded yet, as the rule says."""
         transform = self._disclosure.rule.transform
         if transform == "scheme":
             return level - sum(self._offsets(number))
@@ -183,48 +207,71 @@ class Device:
         return level
 
     def _couple(self, number: int, level: int, draw: Draw) -> int:
-        """Send the level through each attribute's coupling, one after the other."""
-        step = level // MICRO
-        for table, own in zip(self._disclosure.attributes, self._own, strict=True):
-            step = bisect_right(table.coupling[own][number][step], draw(MICRO))
-        return step * MICRO
+        """Draw a level from each attribute's coupling, one attribute after the other.
+
+        The row of a coupling holds cumulative chances of the released levels. A draw below 1 picks
+        the first level whose cumulative chance is above it.
+        """
+        whole_level = level // MICRO
+        for table, row in zip(self._disclosure.attributes, self._value_rows, strict=True):
+            cumulative_chances = table.coupling[row][number][whole_level]
+            whole_level = bisect_right(cumulative_chances, draw(MICRO))
+        return whole_level * MICRO
 
     def _chances(self, number: int) -> list[int]:
-        """Return the owner's chance to show an item, by each attribute's table."""
-        tables = zip(self._disclosure.attributes, self._own, strict=True)
-        return [table.keep[own][number] for table, own in tables]
+        """Return the owner's chance to show an item in each attribute's table, in 1e-6."""
+        tables = zip(self._disclosure.attributes, self._value_rows, strict=True)
+        return [table.keep[row][number] for table, row in tables]
 
     def _offsets(self, number: int) -> list[int]:
-        tables = zip(self._disclosure.attributes, self._own, strict=True)
-        return [table.offsets[own][number] for table, own in tables]
+        """Return an item's offset for the owner in each attribute's table, in micro-levels."""
+        tables = zip(self._disclosure.attributes, self._value_rows, strict=True)
+        return [table.offsets[row][number] for table, row in tables]
 
 
 def current_release(state: State, disclosure: Disclosure, epoch: int) -> Release:
-    """Release all that is shown and in the catalogue; no owner and no dice are needed."""
+    """Release all shown items that are in the disclosure. Nothing is decided or drawn."""
     shown = state.shown_levels()
     ratings = tuple((item, shown[item]) for item in disclosure.items if item in shown)
     return Release(disclosure.digest, epoch, ratings)
 
 
-def follow_aliases(by_item: Mapping[ItemId, T], named: Disclosure | State) -> dict[ItemId, T]:
-    """Move entries from old ids to new ones; an entry under the new id itself wins."""
-    moved = {new: by_item[old] for old, new in named.aliases if old in by_item}
-    old = {pair[0] for pair in named.aliases}
-    return moved | {item: value for item, value in by_item.items() if item not in old}
+def follow_aliases(by_item: Mapping[ItemId, T], naming: Disclosure | State) -> dict[ItemId, T]:
+    """Replace old item ids by new ones. An entry under the new id itself replaces a moved one.
+
+    Args:
+        by_item: Values by item id.
+        naming: Has the pairs of old and new ids, in `aliases`.
+    """
+    moved = {new: by_item[old] for old, new in naming.aliases if old in by_item}
+    old_ids = {old for old, _ in naming.aliases}
+    return moved | {item: value for item, value in by_item.items() if item not in old_ids}
 
 
-def own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
-    """Return the row of the owner's value in an attribute's tables; RefusalError for another."""
-    if values.get(name) not in known:
-        raise RefusalError(f"attribute {name!r} has to be one of: {', '.join(known)}")
-    return known.index(values[name])
+def row_of_value(attribute: str, known_values: tuple[str, ...], owner: Mapping[str, str]) -> int:
+    """Look up the row of the owner's value in an attribute's tables.
+
+    Args:
+        attribute: Name of the attribute.
+        known_values: Its values, in the order of the rows.
+        owner: The owner's value of each attribute.
+
+    Raises:
+        RefusalError: The owner's value is not among the known ones.
+    """
+    if owner.get(attribute) not in known_values:
+        raise RefusalError(f"attribute {attribute!r} has to be one of: {', '.join(known_values)}")
+    return known_values.index(owner[attribute])
 
 
 def binding_digest(disclosure: Disclosure, values: Mapping[str, str]) -> str:
-    """Digest the rule, scale, epoch length and the person's values that decisions are bound to.
+    """Hash the rule, the scale, the epoch length and the person's attribute values.
 
-    The memory keeps it, so that nothing is decided under another binding. It never leaves the
-    device.
+    Decisions are bound to these: the memory stores the hash, and a device with another one decides
+    nothing more. The hash never leaves the device.
+
+    Returns:
+        First 16 hex digits of the SHA-256.
     """
     content = {
         "epoch_length": disclosure.epoch_length,

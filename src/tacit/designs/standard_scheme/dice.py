@@ -1,13 +1,15 @@
 """Dice of an account: all draws for an item depend on the account's secret and the item alone.
 
-They depend on no star, no earlier draw, no disclosure, no epoch and no rule. So it does not matter
-when an item is decided, nor how many others were, and a device that decides an item twice by
-mistake throws the same dice.
+They do not depend on stars, earlier draws, the disclosure, the epoch or the rule. So it does not
+matter when an item is decided, nor how many others were decided before, and a device that decides
+an item twice by mistake makes the same draws.
 
-root   HMAC(secret, "tacit standard scheme 2" 0)
-word   first 8 bytes of HMAC(root, {"draw":n,"item":...}), n counting the words of one item
+root   HMAC(secret, "tacit standard scheme 2" followed by a byte 0)
+word   first 8 bytes of HMAC(root, {"draw":n,"item":...}), where n = 0, 1, ... counts the words of
+       one item
 
-with HMAC-SHA256 and canonical JSON. The TypeScript client draws by the same rules.
+HMAC is HMAC-SHA256, and the braces are canonical JSON. The TypeScript client draws by the same
+rules.
 
 Standard library only.
 """
@@ -22,45 +24,49 @@ from itertools import count
 from tacit.designs.standard_scheme.messages import ItemId, encode
 
 Draw = Callable[[int], int]
-"""A uniform integer in [0, bound)."""
+"""Draws a uniform integer in [0, bound), for a given bound."""
 
 Dice = Callable[[ItemId], Draw]
-"""The draws for one item, from the first one on."""
+"""Makes the `Draw` of one item, which starts with the item's first draw."""
 
 _PURPOSE = b"tacit standard scheme 2\0"
 
 
 def secret_dice(secret: bytes) -> Dice:
     """Make the dice of an account. ValueError unless the secret has at least 32 bytes."""
-    root = root_of(secret)
+    root = derive_root(secret)
 
     def dice(item: ItemId) -> Draw:
-        """Draws for one item, from its first word on."""
-        numbers = count()
+        """Make the draws for one item."""
+        word_numbers = count()
 
         def draw(bound: int) -> int:
-            """Uniform integer below a bound; words that would favour small ones are skipped."""
+            """Draw a uniform integer below a bound, by rejection.
+
+            A word is used if it is below the largest multiple of the bound; without this, small
+            integers would be more likely.
+            """
             limit = (1 << 64) - (1 << 64) % bound
             while True:
-                drawn = random_word(root, {"draw": next(numbers), "item": item})
-                if drawn < limit:
-                    return drawn % bound
+                word = random_word(root, {"draw": next(word_numbers), "item": item})
+                if word < limit:
+                    return word % bound
 
         return draw
 
     return dice
 
 
-def root_of(secret: bytes) -> bytes:
-    """Derive the key that an account's draws and speaking moments are made with."""
+def derive_root(secret: bytes) -> bytes:
+    """Derive the key of an account's draws and of its sending times from its secret."""
     if len(secret) < 32:
         raise ValueError("a secret has at least 32 bytes: make one with new_secret()")
     return _hmac(secret, _PURPOSE)
 
 
-def random_word(root: bytes, asked: dict[str, ItemId]) -> int:
-    """64 bits for what is asked."""
-    return int.from_bytes(_hmac(root, encode(asked))[:8], "big")
+def random_word(root: bytes, label: dict[str, ItemId]) -> int:
+    """Derive 64 pseudorandom bits from the key and a label that says what they are for."""
+    return int.from_bytes(_hmac(root, encode(label))[:8], "big")
 
 
 def _hmac(key: bytes, message: bytes) -> bytes:

@@ -1,9 +1,9 @@
-"""The disclosure: public numbers about items, the same for everybody; and which are not followed.
+"""The disclosure: public numbers about items, the same for everybody; and which devices refuse.
 
-A device refuses a rule or numbers that would tell the attribute. It checks what can be checked
-without the consenting people's ratings: that no decision it can make is a certificate. Whether the
-numbers are honest it cannot know. Every check looks at all values of an attribute at once, so that
-a refusal tells nothing about the owner's.
+A device refuses a rule or numbers that would reveal the attribute. It checks what can be checked
+without the consenting people's ratings: that no decision it can make proves an attribute value. It
+cannot know whether the numbers are honest. Every check looks at all values of an attribute at once,
+so that a refusal reveals nothing about the owner's value.
 Standard library only: the device half imports this file. Units and encoding: see `messages.py`.
 """
 
@@ -23,7 +23,7 @@ from tacit.designs.standard_scheme.messages import (
     MICRO,
     ItemId,
     Message,
-    frozen,
+    as_tuples,
     is_id,
     is_integer,
     is_table,
@@ -31,15 +31,16 @@ from tacit.designs.standard_scheme.messages import (
 )
 
 CAP = 950_000
-"""Parts per million: the largest chance to show an item. Below 1 for every value, so that no item
-known to be rated and not shown is a certificate."""
+"""Largest chance to show an item, in parts per million. It is below 1 for every value, so that an
+item that is known to be rated and is not shown proves no value."""
 FLOOR = 20_000
-"""Parts per million: an item that any value would show with less is decided for nobody."""
+"""Smallest chance to show an item, in parts per million. An item that some value would show with a
+smaller chance is decided for nobody."""
 MOST_OFFSET = MICRO // 2
-"""Micro-levels, summed over the attributes."""
+"""Largest offset of an item, in micro-levels, summed over the attributes."""
 MOST_LEVELS = 11
-"""Of a scale. On a finer one people give round numbers, and a star that rounding moved by one level
-shows the sign of its offset."""
+"""Most levels of a scale. On a finer scale people give round numbers, and a star that rounding
+moved by one level away from one reveals the sign of its offset."""
 
 Table = tuple[tuple[int, ...], ...]
 Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
@@ -59,13 +60,13 @@ class Rule:
     """Parts per million: chance that a rating is obfuscated and not shown as it is."""
 
     def __post_init__(self) -> None:
-        switches = (self.selection, self.rounding)
+        has_switches = type(self.selection) is bool and type(self.rounding) is bool
         require(self.transform in get_args(Transform), "a rule names a transform")
-        require(all(type(switch) is bool for switch in switches), "a rule's switches are on or off")
+        require(has_switches, "a rule's switches are on or off")
         require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
 
     def to_wire(self) -> dict[str, Any]:
-        """The rule as JSON holds it."""
+        """Return the rule as JSON values."""
         return {
             "transform": self.transform,
             "selection": self.selection,
@@ -104,38 +105,48 @@ class AttributeTable:
     offsets: Table
     """Micro-levels to subtract for a person with this value; they sum to 0 over the values."""
     keep: Table
-    """Parts per million: chance that a rated item is shown (kept in the letter); 0: undecided."""
+    """Chance that a rated item is shown, in parts per million; 0 if the item is not decided."""
     means: Table
-    """Micro-levels: average level that such people give; () unless the rule needs it."""
+    """Average level that people with this value give, in micro-levels; () unless the rule needs
+    it."""
     coupling: tuple[tuple[Table, ...], ...]
-    """[value][item][level] cumulative parts per million over the released levels; () unless the
-    rule couples."""
+    """[value][item][true level][released level] cumulative chances over the released levels, in
+    parts per million; () unless the rule couples."""
 
     def check(self, items: int, levels: int, transform: Transform) -> None:
-        """MessageError unless the tables are those of the rule, complete and in bounds."""
+        """Check that the tables are those of the rule, complete and within bounds.
+
+        Args:
+            items: Number of items.
+            levels: Number of whole levels of the scale.
+            transform: The rule's transform.
+
+        Raises:
+            MessageError: They are not.
+        """
         values = len(self.values)
-        named = type(self.name) is str and all(type(value) is str for value in self.values)
-        require(named and len(set(self.values)) == values > 1, "an attribute has several values")
-        averaged = (values, items) if transform == "attribute-average" else (0,)
-        coupled = (values, items, levels, levels) if transform == "coupling" else (0,)
-        for what, table, shape, lowest, highest in (
-            ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
-            ("chances", self.keep, (values, items), 0, MICRO),
-            ("means", self.means, averaged, -LARGEST, LARGEST),
-            ("coupling", self.coupling, coupled, 0, MICRO),
-        ):
-            require(is_table(table, shape, lowest, highest), f"wrong {what}")
+        has_names = type(self.name) is str and all(type(value) is str for value in self.values)
+        has_distinct_values = len(set(self.values)) == values > 1
+        require(has_names and has_distinct_values, "an attribute has several values")
+        shape = (values, items)
+        means_shape = shape if transform == "attribute-average" else (0,)
+        coupling_shape = (*shape, levels, levels) if transform == "coupling" else (0,)
+        require(is_table(self.offsets, shape, -LARGEST, LARGEST), "wrong offsets")
+        require(is_table(self.keep, shape, 0, MICRO), "wrong chances")
+        require(is_table(self.means, means_shape, -LARGEST, LARGEST), "wrong means")
+        require(is_table(self.coupling, coupling_shape, 0, MICRO), "wrong coupling")
         for items_of_value in self.coupling:
-            for rows in items_of_value:
-                for row in rows:
-                    adds_up = list(row) == sorted(row) and row[-1] == MICRO
-                    require(adds_up, "a coupling adds up to 1")
+            for levels_of_item in items_of_value:
+                for cumulative_chances in levels_of_item:
+                    is_ascending = list(cumulative_chances) == sorted(cumulative_chances)
+                    ends_at_one = cumulative_chances[-1] == MICRO
+                    require(is_ascending and ends_at_one, "a coupling adds up to 1")
 
     def to_wire(self) -> dict[str, Any]:
-        """The table as JSON holds it."""
+        """Return the table as JSON values."""
         return {
             "name": self.name,
-            "values": list(self.values),  # a text is no list
+            "values": list(self.values),  # not equal to a string, so that decode refuses one
             "offsets": self.offsets,
             "keep": self.keep,
             "means": self.means,
@@ -144,8 +155,8 @@ class AttributeTable:
 
     @classmethod
     def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
-        """Read a table from JSON; TypeError for other fields than these."""
-        return cls(**{key: frozen(value) for key, value in content.items()})
+        """Read a table from JSON values; TypeError for other fields than these."""
+        return cls(**{key: as_tuples(value) for key, value in content.items()})
 
 
 @dataclass(frozen=True)
@@ -157,60 +168,61 @@ class Disclosure(Message):
     rule: Rule
     """What a device does with a rating."""
     minimum: float
-    """The lowest star."""
+    """The fewest stars of the scale."""
     step: float
     """Stars in one level."""
     levels: int
-    """How many whole levels there are; 0 on a continuous scale, which is CONTINUOUS_LEVELS long and
-    is rounded to its quarters."""
+    """Number of whole levels of the scale; 0 for a continuous scale, which is CONTINUOUS_LEVELS
+    levels long and is rounded to its quarters."""
     items: tuple[ItemId, ...]
     """Ids of the items, in the order of all tables."""
     epoch_length: int
     """Seconds between two ends of an epoch."""
     aliases: tuple[tuple[ItemId, ItemId], ...]
-    """(old id, new id) of items that were renamed, merged or split; an old id comes once and is no
-    item any more, and no alias leads to another."""
+    """(old id, new id) of items that were renamed, merged or split. Each old id comes once and is
+    not an item any more; no new id is an old id of another alias."""
     item_means: tuple[int, ...]
-    """(items,) micro-levels; () unless the rule needs them."""
+    """(items,) average level of each item, in micro-levels; () unless the rule needs them."""
     attributes: tuple[AttributeTable, ...]
     """Public numbers of each attribute."""
 
     def __post_init__(self) -> None:
         for number in (self.minimum, self.step):
             # A float cannot hold every integer, but compares with each of them.
-            finite = type(number) in (int, float) and abs(number) <= float_info.max
-            require(finite, "a scale has two numbers")
+            is_finite = type(number) in (int, float) and abs(number) <= float_info.max
+            require(is_finite, "a scale has two numbers")
         require(self.step > 0 and is_integer(self.levels, 0), "a scale has levels")
         require(self.levels != 1, "a scale has two levels or none")
-        distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
-        require(distinct, "items are integers or strings, each once")
+        are_ids = all(map(is_id, self.items))
+        are_distinct = are_ids and len(set(self.items)) == len(self.items)
+        require(are_distinct, "items are integers or strings, each once")
         require(is_integer(self.epoch_length, 1), "an epoch has a length in whole seconds")
         self._check_aliases()
-        averaged = len(self.items) if self.rule.transform == "movie-average" else 0
-        averages = is_table(self.item_means, (averaged,), -LARGEST, LARGEST)
-        require(averages, "an item has an average where the rule needs it")
+        n_means = len(self.items) if self.rule.transform == "movie-average" else 0
+        has_means = is_table(self.item_means, (n_means,), -LARGEST, LARGEST)
+        require(has_means, "an item has an average where the rule needs it")
         names = [table.name for table in self.attributes]
         require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
-        coupled = self.rule.transform == "coupling"
-        require(self.levels > 0 or not coupled, "no levels to couple")
+        is_coupling = self.rule.transform == "coupling"
+        require(self.levels > 0 or not is_coupling, "no levels to couple")
         for table in self.attributes:
             table.check(len(self.items), self.levels, self.rule.transform)
 
     def _check_aliases(self) -> None:
         require(type(self.aliases) is tuple, "aliases are a list")
-        for pair in self.aliases:
-            two = type(pair) is tuple and len(pair) == 2 and all(map(is_id, pair))
-            require(two, "an alias is an old id and a new one")
-        old = {pair[0] for pair in self.aliases}
-        require(len(old) == len(self.aliases), "an old id has one new id")
-        later = {pair[1] for pair in self.aliases}
-        require(not old & {*self.items, *later}, "an old id is never used again")
+        for alias in self.aliases:
+            is_pair = type(alias) is tuple and len(alias) == 2 and all(map(is_id, alias))
+            require(is_pair, "an alias is an old id and a new one")
+        old_ids = {old for old, _ in self.aliases}
+        new_ids = {new for _, new in self.aliases}
+        require(len(old_ids) == len(self.aliases), "an old id has one new id")
+        require(not old_ids & {*self.items, *new_ids}, "an old id is never used again")
 
     def _content(self) -> dict[str, Any]:
         return {
             "rule": self.rule.to_wire(),
             "scale": self.scale_to_wire(),
-            "items": list(self.items),  # a text is no list
+            "items": list(self.items),  # not equal to a string, so that decode refuses one
             "epoch_length": self.epoch_length,
             "aliases": self.aliases,
             "item_means": list(self.item_means),
@@ -218,7 +230,7 @@ class Disclosure(Message):
         }
 
     def scale_to_wire(self) -> dict[str, Any]:
-        """Write the scale as JSON holds it."""
+        """Return the scale as JSON values."""
         return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
 
     @classmethod
@@ -226,26 +238,26 @@ class Disclosure(Message):
         return cls(
             rule=Rule(**content["rule"]),
             **content["scale"],
-            items=frozen(content["items"]),
+            items=as_tuples(content["items"]),
             epoch_length=content["epoch_length"],
-            aliases=frozen(content["aliases"]),
-            item_means=frozen(content["item_means"]),
+            aliases=as_tuples(content["aliases"]),
+            item_means=as_tuples(content["item_means"]),
             attributes=tuple(map(AttributeTable.from_wire, content["attributes"])),
         )
 
     @cached_property
     def digest(self) -> str:
-        """Names this disclosure in releases: first 16 hex digits of its SHA-256."""
+        """First 16 hex digits of the SHA-256 of the bytes. Releases name the disclosure by it."""
         return hashlib.sha256(self.encode()).hexdigest()[:16]
 
     @cached_property
     def item_number(self) -> Mapping[ItemId, int]:
-        """Number of each item, in the order of the items."""
+        """Position of each item in `items`, by its id."""
         return {item: number for number, item in enumerate(self.items)}
 
     @cached_property
     def unsafe_because(self) -> str | None:
-        """Why no device may follow this disclosure; None if devices may. Checked once."""
+        """Reason why devices refuse this disclosure; None if they may follow it. Computed once."""
         try:
             _check_safety(self)
         except RefusalError as error:
@@ -254,11 +266,15 @@ class Disclosure(Message):
 
 
 class RefusalError(ValueError):
-    """The device will not take part: what was asked of it would tell the attribute."""
+    """The device refuses to decide, because that would reveal the attribute."""
 
 
 def refuse_unsafe(disclosure: Disclosure) -> None:
-    """Raise RefusalError unless a device may follow this disclosure."""
+    """Check that a device may follow this disclosure.
+
+    Raises:
+        RefusalError: Its rule or its tables would reveal the attribute.
+    """
     if disclosure.unsafe_because is not None:
         raise RefusalError(disclosure.unsafe_because)
 
@@ -282,6 +298,7 @@ def _check_safety(disclosure: Disclosure) -> None:
 
 
 def _check_rule(rule: Rule) -> None:
+    """Refuse a rule under which true stars are sent or can be computed."""
     if rule.transform == "scheme" and not rule.rounding:
         raise RefusalError(
             "unrounded releases tell the attribute exactly: the stars people give end after a "
@@ -293,19 +310,22 @@ def _check_rule(rule: Rule) -> None:
 
 
 def _check_offsets(disclosure: Disclosure) -> None:
+    """Refuse offsets that, for some values of the attributes, sum to more than half a level."""
     for number in range(len(disclosure.items)):
-        largest = 0
+        largest_sum = 0
         for table in disclosure.attributes:
-            largest += max(abs(offsets[number]) for offsets in table.offsets)
-        if largest > MOST_OFFSET:
+            largest_sum += max(abs(offsets[number]) for offsets in table.offsets)
+        if largest_sum > MOST_OFFSET:
             raise RefusalError("the disclosure would move a star by more than half a level")
 
 
 def _check_chances(disclosure: Disclosure) -> None:
+    """Refuse chances of an item, over the values, that are neither all 0 nor from FLOOR to CAP."""
     for table in disclosure.attributes:
-        for chances in zip(*table.keep, strict=True):
-            decided = max(chances) == CAP and min(chances) >= FLOOR
-            if any(chances) and not decided:
+        for chances_by_value in zip(*table.keep, strict=True):
+            is_undecided = not any(chances_by_value)
+            follows_rule = max(chances_by_value) == CAP and min(chances_by_value) >= FLOOR
+            if not is_undecided and not follows_rule:
                 raise RefusalError(
                     "the disclosure's chances to show an item are not those of the rule: the "
                     f"largest is {CAP} and none is below {FLOOR}, or all are 0"
@@ -313,23 +333,40 @@ def _check_chances(disclosure: Disclosure) -> None:
 
 
 def _check_couplings(disclosure: Disclosure) -> None:
-    """Whatever the owner's values, the same levels can be released for an item."""
+    """Refuse couplings that can release a level of an item for some values and not for others.
+
+    Several attributes are coupled one after the other: the levels that one attribute's coupling can
+    release are the true levels of the next.
+    """
     for number in range(len(disclosure.items)):
-        reached = set(range(disclosure.levels))
+        true_levels = set(range(disclosure.levels))
         for table in disclosure.attributes:
-            by_value = [reachable_levels(item[number], reached) for item in table.coupling]
-            if any(levels != by_value[0] for levels in by_value):
+            released_by_value = [
+                reachable_levels(coupling_of_value[number], true_levels)
+                for coupling_of_value in table.coupling
+            ]
+            first = released_by_value[0]
+            if any(released != first for released in released_by_value):
                 raise RefusalError(
                     "the disclosure's couplings release levels that only one value can give"
                 )
-            reached = by_value[0]
+            true_levels = first
 
 
-def reachable_levels(coupling: Table, own: set[int]) -> set[int]:
-    """List the levels of positive chance, from these own ones."""
+def reachable_levels(coupling: Table, true_levels: set[int]) -> set[int]:
+    """Find the levels that can be released for any of these true levels.
+
+    Args:
+        coupling: [true level][released level] cumulative chances of one value and item.
+        true_levels: The true levels.
+
+    Returns:
+        Released levels with a positive chance: their cumulative chance is above the one before.
+    """
     reachable = set()
-    for row in own:
-        for level, (low, high) in enumerate(pairwise((0, *coupling[row]))):
-            if low < high:
-                reachable.add(level)
+    for true_level in true_levels:
+        cumulative_chances = (0, *coupling[true_level])
+        for released, (before, after) in enumerate(pairwise(cumulative_chances)):
+            if before < after:
+                reachable.add(released)
     return reachable

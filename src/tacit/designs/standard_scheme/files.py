@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
-from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
+from tacit.designs.standard_scheme.server import WEIGHT_UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.settings import MOST_WHOLE_LEVELS, Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
 from tacit.designs.standard_scheme.training.people import PeopleHashes
@@ -24,21 +24,21 @@ from tacit.recommenders.fits_in_process import CountedFit
 from tacit.recommenders.header_types import check_types, make_from_header
 
 FORMAT = 3
-"""Of the tables in a model file."""
+"""Version of the arrays in a model file."""
 
 LARGEST_LEVEL = 1e4
-"""Size of a number that a level is predicted from; levels are counted in whole thousandths."""
+"""Largest absolute value of an intercept or factor that a file may have."""
 Header = Mapping[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def write_model(path: str | Path, settings: Settings, fitted: Fitted) -> None:
-    """Write settings, items, public tables, what scores, and keyed hashes of consenting people."""
-    container.write(path, header_of(settings, fitted), arrays_of(fitted))
+    """Write settings, items, public tables, item profiles, weights, and hashes of the people."""
+    container.write(path, make_header(settings, fitted), list_arrays(fitted))
 
 
-def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
-    """Write all that is no array, as JSON holds it."""
+def make_header(settings: Settings, fitted: Fitted) -> dict[str, Any]:
+    """Make the header of a model file: everything but the arrays, as JSON values."""
     return {
         "recommender": "standard-scheme",
         "format": FORMAT,
@@ -48,18 +48,18 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "values": {name: list(table.values) for name, table in fitted.tables.items()},
         "ridge": fitted.profiles.ridge,
         "levels": fitted.ease.n_levels,
-        "unit": UNIT,
+        "unit": WEIGHT_UNIT,
         "key": "" if fitted.people is None else fitted.people.key.hex(),
         "people": fitted.n_consenting,
         "rated_enough": fitted.n_rated_enough,
         "taken": list(fitted.assumed_public),
         "disclosures": [disclosure.to_row() for disclosure in fitted.disclosures],
-        "measurements": [asdict(measured) for measured in fitted.measurements],
+        "measurements": [asdict(measurement) for measurement in fitted.measurements],
     }
 
 
 def settings_to_header(settings: Settings) -> dict[str, Any]:
-    """Write the settings as JSON holds them: an infinite epsilon as null."""
+    """Return the settings as JSON values; an infinite epsilon becomes null."""
     content = asdict(settings)
     content["aliases"] = list(settings.aliases.items())
     if not settings.has_private_disclosure:
@@ -67,8 +67,11 @@ def settings_to_header(settings: Settings) -> dict[str, Any]:
     return content
 
 
-def arrays_of(fitted: Fitted) -> dict[str, NDArray[Any]]:
-    """List all arrays of a model, by their names in the file."""
+def list_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
+    """List all arrays of a model, by their names in the file.
+
+    The tables of the attribute at a position of the settings have this position as a prefix.
+    """
     weights = fitted.ease.weights
     arrays: dict[str, NDArray[Any]] = {
         "intercepts": fitted.profiles.intercepts,
@@ -81,38 +84,45 @@ def arrays_of(fitted: Fitted) -> dict[str, NDArray[Any]]:
     if fitted.people is not None:
         arrays["hashes"] = fitted.people.hashes.view(np.int64)
     for position, table in enumerate(fitted.tables.values()):
-        stored = {
+        tables = {
             "offsets": table.offsets,
             "keep": table.keep,
             "means": table.means,
             "coupling": table.coupling,
             "item_means": table.item_means,
         }
-        for name, array in stored.items():
+        for name, array in tables.items():
             if array is not None:
                 arrays[f"{position}.{name}"] = array
     return arrays
 
 
 def read_settings(header: Header) -> dict[str, Any]:
-    """Read the arguments of the model's class in a file's header.
+    """Read the arguments of `StandardScheme` from a file's header.
 
     Raises:
-        ValueError: The file has another format.
+        ValueError: The file has another format, or an argument another type.
     """
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')}, and this program reads {FORMAT}")
     settings = dict(header["settings"])
     settings["aliases"] = dict(settings["aliases"])
-    is_exact = settings["disclosure_epsilon"] is None
-    check_types(Settings, settings | {"disclosure_epsilon": 1.0} if is_exact else settings)
-    if is_exact:
+    if settings["disclosure_epsilon"] is None:
         settings["disclosure_epsilon"] = math.inf
+        # The check refuses infinity, which JSON cannot hold; any finite number stands for it.
+        check_types(Settings, settings | {"disclosure_epsilon": 1.0})
+    else:
+        check_types(Settings, settings)
     return settings
 
 
 def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> Fitted:
-    """Read all that a checked file holds of a fit.
+    """Read the fitted model from a checked file.
+
+    Args:
+        header: The file's header.
+        arrays: The file's arrays.
+        attributes: Names of the hidden attributes, in the order of the settings.
 
     Raises:
         ValueError or KeyError: Something is missing or has another shape.
@@ -137,37 +147,40 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
             headers.read_floats(arrays, "factors", len(items), None, most=LARGEST_LEVEL),
             headers.number_from_header(header["ridge"]),
         ),
-        ease=read_ease(
-            arrays,
-            len(items),
-            headers.count_from_header(header["levels"], least=1, most=MOST_WHOLE_LEVELS),
-        ),
+        ease=read_ease(arrays, len(items), header["levels"]),
         n_rated_enough=header["rated_enough"],
-        assumed_public=read_conditions(header),
+        assumed_public=read_assumed_public(header),
         measurements=read_measurements(header),
         disclosures=tuple(CountedFit.from_row(row) for row in header["disclosures"]),
     )
 
 
 def read_measurements(header: Header) -> tuple[Measurement, ...]:
-    """Read the attacks of the card; ValueError for an entry that is no measurement."""
+    """Read the measured attacks; ValueError for an entry that is not a `Measurement`."""
     return tuple(make_from_header(Measurement, entry) for entry in header["measurements"])
 
 
-def read_conditions(header: Header) -> tuple[str, ...]:
-    """Read what was taken for public.
+def read_assumed_public(header: Header) -> tuple[str, ...]:
+    """Read what the fit assumed public, as names in `PUBLIC_FACTS`.
 
     Raises:
-        ValueError: This version does not know a name of it.
+        ValueError: This version does not know one of the names.
     """
     names = headers.names_from_header(header["taken"])
     if not set(names) <= set(public_facts.PUBLIC_FACTS):
-        raise ValueError("it takes something unknown for public")
+        raise ValueError("it assumes an unknown fact to be public")
     return tuple(name for name in public_facts.PUBLIC_FACTS if name in names)
 
 
 def read_tables(arrays: Arrays, prefix: str, values: Any, n_items: int) -> Tables:
-    """Read one attribute's public tables, whose arrays have this prefix."""
+    """Read one attribute's public tables.
+
+    Args:
+        arrays: All arrays of the file.
+        prefix: Prefix of the names of this attribute's arrays, such as "0.".
+        values: Names of the attribute's values, as the header has them.
+        n_items: Number of items.
+    """
     names = headers.names_from_header(values)
     coupling = None
     if f"{prefix}coupling" in arrays:
@@ -183,7 +196,7 @@ def read_tables(arrays: Arrays, prefix: str, values: Any, n_items: int) -> Table
 
 
 def _read_integers(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.int64]:
-    """Read an array of whole numbers; ValueError for others."""
+    """Read an array of whole numbers; ValueError for another type or shape."""
     array = headers.read_array(arrays, name, *shape)
     if array.dtype.kind != "i":
         raise ValueError(f"'{name}' does not hold whole numbers")
@@ -191,7 +204,13 @@ def _read_integers(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.
 
 
 def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
-    """Item-item weights, checked to be a matrix of the items."""
+    """Read the item-item weights, and check that they are a matrix of the items.
+
+    Args:
+        arrays: All arrays of the file.
+        n_items: Number of items.
+        levels: Number of whole levels, as the header has it.
+    """
     rows = headers.read_places(arrays, "rows", n_items)
     weights = sparse.csc_array(
         (

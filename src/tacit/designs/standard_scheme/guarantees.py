@@ -1,4 +1,8 @@
-"""Guarantee cards of the standard scheme: for the person who hides, and for those who train it."""
+"""Guarantee cards of the standard scheme.
+
+There are two cards: for people who hide an attribute by what their device sends, and for consenting
+people, whose ratings train the recommender.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +33,15 @@ ONLY_FOR = (
 OUTSIDE_KNOWLEDGE_SOUND = (
     "On MovieLens 100K the strongest of eleven attackers read gender from one default release with "
     "AUC .677 (bound .738; .798 from true stars); on the 6,040 people of MovieLens 1M an outside "
-    "measurement had up to .727 (.86 from true stars): attackers learn from more people. Who knows "
-    "more reads more: from ten items known to be rated .94, from their number .93."
+    "measurement had up to .727 (.86 from true stars): attackers learn from more people. An "
+    "attacker who knows ten rated items reads it with .94, one who knows their number with .93."
 )
 OUTSIDE_KNOWLEDGE_PUBLISHED = (
     "From ten items known to be rated the value was read with AUC .98 (MovieLens 100K), and from "
     "their number with .95; from one, three and ten known items the value of 14, 38 and 77 % of "
     "people was certain."
 )
-"""Measured by `tacit evaluate standard-scheme`: docs/results.md."""
+"""These figures were measured by `tacit evaluate standard-scheme`: see docs/results.md."""
 _NOT_COVERED = (
     "anything that gives away the number of your ratings or of the held-back ones",
     "items that are known to be rated by you, and true stars that are known beside their release",
@@ -54,7 +58,7 @@ _NOT_COVERED = (
         "a recommender that shows people different or wrong tables: your device checks their form, "
         "the bounds of their numbers and the public log, not whether the numbers are honest"
     ),
-    "attackers that are not among those measured",
+    "attackers that were not measured",
 )
 
 _ITEM_TABLE = (
@@ -113,31 +117,33 @@ def cards(
     assumed_public: tuple[str, ...],
     epsilons: Sequence[float] = (),
 ) -> tuple[Guarantee, ...]:
-    """Make the card of who hides an attribute, and that of those who consented to training.
+    """Make the card of people who hide an attribute, and that of consenting people.
 
     Args:
         settings: Settings of the model.
-        measurements: Measurements of attacks on its releases; none if none were made.
-        assumed_public: What was read off the ratings, as names in `PUBLIC_FACTS`.
-        epsilons: Epsilons of all private disclosures that count, this one last; none: of this one
-            alone.
+        measurements: Attacks that were measured on the model's releases; may be empty.
+        assumed_public: What the fit read from the ratings and assumes public, as names in
+            `PUBLIC_FACTS`.
+        epsilons: Epsilons of all private disclosures made of these people, this one last; empty
+            for this one alone.
     """
     if settings.is_published:
-        person = card_of_published_release(settings, measurements)
+        release_card = card_of_published_release(settings, measurements)
     else:
-        person = card_of_sound_release(settings, measurements)
+        release_card = card_of_sound_release(settings, measurements)
     if settings.has_private_disclosure:
-        spent = tuple(epsilons) or (settings.disclosure_epsilon,)
-        consenting = card_of_private_disclosure(settings, assumed_public, spent)
+        spent = tuple(epsilons) if epsilons else (settings.disclosure_epsilon,)
+        disclosure_card = card_of_private_disclosure(settings, assumed_public, spent)
     else:
-        consenting = card_of_exact_disclosure(settings)
-    return name_text_of_rows((person, consenting), assumed_public)
+        disclosure_card = card_of_exact_disclosure(settings)
+    return name_text_of_rows((release_card, disclosure_card), assumed_public)
 
 
 def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, ...]) -> Guarantee:
-    """Write the card of a person whose device obfuscates.
+    """Make the card of people whose devices send releases of the sound variant.
 
-    It never prints an epsilon, and without measurements nothing about how hard guessing is.
+    It never states an epsilon. How hard it is to guess the attribute is stated only if attacks were
+    measured.
     """
     hidden = " and ".join(settings.attributes)
     basis = Basis.MEASURED if measurements else Basis.UNMEASURED
@@ -156,9 +162,9 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
         epsilon=None,
         delta=None,
         lifetime=(
-            "items rated on the account's first day are decided, each once, whatever becomes of "
-            "its star or of the tables; later letters show nothing new while the device's memory "
-            "is kept. Attackers who read several letters had AUC .651 at most, 95 % interval to "
+            "items rated on the account's first day are decided, each once, even if their stars "
+            "or the tables change; later releases show nothing new while the device's memory "
+            "is kept. Attackers who read several releases had AUC .651 at most, 95 % interval to "
             ".686 (MovieLens 100K). No "
             "bound over a lifetime is proved, and other attackers may do better"
         ),
@@ -172,7 +178,7 @@ def card_of_sound_release(settings: Settings, measurements: tuple[Measurement, .
 def card_of_published_release(
     settings: Settings, measurements: tuple[Measurement, ...]
 ) -> Guarantee:
-    """Make the card of a release as the patent prints it, whose claims are refuted."""
+    """Make the card of releases as the patent prints them: its claims are refuted."""
     hidden = " and ".join(settings.attributes)
     return Guarantee(
         name=f"standard scheme (published), {settings.release}",
@@ -205,7 +211,7 @@ def describe_protection(hidden: str) -> str:
 
 
 def describe_attacks(hidden: str, measurements: tuple[Measurement, ...]) -> str:
-    """Say what attackers reached, or that none were tried."""
+    """Say how well attackers guessed the attribute, or that this was not measured."""
     if not measurements:
         return f"How well attackers read your {hidden} from a release was not measured."
     return attack_summary(measurements) or (
@@ -221,17 +227,18 @@ def card_of_private_disclosure(
 
     Args:
         settings: Settings of the model.
-        assumed_public: What was read off the ratings, as names in `PUBLIC_FACTS`.
-        epsilons: Epsilons of all disclosures that count; they add up.
+        assumed_public: What the fit read from the ratings and assumes public, as names in
+            `PUBLIC_FACTS`.
+        epsilons: Epsilons of all disclosures made of these people; they add up.
     """
     epsilon = sum(epsilons)
-    together = f" That is {len(epsilons)} disclosures together." if len(epsilons) > 1 else ""
+    total = f" That is {len(epsilons)} disclosures together." if len(epsilons) > 1 else ""
     return Guarantee(
         name=_OF_CONSENTING,
         sentence=(
             "All that devices get to know about items is "
             f"{epsilon:g}-differentially private for each person whose ratings "
-            f"trained it; the recommender's own item profiles are not.{together}"
+            f"trained it; the recommender's own item profiles are not.{total}"
             + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
@@ -288,25 +295,27 @@ def card_of_exact_disclosure(settings: Settings) -> Guarantee:
 
 
 def list_assumptions(hidden: str, release: str) -> tuple[str, ...]:
-    """List what has to hold for a release to tell nothing about the attribute."""
-    stated = []
+    """List the assumptions under which a release says nothing about the attribute."""
+    assumptions = []
     if release.startswith("coupling"):
-        stated.append(
+        assumptions.append(
             f"per item, the released star is independent of {hidden} if the disclosed histograms "
             "are the true ones (exact for one item; dependence across items is not removed)"
         )
     elif release.startswith("scheme"):
-        stated.append(
+        assumptions.append(
             f"stars follow r = <v, x> + x0 v0 + noise with noise independent of {hidden}, and the "
             "disclosed gaps v0 are the true ones: then the released value is independent of it, "
             "and rounding it afterwards changes nothing. Real stars are whole and end at the "
             "scale's edges, so this holds only approximately"
         )
     if "selection" in release:
-        stated.append(
+        assumptions.append(
             f"which items are rated depends on {hidden} item by item and independently: then the "
             "shown set is independent of it"
         )
     else:
-        stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
-    return tuple(stated)
+        assumptions.append(
+            f"which items are rated says nothing about {hidden} (this is false: use selection)"
+        )
+    return tuple(assumptions)

@@ -1,7 +1,8 @@
-"""Memory of a device: one record for each item it decided, no true star and no die.
+"""Memory of a device: a record of each decided item, without any true star or random draw.
 
-It stays on the device: its canonical bytes are those of a message that is never sent. Whatever
-changes a state has to be kept durably before a letter leaves. Standard library only.
+The memory stays on the device. It is encoded like a message, but never sent. Every change of a
+state must be stored durably before a letter (the encoded `Release` of an epoch) leaves the device.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -18,61 +19,62 @@ from tacit.designs.standard_scheme.messages import DAY, ItemId, Message, is_id, 
 
 T = TypeVar("T")
 Log = tuple[tuple[int, str], ...]
-"""Calendar epoch, and the digest of the disclosure that counts from then on."""
+"""(calendar epoch, digest of the disclosure that is valid from this epoch on), in order."""
 Aliases = tuple[tuple[ItemId, ItemId], ...]
-"""Old ids and new ones, as in a disclosure."""
+"""(old id, new id) of renamed, merged or split items, as in a disclosure."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """Decision about one item, for ever."""
+    """Final decision about one item."""
 
     level: int | None
-    """The released micro-levels; None: held back."""
+    """The released micro-levels; None if the item is held back."""
     digest: str
-    """Digest of the disclosure that decided."""
+    """Digest of the disclosure by which the item was decided."""
     epoch: int
-    """Label of the letter that was made then."""
+    """Label of the epoch whose letter was made when the item was decided."""
     withdrawn: bool = False
-    """Whether its owner deleted the rating: then it is in no letter until it is rated again."""
+    """Whether the owner deleted the rating: letters leave the item out until it is rated again."""
 
 
 @dataclass
 class State(Message):
-    """An account on one device."""
+    """State of an account on one device. The field names are the keys of its JSON."""
 
     kind = "memory"
 
     created: int
     """Second of the account's creation."""
     binding: str = ""
-    """Names the rule and the values that the records were made under; empty at first."""
+    """`device.binding_digest` of what the records were decided under; "" before the first one."""
     records: dict[ItemId, Record] = field(default_factory=dict)
-    """Items that were decided."""
+    """Decision about each decided item."""
     frozen: set[ItemId] = field(default_factory=set)
-    """Items that are never decided nor sent, because another memory may have decided them."""
+    """Items that are never decided and never sent, because another memory may have decided them."""
     arrivals: dict[ItemId, int] = field(default_factory=dict)
-    """Undecided items, and the second at which each was first seen rated."""
+    """Second at which each undecided item was first rated."""
     last_epoch: int = -1
-    """The latest epoch that is closed; -1 at first."""
+    """Label of the latest epoch for which no other letter will be made; -1 at first."""
     letter: bytes | None = None
-    """The bytes that were made for that epoch, if any were."""
+    """The last letter; None if none was made."""
     spoken: int = -1
-    """The latest epoch that a letter was made for; -1 at first. The file of the secret holds a
-    copy, by which a lost or an old memory is noticed."""
+    """Label of the latest epoch that a letter was made for; -1 at first. The file of the secret
+    holds a copy, which shows that a memory was lost or is an old copy."""
     log: Log = ()
     """The service's log as far as this device has seen it."""
     aliases: Aliases = ()
-    """The names that it follows, as in the disclosure that was followed last."""
+    """The aliases of the disclosure that was followed last. The ids here are translated by them."""
     epoch_length: int = 0
     """Seconds of an epoch, from the first disclosure that was followed; 0 before."""
     closed: bool = False
     """Whether nothing is decided any more, because another memory of this account exists."""
     showed: bool = False
-    """Whether a letter showed an item, or may have: then the first day alone decides."""
+    """Whether a letter showed an item, or may have: then items are decided on the first day only.
+    """
     merged: set[ItemId] = field(default_factory=set)
-    """Ids of ratings that count for nothing, because their item was merged with a shown one: no
-    letter tells whether they exist."""
+    """Ids of ratings that are ignored, because their item was merged with a shown one. No letter
+    reveals whether they exist."""
 
     def __post_init__(self) -> None:
         require(is_integer(self.created, 0), "a memory has the second of its creation")
@@ -80,69 +82,76 @@ class State(Message):
         require(all(is_integer(epoch, -1) for epoch in epochs), "an epoch is a whole number")
         require(type(self.binding) is str, "a binding is a text")
         for item, record in self.records.items():
-            require(is_id(item) and _is_record(record), "an item and what was decided about it")
+            require(is_id(item) and _is_valid(record), "an item and what was decided about it")
         for item, second in self.arrivals.items():
             require(is_id(item) and is_integer(second), "an item and the second of its arrival")
         require(all(map(is_id, self.frozen)), "an item that is frozen")
-        require(all(is_integer(e, 0) and type(d) is str for e, d in self.log), "a log of digests")
+        for epoch, digest in self.log:
+            require(is_integer(epoch, 0) and type(digest) is str, "a log of digests")
         require(all(is_id(old) and is_id(new) for old, new in self.aliases), "old ids and new ones")
-        settled = is_integer(self.epoch_length, 0) and type(self.closed) is bool
-        require(settled, "the length of an epoch, and whether the memory is closed")
+        has_length = is_integer(self.epoch_length, 0)
+        require(
+            has_length and type(self.closed) is bool,
+            "the length of an epoch, and whether the memory is closed",
+        )
         require(type(self.showed) is bool, "whether a letter showed an item")
         require(all(map(is_id, self.merged)), "an id whose rating counts for nothing")
 
     def is_undecided(self, item: ItemId) -> bool:
-        """Say whether nothing was or may have been decided about an item."""
+        """Say whether an item is neither decided nor frozen."""
         return item not in self.records and item not in self.frozen
 
     def may_decide(self, epoch: int) -> bool:
-        """Tell whether the account decides items in the epoch with this label.
+        """Say whether the account decides items in the epoch with this label.
 
-        It does on its first day, and later until a letter shows an item. After that letters show
-        nothing new, whatever is deleted, renamed or lost, so that they never tell in which order
-        items were rated.
+        It does on its first day, and later until a letter has shown an item. After that letters
+        show no new item, whatever is deleted, renamed or lost, so that they never reveal in which
+        order items were rated.
         """
         return epoch <= LAST_EPOCH_OF_FIRST_DAY or not self.showed
 
-    def follow_names(self, items: Iterable[ItemId]) -> set[ItemId]:
-        """Translate ids into the names that are followed."""
-        now = dict(self.aliases)
-        return {now.get(item, item) for item in items}
+    def translate_ids(self, items: Iterable[ItemId]) -> set[ItemId]:
+        """Replace old item ids by the new ones of `aliases`."""
+        new_id_of = dict(self.aliases)
+        return {new_id_of.get(item, item) for item in items}
 
-    def check_names(self, aliases: Aliases) -> None:
-        """Check that no name is dropped or contradicted that was followed.
+    def check_aliases(self, aliases: Aliases) -> None:
+        """Check that new aliases keep every alias that was followed before, or rename it further.
 
-        Its item would be decided a second time.
+        Otherwise the renamed item would be decided a second time under its old id.
 
         Raises:
-            RefusalError: One is.
+            RefusalError: An alias that was followed is missing or contradicted.
         """
-        now = dict(aliases)
-        if any(now.get(old) != now.get(new, new) for old, new in self.aliases):
+        new_id_of = dict(aliases)
+        if any(new_id_of.get(old) != new_id_of.get(new, new) for old, new in self.aliases):
             raise RefusalError(
                 "the disclosure's names of items contradict those that it gave before"
             )
 
     def follow(self, aliases: Aliases) -> None:
-        """Move what is known about an old id to its new one.
+        """Move everything stored under an old id to its new id.
 
-        Letters hold what they held and nothing more. Of several records of the item a shown one is
-        kept, the new id's own before others. A withdrawn one is held back from then on.
+        Letters show no new item by this. If several items with records become one, it takes a shown
+        record before others, and the new id's own record before others. A withdrawn record becomes
+        one that is held back.
 
         Raises:
-            RefusalError: A name that was followed is dropped or contradicted.
+            RefusalError: An alias that was followed before is missing or contradicted.
         """
-        self.check_names(aliases)
-        before = dict(self.aliases)
+        self.check_aliases(aliases)
+        followed_before = dict(self.aliases)
         for old, new in aliases:
-            if before.get(old) != new:
-                self._move(old, new)
+            if followed_before.get(old) != new:
+                self._rename_item(old, new)
         self.frozen -= self.records.keys()
         for item in self.records:
-            self.arrivals.pop(item, None)  # else a late rating under the new name would hide it
+            # An arrival left here would keep a decided item out of the letter of an ended epoch.
+            self.arrivals.pop(item, None)
         self.aliases = aliases
 
-    def _move(self, old: ItemId, new: ItemId) -> None:
+    def _rename_item(self, old: ItemId, new: ItemId) -> None:
+        """Move what is stored about one item from its old id to its new id."""
         if old in self.frozen:
             self.frozen.remove(old)
             self.frozen.add(new)
@@ -151,40 +160,42 @@ class State(Message):
             self.arrivals[new] = min(second, self.arrivals.get(new, second))
         records = [self.records.pop(item) for item in (new, old) if item in self.records]
         if records:
-            self.records[new] = min(
-                map(_moved_record, records), key=lambda record: record.level is None
-            )
+            renamed = [_rename_record(record) for record in records]
+            shown = [record for record in renamed if record.level is not None]
+            self.records[new] = shown[0] if shown else renamed[0]
 
     def note_shown(self) -> None:
-        """Note whether an item is shown now; once one was, that is never forgotten."""
+        """Set `showed` if an item is shown now. It is never unset."""
         self.showed = self.showed or bool(self.shown_levels())
 
-    def set_merged_aside(self, given: Collection[ItemId], aliases: Aliases) -> None:
-        """Set ratings aside whose item takes the name of a shown one that is rated itself.
+    def set_aside_merged_ratings(self, rated: Collection[ItemId], aliases: Aliases) -> None:
+        """Add ratings to `merged` whose item is merged with a shown item that is rated itself.
 
-        Otherwise they would keep that item in the letters when its own rating is deleted.
+        Otherwise such a rating would keep the shown item in the letters when the shown item's own
+        rating is deleted.
 
         Args:
-            given: Ids of all ratings that count, as they were given.
-            aliases: The names that are followed from now on.
+            rated: Ids of all ratings that are not ignored, as they were entered.
+            aliases: The aliases that are followed from now on.
         """
-        before = dict(self.aliases)
-        after = dict(aliases)
+        id_before = dict(self.aliases)
+        id_after = dict(aliases)
         shown = self.shown_levels()
-        names = {item: before.get(item, item) for item in given}
-        taken = {after.get(name, name) for name in names.values() if name in shown}
-        for item, name in names.items():
-            if name not in shown and after.get(name, name) in taken:
+        present_id_of = {item: id_before.get(item, item) for item in rated}
+        shown_present_ids = [present for present in present_id_of.values() if present in shown]
+        shown_new_ids = {id_after.get(present, present) for present in shown_present_ids}
+        for item, present in present_id_of.items():
+            if present not in shown and id_after.get(present, present) in shown_new_ids:
                 self.merged.add(item)
 
-    def withdraw(self, rated: Collection[ItemId]) -> None:
-        """Mark the shown items whose rating was deleted, and unmark those rated again."""
+    def mark_withdrawn(self, rated: Collection[ItemId]) -> None:
+        """Mark released items whose rating was deleted, and unmark those that are rated again."""
         for item, record in self.records.items():
             if record.level is not None:
                 self.records[item] = replace(record, withdrawn=item not in rated)
 
     def shown_levels(self) -> dict[ItemId, int]:
-        """Look up the released micro-levels of the items that letters hold."""
+        """Return the released micro-levels of all items that the next letter shows."""
         return {
             item: record.level
             for item, record in self.records.items()
@@ -192,11 +203,11 @@ class State(Message):
         }
 
     def _content(self) -> dict[str, Any]:
-        decided = sorted(self.records, key=item_bytes)
+        decided_items = sorted(self.records, key=item_bytes)
         return {
             "created": self.created,
             "binding": self.binding,
-            "records": [_record_row(item, self.records[item]) for item in decided],
+            "records": [_record_row(item, self.records[item]) for item in decided_items],
             "frozen": sorted(self.frozen, key=item_bytes),
             "arrivals": sorted(self.arrivals.items(), key=lambda row: item_bytes(row[0])),
             "last_epoch": self.last_epoch,
@@ -224,17 +235,17 @@ class State(Message):
 
 
 def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
-    """Make the state of an account whose memory is lost: what is rated by now is never decided.
+    """Make the state of an account whose memory was lost. Items rated by now are never decided.
 
-    Nor is what is rated later, where a letter was made: it may have shown an item.
+    If a letter was made, later ratings are not decided either, because it may have shown an item.
 
     Args:
         history: Items that are rated.
         now: Second of the loss.
         length: The disclosure's epoch length, in seconds.
-        spoken: The last epoch of a letter, as the file of the secret says.
+        spoken: Label of the epoch of the last letter, from the file of the secret; -1 for none.
     """
-    created = max(0, now - DAY)
+    created = max(0, now - DAY)  # so that the first day is over
     state = State(created, frozen=set(history), spoken=spoken, showed=spoken >= 0)
     _close_past_epochs(state, now, length)
     return state
@@ -243,11 +254,18 @@ def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken:
 def restore_old_copy(
     state: State, history: Collection[ItemId], now: int, length: int, spoken: int
 ) -> None:
-    """Take an older copy of the memory as lost for everything that it has no record of.
+    """Continue from an older copy of the memory: items without a record in it are never decided.
 
-    Letters that it does not know of may have shown an item.
+    They may have been decided, and letters may have shown items, after the copy was made.
+
+    Args:
+        state: The older copy, which is changed.
+        history: Items that are rated.
+        now: The present second.
+        length: The disclosure's epoch length, in seconds.
+        spoken: Label of the epoch of the last letter, from the file of the secret.
     """
-    state.frozen |= {*state.follow_names(history), *state.arrivals} - state.records.keys()
+    state.frozen |= {*state.translate_ids(history), *state.arrivals} - state.records.keys()
     state.arrivals.clear()
     state.letter = None
     state.spoken = spoken
@@ -256,13 +274,18 @@ def restore_old_copy(
 
 
 def state_after_forgetting(state: State, history: Collection[ItemId], now: int) -> State:
-    """Make the state for a new account after "forget me".
+    """Make the state of a new account after the owner asked to be forgotten.
 
-    Every item that the old account may have decided stays frozen; no star is kept.
+    Every item that the old account may have decided is frozen. No star is kept.
+
+    Args:
+        state: State of the old account.
+        history: Items that are rated.
+        now: Second of the new account's creation.
     """
     return State(
         created=now,
-        frozen={*state.frozen, *state.records, *state.arrivals, *state.follow_names(history)},
+        frozen={*state.frozen, *state.records, *state.arrivals, *state.translate_ids(history)},
         log=state.log,
         aliases=state.aliases,
     )
@@ -271,15 +294,16 @@ def state_after_forgetting(state: State, history: Collection[ItemId], now: int) 
 def open_state(
     state: State | None, spoken: int | None, history: Collection[ItemId], now: int, length: int
 ) -> State:
-    """Choose the state to go on with, when a device starts.
+    """Return the state with which a device starts.
 
-    A secret that spoke and has no memory, or an older one, may have decided anything rated since.
-    One that was made elsewhere may still decide there, so that nothing is ever decided here.
+    If letters were made after the stored memory, or there is no memory, anything rated since may
+    have been decided: it is frozen. If the secret was made on another device, that device may still
+    decide items, so this one decides nothing: its state is closed.
 
     Args:
-        state: The memory that was found; None if there is none.
-        spoken: The last epoch of a letter, as the file of the secret says; None where this device
-            did not make the secret.
+        state: The stored memory; None if there is none.
+        spoken: Label of the epoch of the last letter, from the file of the secret; -1 for none,
+            None if the secret was made on another device.
         history: Items that are rated.
         now: The present second.
         length: The disclosure's epoch length, in seconds.
@@ -295,49 +319,56 @@ def open_state(
 
 
 def _close_past_epochs(state: State, now: int, length: int) -> None:
-    """Close the epochs that ended before now: another letter of those may have left."""
+    """Make no letter for the epochs that ended before now: one may have been sent already."""
     ended = latest_ended_epoch(state.created, now, state.epoch_length or length)
     state.last_epoch = max(state.last_epoch, state.spoken, -1 if ended is None else ended)
 
 
-def _moved_record(record: Record) -> Record:
-    """Make the record that an item has under another name."""
+def _rename_record(record: Record) -> Record:
+    """Make the record of an item under its new id: a withdrawn one becomes held back."""
     return replace(record, level=None, withdrawn=False) if record.withdrawn else record
 
 
 def split_wire_ids(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
-    """Split entries by whether a message can hold their id: whole numbers and texts.
+    """Separate entries whose id a message can hold, whole numbers and strings, from the others.
 
     Returns:
-        The entries that it can hold, and the other ids in words.
+        The entries with such an id; and the other ids as text, separated by commas.
     """
-    named: dict[ItemId, T] = {}
-    not_text = []
+    valid: dict[ItemId, T] = {}
+    invalid_ids = []
     for item, value in rated.items():
         if type(item) is not bool and isinstance(item, Integral):
-            named[int(item)] = value
-        elif isinstance(item, str) and not any("\ud800" <= sign <= "\udfff" for sign in item):
-            named[str(item)] = value
+            valid[int(item)] = value
+        elif isinstance(item, str) and not _has_surrogates(item):
+            valid[str(item)] = value
         else:
-            not_text.append(ascii(item))
-    return named, ", ".join(not_text)
+            invalid_ids.append(ascii(item))
+    return valid, ", ".join(invalid_ids)
+
+
+def _has_surrogates(text: str) -> bool:
+    """Say whether a string has a surrogate code point, which UTF-8 cannot hold."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def item_json(item: ItemId) -> str:
-    """Write the item as JSON."""
+    """Write an item id as JSON."""
     return json.dumps(item, ensure_ascii=False)
 
 
 def item_bytes(item: ItemId) -> bytes:
-    """Write the item as JSON in UTF-8, by which items are sorted."""
+    """Write an item id as JSON in UTF-8. Ids are sorted by these bytes."""
     return item_json(item).encode()
 
 
 def _record_row(item: ItemId, record: Record) -> list[Any]:
+    """Return an item's record as a row of the memory's JSON."""
     return [item, record.level, record.digest, record.epoch, record.withdrawn]
 
 
-def _is_record(record: Record) -> bool:
-    level = record.level is None or is_integer(record.level)
-    flagged = type(record.withdrawn) is bool and not (record.withdrawn and record.level is None)
-    return level and type(record.digest) is str and is_integer(record.epoch, 0) and flagged
+def _is_valid(record: Record) -> bool:
+    """Say whether the fields of a record are valid; only a released item can be withdrawn."""
+    has_level = record.level is None or is_integer(record.level)
+    has_flag = type(record.withdrawn) is bool and not (record.withdrawn and record.level is None)
+    return has_level and type(record.digest) is str and is_integer(record.epoch, 0) and has_flag

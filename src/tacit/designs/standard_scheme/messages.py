@@ -1,7 +1,8 @@
-"""Messages between a device and the recommender, and their one spelling.
+"""Messages between a device and the recommender, and their canonical bytes.
 
 Disclosure   recommender -> device   public numbers about items: see `disclosure.py`
-Release      device -> recommender   obfuscated stars of all items the device has shown so far
+Release      device -> recommender   obfuscated stars of all items the device has shown so far; an
+                                     encoded release is called a letter
 Scores       recommender -> device   predicted levels, without the effect of the hidden attribute,
                                      and preferences, by which lists are ranked
 ItemTable    recommender -> device   item-item weights, for lists from true stars; nothing is sent
@@ -9,9 +10,8 @@ ItemTable    recommender -> device   item-item weights, for lists from true star
 All numbers are integers, so that two languages agree to the byte: stars travel as levels (0 is the
 lowest star), offsets and unrounded levels in micro-levels (one level = 1,000,000), probabilities in
 parts per million. Messages are canonical JSON in UTF-8: sorted keys, no spaces, no NaN or infinity.
-Whatever is decoded is encoded again and compared byte by byte, so that equal messages are equal
-bytes. A message is checked when it is made: what does not hold together raises MessageError,
-wherever it came from.
+Decoded bytes are encoded again and compared, so that equal messages always have equal bytes. A
+message is checked whenever it is made, decoded or not: inconsistent fields raise MessageError.
 Standard library only: the device half imports this file.
 """
 
@@ -23,16 +23,17 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 VERSION = 2
-"""Of every message."""
+"""Version of the message format, which every message holds."""
 LARGEST = 1 << 53
-"""Integers up to here are exact in every language that reads JSON."""
+"""Largest integer of a message: integers up to it are exact in every language that reads JSON."""
 MICRO = 1_000_000
+"""Micro-levels in a level, and parts per million in a probability of 1."""
 DAY = 86_400
 """Seconds of a day."""
 WEEK = 604_800
 """Seconds of a week."""
 CONTINUOUS_LEVELS = 4
-"""A continuous scale is this many levels long."""
+"""Length of a continuous scale in levels."""
 
 LIKED = 10
 """Weight of a star in the top two fifths of the scale, in tenths."""
@@ -41,6 +42,7 @@ SHOWN = 3
 LARGEST_COLUMN = 256
 """Most weights that an item may have, so that a table stays small enough to send."""
 LARGEST_WEIGHT = 10**9
+"""Largest absolute weight, in thousandths."""
 
 ItemId = int | str
 
@@ -53,10 +55,10 @@ class Message:
     """A dataclass with canonical bytes: JSON of its version, its kind and its content."""
 
     kind: ClassVar[str]
-    """What the bytes say that they are."""
+    """Name of the kind of message, which its bytes hold."""
 
     def encode(self) -> bytes:
-        """Canonical bytes of the message."""
+        """Write the message as canonical bytes."""
         return encode({"version": VERSION, "message": self.kind, **self._content()})
 
     @classmethod
@@ -79,51 +81,56 @@ class Message:
                 f"this message is of version {version}; this program reads version {VERSION}: "
                 "update the older side"
             )
-        try:  # on unexpected content, in any way that indexing and calling can fail
+        try:  # unexpected content can make indexing and calling fail in any of the ways below
             message = cls._from_content(content)
-            again = message.encode()
+            canonical_bytes = message.encode()
         except MessageError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             raise MessageError(f"not a {cls.kind} of version {VERSION}") from None
-        if again != data:
+        if canonical_bytes != data:
             raise MessageError("the message is not in canonical form")
         return message
 
     @classmethod
-    def _names(cls) -> list[str]:
-        """List the names of the fields, which are the names in the content."""
-        return [each.name for each in fields(cls)]  # type: ignore[arg-type]  # a dataclass
+    def _field_names(cls) -> list[str]:
+        """List the names of the dataclass's fields, which are the keys of the content."""
+        return [field.name for field in fields(cls)]  # type: ignore[arg-type]  # a dataclass
 
     def _content(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
+        """Return the fields as JSON values."""
         raise NotImplementedError
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
-        return cls(**{name: frozen(content[name]) for name in cls._names()})
+        """Make the message from the JSON values of its fields."""
+        return cls(**{name: as_tuples(content[name]) for name in cls._field_names()})
 
 
 def encode(content: dict[str, Any]) -> bytes:
-    """Write JSON in its one spelling: sorted keys, no spaces, UTF-8."""
+    """Write canonical JSON: sorted keys, no spaces, UTF-8."""
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
 
 
-def frozen(value: Any) -> Any:
+def as_tuples(value: Any) -> Any:
     """Turn lists into tuples, at every depth."""
-    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
-def require(true: bool, what: str) -> None:
-    """Check a statement.
+def require(condition: bool, rule: str) -> None:
+    """Check a condition of a message.
+
+    Args:
+        condition: Whether the message follows the rule.
+        rule: The rule in words, which becomes the text of the error.
 
     Raises:
-        MessageError: It is not true; its text is `what`, which should be so.
+        MessageError: The condition is false.
     """
-    if not true:
-        raise MessageError(what)
+    if not condition:
+        raise MessageError(rule)
 
 
 def is_id(value: Any) -> bool:
@@ -132,12 +139,12 @@ def is_id(value: Any) -> bool:
 
 
 def is_integer(value: Any, lowest: int = -LARGEST, highest: int = LARGEST) -> bool:
-    """Say whether a value is a whole number within bounds, ends included; 1.0 and True are none."""
+    """Say whether a value is an int from `lowest` to `highest`; 1.0 and True are not."""
     return type(value) is int and lowest <= value <= highest
 
 
 def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> bool:
-    """Say whether a value is tuples nested to this shape, of whole numbers within bounds."""
+    """Say whether a value is nested tuples of this shape, of ints from `lowest` to `highest`."""
     if not isinstance(value, tuple) or len(value) != shape[0]:
         return False
     if len(shape) > 1:
@@ -147,14 +154,14 @@ def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> b
 
 @dataclass(frozen=True)
 class Release(Message):
-    """Letter that leaves the device: no user id, no attribute, no count of what was held back."""
+    """Message that leaves the device: no user id, attribute or number of items held back."""
 
     kind = "release"
 
     disclosure: str
     """Digest of the disclosure by which it was made."""
     epoch: int
-    """The latest epoch that had ended when it was made."""
+    """Label of the latest epoch that had ended when it was made."""
     ratings: tuple[tuple[ItemId, int], ...]
     """(item, released micro-levels) of each shown item, in the disclosure's order."""
 
@@ -168,12 +175,12 @@ class Release(Message):
 
 @dataclass(frozen=True)
 class Scores(Message):
-    """Scores of all items for one letter."""
+    """Scores of all items for one release."""
 
     kind = "scores"
 
     disclosure: str
-    """Digest of the letter's disclosure."""
+    """Digest of the release's disclosure."""
     scores: tuple[tuple[ItemId, int, int], ...]
     """(item, predicted micro-levels before the attribute's own effect, preference in thousandths).
     Lists are ranked by preference, ties in the disclosure's order of items."""
@@ -186,6 +193,7 @@ class Scores(Message):
 
 
 def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:
+    """Check rows of an item id and n - 1 whole numbers, each item once."""
     require(type(disclosure) is str and type(rows) is tuple, "a list for a named disclosure")
     for row in rows:
         require(type(row) is tuple and len(row) == n, "an item and its numbers")
@@ -194,18 +202,18 @@ def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ..
 
 
 def liked_levels(levels: int) -> tuple[int, ...]:
-    """Weigh the whole levels of a scale: (levels,) tenths."""
-    top = max(1, 2 * levels // 5)
-    return (SHOWN,) * (levels - top) + (LIKED,) * top
+    """Compute the weight of each whole level of a scale in preferences: (levels,) in tenths."""
+    top_levels = max(1, 2 * levels // 5)
+    return (SHOWN,) * (levels - top_levels) + (LIKED,) * top_levels
 
 
 @dataclass(frozen=True)
 class ItemTable(Message):
-    """Items that go together: what a device needs to rank by its owner's true stars.
+    """Weights between items, by which a device ranks items from its owner's true stars.
 
-    Fitted in `training/item_weights.py`. It goes out with the consent of the people whose ratings
-    it was fitted to, and protects none of them. A preference is a sum of products of whole numbers,
-    so that two languages rank alike.
+    Fitted in `training/item_weights.py`. It is published with the consent of the people whose
+    ratings it was fitted to, and protects none of them. A preference is a sum of products of whole
+    numbers, so that two languages rank alike.
     """
 
     kind = "item-table"
@@ -215,22 +223,25 @@ class ItemTable(Message):
     liked: tuple[int, ...]
     """Weight of each whole level in tenths, from the lowest level up."""
     columns: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    """For each item the numbers of other items, ascending, and their weights in 1/1000; no weights
-    at all for an item that the table leaves out."""
+    """For each item: the numbers of other items, ascending, and their weights in thousandths. Both
+    are empty for an item that the table leaves out."""
 
     def __post_init__(self) -> None:
         require(type(self.disclosure) is str, "an item table names a disclosure")
-        counts = is_table(self.liked, (len(self.liked),), 0, LIKED)
-        require(counts and len(self.liked) > 1, "an item table says what a level counts for")
-        for number, (rows, weights) in enumerate(self.columns):
-            size = len(rows)
+        has_level_weights = is_table(self.liked, (len(self.liked),), 0, LIKED)
+        require(
+            has_level_weights and len(self.liked) > 1, "an item table says what a level counts for"
+        )
+        for number, (others, weights) in enumerate(self.columns):
+            size = len(others)
             require(size <= LARGEST_COLUMN, "an item has too many weights")
-            known = is_table(rows, (size,), 0, len(self.columns) - 1)
-            require(known and list(rows) == sorted(set(rows)), "items of a column go up")
-            require(number not in rows, "an item has no weight for itself")
-            bounded = is_table(weights, (size,), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            whole = bounded and 0 not in weights
-            require(whole, "an item has a weight for each item of its column")
+            are_items = is_table(others, (size,), 0, len(self.columns) - 1)
+            is_ascending = are_items and list(others) == sorted(set(others))
+            require(is_ascending, "items of a column go up")
+            require(number not in others, "an item has no weight for itself")
+            are_bounded = is_table(weights, (size,), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            are_nonzero = are_bounded and 0 not in weights
+            require(are_nonzero, "an item has a weight for each item of its column")
 
     def _content(self) -> dict[str, Any]:
         return {"disclosure": self.disclosure, "liked": self.liked, "columns": self.columns}
@@ -238,26 +249,37 @@ class ItemTable(Message):
     def rank(
         self, items: Sequence[ItemId], levels: Mapping[ItemId, int]
     ) -> list[tuple[ItemId, int]]:
-        """Rank unseen items by their preference in ten-thousandths, best first.
+        """Rank the items that a person has not rated, best first.
 
-        Items that the table leaves out come last, with preference 0.
+        preference of item j = sum over rated items i of liked[level of i] * weight of i in column j
 
         Args:
             items: Items of the disclosure, in its order, which also orders ties.
-            levels: The person's own whole levels, from 0; unknown items count for nothing.
+            levels: Whole level of each rated item, from 0. Unknown items have no effect.
+
+        Returns:
+            (item, preference in ten-thousandths). Items that the table leaves out come last, with
+            preference 0.
 
         Raises:
-            ValueError: Items or levels are not the table's.
+            ValueError: The table was made for other items or another scale.
         """
         if len(items) != len(self.columns):
             raise ValueError("this item table was made for another disclosure")
         if not all(is_integer(level, 0, len(self.liked) - 1) for level in levels.values()):
             raise ValueError("a level lies off the scale of this item table")
-        counts = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
-        ranked = []
-        for number, (rows, weights) in enumerate(self.columns):
-            if number not in counts:
-                column = zip(rows, weights, strict=True)
-                preference = sum(counts.get(row, 0) * weight for row, weight in column)
-                ranked.append((not rows, -preference, number))
-        return [(items[number], -negative) for _, negative, number in sorted(ranked)]
+        level_weights = {}
+        for number, item in enumerate(items):
+            if item in levels:
+                level_weights[number] = self.liked[levels[item]]
+        sort_keys = []
+        for number, (others, weights) in enumerate(self.columns):
+            if number in level_weights:
+                continue
+            preference = 0
+            for other, weight in zip(others, weights, strict=True):
+                preference += level_weights.get(other, 0) * weight
+            is_left_out = not others
+            sort_keys.append((is_left_out, -preference, number))
+        sort_keys.sort()
+        return [(items[number], -negative) for _, negative, number in sort_keys]

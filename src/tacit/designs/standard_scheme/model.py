@@ -1,7 +1,7 @@
 """The standard scheme as one recommender: training, the device half and the server half together.
 
-In production the halves run apart (`device.py`, `server.py`) and exchange the bytes of
-`messages.py`. Here one object holds both, and even so every list is made from encoded messages.
+In production the two halves run on different machines (`device.py`, `server.py`) and exchange the
+bytes of `messages.py`. Here one object holds both halves; they still exchange encoded messages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,12 @@ from tacit.designs.standard_scheme.dice import Dice
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server, levels_to_row
+from tacit.designs.standard_scheme.server import (
+    PREFERENCE_UNIT_OF_DEVICE,
+    PREFERENCE_UNIT_OF_SERVER,
+    Server,
+    levels_to_row,
+)
 from tacit.designs.standard_scheme.settings import Settings, Variant
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import bin_of
@@ -40,26 +44,26 @@ from tacit.recommenders.fits_in_process import CountedFit
 
 @dataclass(frozen=True)
 class Exchange:
-    """One list and the messages it took."""
+    """One list, with the messages from which it was made."""
 
     release: Release
-    """The letter that leaves the device."""
+    """What the device sends."""
     scores: Scores
-    """What the recommender answers."""
+    """The recommender's answer."""
     recommendations: Recommendations
-    """The list that the device makes."""
+    """The list that the device makes of the scores."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StandardScheme:
     """Hide an attribute of the person who asks, by what their device sends.
 
-    After a fit, `fitted_` is all that was learned, `disclosure_` what devices get, and `server_`
-    the recommender.
+    After a fit, `fitted_` holds everything that was learned, `disclosure_` is what devices get, and
+    `server_` is the recommender half.
 
     Raises:
-        ConfigError: The settings cannot be.
-        PrivacyError: The settings would tell the attribute.
+        ConfigError: A setting has no such value, or two settings contradict each other.
+        PrivacyError: The settings would reveal the attribute.
     """
 
     attributes: Sequence[str] = ("gender",)
@@ -69,41 +73,43 @@ class StandardScheme:
     release: str = "scheme+selection+rounding"
     """What a device sends, a name in `disclosure.RELEASES`."""
     profiles: ProfileKind = "latent"
-    """What describes an item where stars are predicted: "latent" factors, explicit "features"
+    """What describes an item when stars are predicted: "latent" factors, explicit "features"
     (genres and years of `ratings.item_metadata`), or "latent+features"."""
     factors: int = 20
     """Number of latent factors of an item."""
     disclosure_epsilon: float = math.inf
-    """Nats per consenting person (add or remove), for all that devices get about items; infinity:
-    exact statistics."""
+    """Epsilon, in nats, of the disclosure for one consenting person (add or remove); infinity for
+    exact statistics without noise."""
     contributions: int = 50
-    """Most ratings that a person counts with, where that epsilon is finite."""
+    """Most ratings of a person that are used, if `disclosure_epsilon` is finite."""
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Public values of attributes, by name; others are read off the consenting people, and a
-    private disclosure is then proved on condition that they are public."""
+    """Public values of attributes, by name. Values of other attributes are read from the consenting
+    people; a private disclosure is then proved on condition that they are public."""
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Public edges of numeric attributes, by name, such as {"age": (25, 45)}: an attribute with
-    many numbers is cut into bins; age is at 25 and 45 by default."""
+    """Public edges at which numeric attributes are cut into bins, by name, such as
+    {"age": (25, 45)}, which is the default for age."""
     service_sees_items: bool | None = None
-    """Whether the service that asks for releases learns otherwise what people watched, bought,
-    opened or rated; the sound variant is fitted where it does not."""
+    """Whether the service that gets releases learns in another way what people watched, bought,
+    opened or rated. The sound variant is fitted only if this is False."""
     item_table: bool = False
-    """Whether the consenting people agreed that `item_table_` is published, for lists on the device
+    """Whether the consenting people agreed that `item_table_` is published. Devices then make lists
     from true stars."""
     epoch_length: int = WEEK
-    """Seconds between two letters of a device, a day at least."""
+    """Seconds between two releases of a device, a day at least."""
     aliases: Mapping[Any, Any] = field(default_factory=dict)
-    """Old id to new one of items that were renamed, as in `Disclosure`."""
+    """New id of each renamed item by its old id, as in `Disclosure`."""
     random_state: int = 0
     """Seed of the factorisation and the cross-validation; no draw of a device and no privacy noise
     depends on it."""
 
     def __post_init__(self) -> None:
         self.attributes = tuple(self.attributes)
-        self.values = {name: tuple(sorted(listed)) for name, listed in (self.values or {}).items()}
-        self.edges = {name: tuple(map(float, ends)) for name, ends in (self.edges or {}).items()}
+        given_values = self.values or {}
+        given_edges = self.edges or {}
+        self.values = {name: tuple(sorted(values)) for name, values in given_values.items()}
+        self.edges = {name: tuple(map(float, edges)) for name, edges in given_edges.items()}
         self.aliases = dict(self.aliases or {})
-        self.settings  # noqa: B018 - checks them
+        self.settings  # noqa: B018 - raises for settings that cannot be
 
     @property
     def settings(self) -> Settings:
@@ -116,8 +122,8 @@ class StandardScheme:
             factors=self.factors,
             disclosure_epsilon=self.disclosure_epsilon,
             contributions=self.contributions,
-            values={name: tuple(listed) for name, listed in self.values.items()},
-            edges={name: tuple(ends) for name, ends in self.edges.items()},
+            values={name: tuple(values) for name, values in self.values.items()},
+            edges={name: tuple(edges) for name, edges in self.edges.items()},
             service_sees_items=self.service_sees_items,
             item_table=self.item_table,
             epoch_length=self.epoch_length,
@@ -130,15 +136,15 @@ class StandardScheme:
 
         Args:
             ratings: With the attributes as `user_attributes`.
-            previous: The model that this one replaces; None: what this object was fitted to before,
-                if anything. The card counts its private disclosures too, and those of earlier fits
-                to equal ratings in this process.
+            previous: The model that this one replaces; None for the earlier fit of this object, if
+                there is one. The card also counts the private disclosures of that model, and those
+                of earlier fits to equal ratings in this process.
 
         Raises:
-            ConfigError: Fewer than 50 of the people changed since `previous`, but not none: two
-                models would show what these like. Or devices could show hardly any item.
-            PrivacyError: The settings do not say that the service sees no items but those that are
-                sent, or the release would tell the attribute on this scale.
+            ConfigError: From 1 to 49 of the people changed since `previous`, so that the two models
+                would reveal what these people like; or devices could show hardly any item.
+            PrivacyError: The settings do not say that the service learns of no items in another
+                way, or the release would reveal the attribute on this scale.
             DataError: An attribute or the item features are missing.
         """
         ratings = inputs.as_ratings(ratings)
@@ -146,8 +152,9 @@ class StandardScheme:
         people: PeopleHashes | None = None
         disclosures: tuple[CountedFit, ...] = ()
         if replaced is not None:
-            people, disclosures = replaced.fitted_.people, replaced.fitted_.disclosures
-        self._hold(fitting.fit(self.settings, ratings, people, disclosures))
+            people = replaced.fitted_.people
+            disclosures = replaced.fitted_.disclosures
+        self._set_fitted(fitting.fit(self.settings, ratings, people, disclosures))
         return self
 
     def device(
@@ -158,12 +165,12 @@ class StandardScheme:
     ) -> Device:
         """Make one person's device.
 
-        Keep the memory and the secret: two decisions about one item tell the attribute.
+        Store the memory and the secret: two decisions about one item can reveal the attribute.
 
         Args:
             attributes: The person's values of the hidden attributes.
             memory: What was decided before; by default nothing.
-            dice: The account's secret, or where draws come from; by default a new secret.
+            dice: The account's secret, or the dice themselves; by default a new secret.
 
         Raises:
             DataError: The disclosure does not name such an attribute or value.
@@ -171,7 +178,7 @@ class StandardScheme:
         self._require_fit()
         memory = State(created=0) if memory is None else memory
         dice = secrets.token_bytes(32) if dice is None else dice
-        values = {name: self._value_of(name, value) for name, value in attributes.items()}
+        values = {name: self._disclosed_value(name, value) for name, value in attributes.items()}
         reproduce = self.settings.is_published
         try:
             return Device(self.disclosure_, values, memory, dice, reproduce=reproduce)
@@ -185,15 +192,23 @@ class StandardScheme:
         *,
         memory: State | None = None,
         epoch: int = 0,
-        **wanted: Any,
+        **list_options: Any,
     ) -> Exchange:
-        """A list made the way it is made in production: release, scores, the best of them.
+        """Make one list as in production: the device's release, the scores for it, the list.
 
-        wanted: n, exclude and candidates, as for `recommend`. DataError for stars off the scale.
+        Args:
+            history: The person's true stars by item.
+            attributes: The person's values of the hidden attributes.
+            memory: What was decided before; by default nothing.
+            epoch: Label of the release's epoch.
+            list_options: `n`, `user`, `exclude` and `candidates`, as for `recommend`.
+
+        Raises:
+            DataError: A star is off the scale.
         """
         release = Release.decode(self._release(history, attributes, memory, epoch).encode())
         scores = Scores.decode(self.server_.score(release).encode())
-        return Exchange(release, scores, self.rank(scores, history, **wanted))
+        return Exchange(release, scores, self.rank(scores, history, **list_options))
 
     def _release(
         self, history: History, attributes: Mapping[str, str], memory: State | None, epoch: int
@@ -205,17 +220,19 @@ class StandardScheme:
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
 
-    def rank(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
-        """Make the list that a device makes of the scores of its last letter.
+    def rank(self, scores: Scores, history: History, **list_options: Any) -> Recommendations:
+        """Make the list that a device makes of the scores for its last release.
 
         Args:
-            scores: Scores for the letter.
-            history: The person's true stars.
-            wanted: Keywords of `recommend`.
+            scores: Scores for the release.
+            history: The person's true stars by item.
+            list_options: `n`, `user`, `exclude` and `candidates`, as for `recommend`.
         """
-        known = {item: preference for item, _, preference in scores.scores}
-        preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
-        return self._make_list(preferences, history, **wanted)
+        preference_of = {item: preference for item, _, preference in scores.scores}
+        preferences = np.array(
+            [preference_of.get(item, -LARGEST) for item in self.disclosure_.items]
+        )
+        return self._make_list(preferences, history, **list_options)
 
     def recommend(
         self,
@@ -229,25 +246,38 @@ class StandardScheme:
     ) -> Recommendations:
         """List the n best unseen items for a person with this history.
 
-        With `attributes` the list is made from the obfuscated release, as it is made for a device.
-        Without them it is made from the true stars, and nothing would be sent. The model keeps no
-        person: a bare `user` gets the list of a person without ratings.
+        With `attributes`, the list is made from the obfuscated release of the person's device.
+        Without them it is made from the true stars, as on a device that sends nothing. The model
+        stores no person: without a history, everybody gets the list of a person without ratings.
+
+        Args:
+            user: The person's name in the returned rows.
+            history: The person's true stars by item.
+            attributes: The person's values of the hidden attributes; None for a list from true
+                stars.
+            n: Length of the list.
+            exclude: Ids to leave out, besides the rated ones.
+            candidates: The only ids that may be listed; None for all.
         """
         self._require_fit()
-        wanted: dict[str, Any] = {"user": user, "n": n}
-        wanted |= {"exclude": exclude, "candidates": candidates}
-        own = {} if history is None else inputs.checked_history(history, self.item_ids_)
+        list_options: dict[str, Any] = {
+            "user": user,
+            "n": n,
+            "exclude": exclude,
+            "candidates": candidates,
+        }
+        stars = {} if history is None else inputs.checked_history(history, self.item_ids_)
         if attributes is not None:
-            # The list of `exchange`, which also writes both messages and reads them again.
-            release = self._release(own, attributes, memory=None, epoch=0)
-            return self.rank(self.server_.score(release), own, **wanted)
-        levels = self._levels(own)
+            # The same list as that of `exchange`, without encoding the messages.
+            release = self._release(stars, attributes, memory=None, epoch=0)
+            return self.rank(self.server_.score(release), stars, **list_options)
+        levels = self._levels_by_number(stars)
         if self.item_table and levels:
-            return self.recommend_at_device(own, **wanted)
-        shown = levels_to_row(levels, len(self.item_ids_))
-        stars = self.fitted_.profiles.predict_levels(shown)
-        preferences = self.fitted_.ease.preferences(shown, stars)[0]
-        return self._make_list(preferences, own, **wanted)
+            return self.recommend_at_device(stars, **list_options)
+        row = levels_to_row(levels, len(self.item_ids_))
+        predicted_levels = self.fitted_.profiles.predict_levels(row)
+        preferences = self.fitted_.ease.preferences(row, predicted_levels)[0]
+        return self._make_list(preferences, stars, **list_options)
 
     def recommend_at_device(
         self,
@@ -260,6 +290,8 @@ class StandardScheme:
     ) -> Recommendations:
         """Make the list that a device makes from true stars and the published item table alone.
 
+        Arguments are those of `recommend`.
+
         Raises:
             PrivacyError: No table is published.
         """
@@ -269,41 +301,52 @@ class StandardScheme:
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
         n = inputs.checked_n(n)
-        levels = self._levels(history)
         items = self.disclosure_.items
-        rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
-        listable = set(
-            items if candidates is None else inputs.checked_ids(candidates, "candidates")
-        )
+        whole_levels = {}
+        for number, level in self._levels_by_number(history).items():
+            whole_levels[items[number]] = math.floor(level + 0.5)
+        if candidates is None:
+            listable = set(items)
+        else:
+            listable = set(inputs.checked_ids(candidates, "candidates"))
         listable -= {*history, *inputs.checked_ids(exclude, "exclude")}
-        ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in listable)
-        rows = (
-            Recommendation(user, item, preference / AT_HOME, rank)
-            for rank, (item, preference) in enumerate(islice(ranked, n), 1)
-        )
+        rows: list[Recommendation] = []
+        for item, preference in self.item_table_.rank(items, whole_levels):
+            if len(rows) == n:
+                break
+            if item in listable:
+                score = preference / PREFERENCE_UNIT_OF_DEVICE
+                rows.append(Recommendation(user, item, score, len(rows) + 1))
         return Recommendations(tuple(rows)).with_titles(self.titles_)
 
     @property
     def item_table_(self) -> ItemTable | None:
-        """Table for lists from true stars on devices; None without consent to it."""
+        """Table by which devices rank from true stars; None if it is not published."""
         self._require_fit()
         return self.fitted_.ease.table(self.disclosure_.digest) if self.item_table else None
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
+        """Predict stars from true stars, as on the device.
+
+        Args:
+            items: Ids of items.
+            user: Not used; the model stores no person.
+            history: The person's true stars by item.
+
+        Returns:
+            (len(items),) stars; NaN for an unknown item.
+        """
         self._require_fit()
-        rated = levels_to_row(self._levels({} if history is None else history), len(self.item_ids_))
-        levels = self.fitted_.profiles.predict_levels(rated)[0]
-        return pick(
-            self.scale_.minimum + level_size(self.scale_) * levels,
-            self.item_ids_,
-            items,
-        )
+        levels = self._levels_by_number({} if history is None else history)
+        row = levels_to_row(levels, len(self.item_ids_))
+        predicted_levels = self.fitted_.profiles.predict_levels(row)[0]
+        stars = self.scale_.minimum + level_size(self.scale_) * predicted_levels
+        return pick(stars, self.item_ids_, items)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Cards of the people who obfuscate, and of those whose ratings train."""
+        """Return the cards of people who hide an attribute, and of consenting people."""
         self._require_fit()
         return guarantees.cards(
             self.settings,
@@ -315,22 +358,22 @@ class StandardScheme:
     def add_measurements(self, measurements: Sequence[Measurement]) -> None:
         """Put measured attacks on the card."""
         self._require_fit()
-        self._hold(replace(self.fitted_, measurements=tuple(measurements)))
+        self._set_fitted(replace(self.fitted_, measurements=tuple(measurements)))
 
     def save(self, path: str | Path) -> None:
-        """Write items, public tables, what scores, and a keyed hash of each consenting person."""
+        """Write the model file: settings, items, tables, profiles, weights, people's hashes."""
         self._require_fit()
         files.write_model(path, self.settings, self.fitted_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
-        """Restore a model from a checked file; ValueError for one of another format."""
+        """Make a model from the header and arrays of a checked file; ValueError for bad content."""
         model = cls(**files.read_settings(header))
-        model._hold(files.read_fitted(header, arrays, model.settings.attributes))
+        model._set_fitted(files.read_fitted(header, arrays, model.settings.attributes))
         return model
 
-    def _hold(self, fitted: fitting.Fitted) -> None:
-        """Take this as what was fitted, and make the disclosure and the server of it."""
+    def _set_fitted(self, fitted: fitting.Fitted) -> None:
+        """Set the fitted attributes, among them the disclosure and the server."""
         settings = self.settings
         self.fitted_: fitting.Fitted = fitted
         self.item_ids_ = fitted.item_ids
@@ -353,24 +396,48 @@ class StandardScheme:
         preferences: NDArray[np.int64],
         history: History,
         exclude: Collection[Any] = (),
-        **wanted: Any,
+        *,
+        n: int = 10,
+        user: Any = None,
+        candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        wanted = {"n": 10, "user": None, "candidates": None} | wanted
-        wanted["left_out"] = {*history, *inputs.checked_ids(exclude, "exclude")}
-        return top_n(preferences / SERVED, self.item_ids_, **wanted).with_titles(self.titles_)
+        """List the items of the largest preferences that are neither rated nor excluded.
 
-    def _levels(self, history: History) -> dict[int, float]:
-        """True levels by number of the item; DataError for stars off the scale."""
+        Args:
+            preferences: (items,) preferences of the server, in thousandths.
+            history: The person's true stars by item.
+            exclude: Ids to leave out, as the further arguments those of `recommend`.
+            n: Length of the list.
+            user: The person's name in the returned rows.
+            candidates: The only ids that may be listed; None for all.
+        """
+        recommendations = top_n(
+            preferences / PREFERENCE_UNIT_OF_SERVER,
+            self.item_ids_,
+            n=n,
+            user=user,
+            candidates=candidates,
+            left_out={*history, *inputs.checked_ids(exclude, "exclude")},
+        )
+        return recommendations.with_titles(self.titles_)
+
+    def _levels_by_number(self, history: History) -> dict[int, float]:
+        """Compute the true level of each rated item, by the item's number.
+
+        Raises:
+            DataError: A star is off the scale.
+        """
         rated = follow_aliases(inputs.checked_history(history, self.item_ids_), self.disclosure_)
-        numbers = [n for n, item in enumerate(self.disclosure_.items) if item in rated]
-        stars = np.array([rated[self.disclosure_.items[n]] for n in numbers], dtype=float)
+        items = self.disclosure_.items
+        numbers = [number for number, item in enumerate(items) if item in rated]
+        stars = np.array([rated[items[number]] for number in numbers], dtype=float)
         if not self.scale_.holds(stars).all():
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
         levels = (stars - self.scale_.minimum) / level_size(self.scale_)
         return dict(zip(numbers, levels.tolist(), strict=True))
 
-    def _value_of(self, name: str, value: str) -> str:
-        """Write the value as devices know it: a number is the bin that it lies in."""
+    def _disclosed_value(self, name: str, value: str) -> str:
+        """Return the value by which the disclosure has it: a number's value is its bin."""
         table = self.fitted_.tables.get(name)
         return value if table is None else bin_of(str(value), table.values)
 

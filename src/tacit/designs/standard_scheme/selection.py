@@ -1,12 +1,12 @@
 """Selection: which rated items a device shows.
 
-Source      the patent's equation (7), with min in place of the printed max. The chances are
-            `theory.keep_probability`, put into the public tables by `training.tables`; here the
-            dice are thrown.
+Source      the patent's equation (7), with min in place of the printed max. The chances are those
+            of `theory.keep_probability`; `training.tables` puts them into the public tables. Here
+            the device draws by them.
 Runs at     the person's own device.
-Sees        the owner's chances to show an item, from the public tables; dice.
-Deviations  no chance is 1 (`disclosure.CAP`): otherwise an item held back would prove what the
-            owner's attribute is not.
+Sees        the owner's chances to show an item, from the public tables; random draws.
+Deviations  no chance is 1 (`disclosure.CAP`): if a value had chance 1, an item that is held back
+            would prove that the owner does not have this value.
 
 Standard library only.
 """
@@ -20,17 +20,23 @@ from tacit.designs.standard_scheme.messages import MICRO
 
 
 def can_decide(chances: Sequence[int]) -> bool:
-    """Tell whether every attribute's table has a chance for an item; if not, a later table may."""
+    """Say whether an item can be decided: its chance is above 0 in every attribute's table.
+
+    An item that cannot be decided stays undecided; the tables of a later disclosure may decide it.
+    """
     return all(chances)
 
 
 def is_shown(chances: Sequence[int], draw: Draw) -> bool:
-    """Throw one die for each attribute, all of them whatever the first one shows.
+    """Draw whether a rated item is shown: it is if the draws of all attributes say so.
+
+    There is always one draw for each attribute, even if the first one holds the item back, so that
+    later draws do not depend on it.
 
     Args:
         chances: The owner's chance to show the item, by each attribute's table, in parts per
             million.
         draw: Uniform integers below a bound.
     """
-    dice = [draw(MICRO) for _ in chances]
-    return all(die < chance for die, chance in zip(dice, chances, strict=True))
+    draws = [draw(MICRO) for _ in chances]
+    return all(drawn < chance for drawn, chance in zip(draws, chances, strict=True))

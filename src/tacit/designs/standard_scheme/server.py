@@ -2,8 +2,8 @@
 
 Source      the patent's estimator: p = argmin sum_i (y_i - <v_i, x>)^2 + ridge |x|^2.
 Runs at     the recommender.
-Sees        releases; never an attribute, never a true star, never who sent it.
-Releases    predicted levels without the attribute's effect, to which the device adds its own, and
+Sees        releases; never an attribute, never a true star, never the sender of a release.
+Releases    predicted levels without the attribute's effect, which the device adds itself, and
             preferences in thousandths.
 Deviations  ridge 10 instead of 0.1 on centred levels in the sound variant (0.1 overfits: its error
             on left-out people is larger than the item mean's on MovieLens 100K).
@@ -34,12 +34,12 @@ from tacit.engine.ridge import solve
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-UNIT = 1000
-"""Parts of 1 in which weights are stored."""
-AT_HOME = LIKED * UNIT
-"""Parts of 1 in which a device gives a preference."""
-SERVED = 1000
-"""Parts of 1 in which the recommender gives a preference."""
+WEIGHT_UNIT = 1000
+"""Item-item weights are stored as whole multiples of 1 / WEIGHT_UNIT."""
+PREFERENCE_UNIT_OF_DEVICE = LIKED * WEIGHT_UNIT
+"""Preferences that a device computes are multiples of 1 / PREFERENCE_UNIT_OF_DEVICE."""
+PREFERENCE_UNIT_OF_SERVER = 1000
+"""Preferences that the recommender sends are multiples of 1 / PREFERENCE_UNIT_OF_SERVER."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,16 @@ class Profiles:
     """Penalty of a person's estimate."""
 
     def estimate(self, released: sparse.csr_array) -> Floats:
-        """(people, d) ridge estimates of a (people, items) CSR of released levels."""
+        """Compute (people, d) ridge estimates from a (people, items) CSR of released levels."""
         centred = released.astype(np.float64)
         centred.data -= self.intercepts[released.indices]
         return solve(centred, self.factors, self.ridge)
 
     def predict_levels(self, released: sparse.csr_array) -> Floats:
-        """(people, items) predicted levels of all items."""
+        """Predict (people, items) levels of all items from a CSR of released ones.
+
+        level = intercept + <estimate of the person, profile of the item>
+        """
         return self.intercepts + self.estimate(released) @ self.factors.T
 
 
@@ -69,48 +72,54 @@ class Ease:
     """Item-item weights and the order of items for a person about whom nothing is known."""
 
     weights: sparse.csc_array
-    """(items, items) CSC int64 in 1/1000; the column of an item left out is empty."""
+    """(items, items) CSC int64 in thousandths; the column of an item that is left out is empty."""
     popularity: Ints
-    """(items,) place of each item by likes, 0 for the most liked."""
+    """(items,) rank of each item by number of likes, 0 for the most liked."""
     n_levels: int
-    """Whole levels of the scale."""
+    """Number of whole levels of the scale."""
 
     @property
     def has_weights(self) -> NDArray[np.bool_]:
-        """(items,) which items are ranked by weights."""
+        """(items,) whether each item has weights, by which it is ranked."""
         return np.asarray(np.diff(self.weights.indptr) > 0)
 
-    def preferences(self, levels: sparse.csr_array, stars: Floats) -> Ints:
-        """Compute preferences from what people show.
+    def preferences(self, levels: sparse.csr_array, predicted_levels: Floats) -> Ints:
+        """Compute preferences from released levels.
 
-        Where a person shows no item that has weights, items are ordered by popularity.
+        preference of item j = sum over shown items i of (weight of i's level) * weights[i, j]
+
+        A person who shows no item with weights gets the items in order of popularity. Items without
+        weights come below all others, in order of their predicted levels.
 
         Args:
             levels: (people, items) CSR of released levels.
-            stars: (people, items) predicted levels; they order the items left out, below all
-                others.
+            predicted_levels: (people, items) predicted levels of all items.
 
         Returns:
-            (people, items) thousandths.
+            (people, items) preferences in thousandths.
         """
         has_weights = self.has_weights
-        shown = weigh_levels(levels, self.n_levels)
-        sums = (shown @ self._rows).toarray()
-        preferences: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
-        preferences[shown @ has_weights.astype(np.int64) == 0] = -self.popularity
+        level_weights = weigh_levels(levels, self.n_levels)
+        sums = (level_weights @ self._weights_by_row).toarray()  # in units of a device
+        ratio = PREFERENCE_UNIT_OF_DEVICE // PREFERENCE_UNIT_OF_SERVER
+        preferences: Ints = (sums + ratio // 2) // ratio  # rounded to units of the server
+        shows_no_weighted_item = level_weights @ has_weights.astype(np.int64) == 0
+        preferences[shows_no_weighted_item] = -self.popularity
+
         unweighted = np.flatnonzero(~has_weights)
         lowest = preferences[:, has_weights].min(axis=1, initial=0)
-        order = np.argsort(-stars[:, unweighted], axis=1, kind="stable")
-        preferences[:, unweighted] = lowest[:, None] - 1 - np.argsort(order, axis=1)
+        order = np.argsort(-predicted_levels[:, unweighted], axis=1, kind="stable")
+        rank = np.argsort(order, axis=1)  # 0 for the highest predicted level
+        preferences[:, unweighted] = lowest[:, None] - 1 - rank
         return preferences
 
     @cached_property
-    def _rows(self) -> sparse.csr_array:
-        """The weights in the order in which a few people's preferences are summed."""
+    def _weights_by_row(self) -> sparse.csr_array:
+        """The weights as CSR, which makes products with a few people's rows fast."""
         return sparse.csr_array(self.weights)
 
     def table(self, disclosure: str) -> ItemTable:
-        """Item table that devices rank with, for the disclosure with this digest."""
+        """Make the item table that devices rank by, for the disclosure with this digest."""
         rows = self.weights.indices.tolist()
         weights = self.weights.data.tolist()
         columns = tuple(
@@ -121,16 +130,26 @@ class Ease:
 
 
 def levels_to_row(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
-    """(1, n_items) CSR float64 of levels by number of the item."""
-    columns = (np.zeros(len(levels), dtype=np.int32), np.array([*levels], dtype=np.int32))
-    return sparse.csr_array((np.array([*levels.values()], float), columns), (1, n_items))
+    """Make a (1, n_items) CSR float64 of one person's levels, given by item number."""
+    data = np.array(list(levels.values()), dtype=float)
+    rows = np.zeros(len(levels), dtype=np.int32)
+    columns = np.array(list(levels), dtype=np.int32)
+    return sparse.csr_array((data, (rows, columns)), (1, n_items))
 
 
 def weigh_levels(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
-    """CSR int64 of what each level counts for, in tenths; released levels count as the nearest."""
-    whole = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
-    counts = np.array(liked_levels(n_levels))[whole]
-    return sparse.csr_array((counts, levels.indices, levels.indptr), shape=levels.shape)
+    """Replace each level by its weight in preferences.
+
+    Args:
+        levels: CSR of true or released levels; each is rounded to the nearest whole level.
+        n_levels: Number of whole levels of the scale.
+
+    Returns:
+        CSR int64 of the same shape, in tenths: see `liked_levels`.
+    """
+    whole_levels = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
+    weights = np.array(liked_levels(n_levels))[whole_levels]
+    return sparse.csr_array((weights, levels.indices, levels.indptr), shape=levels.shape)
 
 
 class Server:
@@ -142,22 +161,22 @@ class Server:
         self._ease = ease
 
     def score(self, release: Release) -> Scores:
-        """Scores of every item; the device leaves out what its owner has seen.
+        """Score all items for a release; the device leaves out what its owner has rated.
 
-        Raises ValueError for a release that was made for another disclosure, or for items that the
-        disclosure does not have.
+        Raises:
+            ValueError: The release was made for another disclosure, or has an unknown item.
         """
         digest = self._disclosure.digest
         items = self._disclosure.items
-        number = self._disclosure.item_number
+        number_of = self._disclosure.item_number
         if release.disclosure != digest:
             raise ValueError("the release was made for another disclosure: fetch the current one")
         for item, _ in release.ratings:
-            if item not in number:
+            if item not in number_of:
                 raise ValueError(f"the disclosure has no item {item!r}")
-        shown = {number[item]: level / MICRO for item, level in release.ratings}
-        released = levels_to_row(shown, len(items))
+        shown_levels = {number_of[item]: level / MICRO for item, level in release.ratings}
+        released = levels_to_row(shown_levels, len(items))
         levels = self._profiles.predict_levels(released)
         preferences = self._ease.preferences(released, levels)[0].tolist()
-        micro = np.round(levels[0] * MICRO).astype(np.int64).tolist()
-        return Scores(digest, tuple(zip(items, micro, preferences, strict=True)))
+        micro_levels = np.round(levels[0] * MICRO).astype(np.int64).tolist()
+        return Scores(digest, tuple(zip(items, micro_levels, preferences, strict=True)))

@@ -1,4 +1,4 @@
-"""Every choice that a model of the standard scheme is made with, checked once."""
+"""Settings of a model of the standard scheme, checked when they are made."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tacit.errors import ConfigError, PrivacyError
 Variant = Literal["sound", "published"]
 
 MOST_WHOLE_LEVELS = 10_000
-"""Of a scale of whole stars: a model keeps a weight for each, and numbers up to this size."""
+"""Most levels of a scale with steps: a model holds a weight for each level."""
 
 LEAST_EPSILON = 16
-"""Smallest epsilon of a disclosure: below it, releases tell more than true stars do."""
-WHO_MAY_USE_IT = (
+"""Smallest epsilon of a private disclosure: with less, releases reveal more than true stars."""
+CONDITION_OF_USE = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
     ".94 (MovieLens 100K), and from their number with .93."
@@ -35,7 +35,7 @@ KNOWN_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Choices of a model; what each means is said where a user makes it, in `StandardScheme`."""
+    """Settings of a model. The fields are documented in `StandardScheme`."""
 
     attributes: tuple[str, ...] = ("gender",)
     variant: Variant = "sound"
@@ -74,6 +74,7 @@ class Settings:
         return not math.isinf(self.disclosure_epsilon)
 
     def _check_attributes(self) -> None:
+        """Refuse duplicate attributes, and values or edges of attributes that are not hidden."""
         names = self.attributes
         if not names or len(set(names)) < len(names):
             raise ConfigError("Name at least one attribute to hide, each once.")
@@ -87,11 +88,12 @@ class Settings:
             check_edges(name, edges)
             if name not in names or name in self.values:
                 raise ConfigError(
-                    f"edges are for a hidden attribute that is a number, and not in values; got "
-                    f"'{name}', and attributes {', '.join(names)}."
+                    "edges are for hidden attributes with numbers, for which values are not "
+                    f"listed; got '{name}', and attributes {', '.join(names)}."
                 )
 
     def _check_numbers(self) -> None:
+        """Refuse numbers out of their range."""
         if self.epoch_length < DAY:
             raise ConfigError(f"An epoch is {DAY} seconds long or more; got {self.epoch_length}.")
         has_epsilon = self.disclosure_epsilon > 0  # false for NaN
@@ -102,6 +104,7 @@ class Settings:
             )
 
     def _check_private_disclosure(self) -> None:
+        """Refuse settings that a private disclosure cannot be combined with."""
         if not self.has_private_disclosure:
             return
         if self.is_published or len(self.attributes) > 1:
@@ -120,19 +123,23 @@ class Settings:
             )
 
     def check_service(self) -> None:
-        """Raise PrivacyError unless it is stated that the service learns of no item otherwise."""
+        """Check the statement that the service learns of no rated item in another way.
+
+        Raises:
+            PrivacyError: The sound variant is used without this statement.
+        """
         if not self.is_published and self.service_sees_items is not False:
             raise PrivacyError(
-                f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if your "
-                "service does not."
+                f"{CONDITION_OF_USE} Say service_sees_items=False (--service-sees-items no) if "
+                "your service does not."
             )
 
     def rule_on(self, scale: RatingScale) -> Rule:
-        """Rule that devices are asked to follow with stars on this scale.
+        """Return the rule that devices follow with stars on this scale.
 
         Raises:
             ConfigError: The release needs whole stars, or the scale is too fine.
-            PrivacyError: The release would tell the attribute.
+            PrivacyError: The release would reveal the attribute.
         """
         rule = RELEASES[self.release]
         if scale.levels > MOST_WHOLE_LEVELS:
@@ -149,7 +156,7 @@ class Settings:
             return rule
         if not rule.rounding:
             raise PrivacyError(
-                f"'{self.release}' tells the attribute exactly: people give stars of a digit or "
+                f"'{self.release}' reveals the attribute exactly: people give stars of a digit or "
                 "two, and of the released value plus and minus the public offset only the true "
                 "star has so few digits. Use 'scheme+selection+rounding', or variant='published' "
                 "to reproduce the leak."

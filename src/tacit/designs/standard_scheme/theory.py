@@ -1,4 +1,4 @@
-"""Closed formulas of the standard scheme. Pure: no data, no randomness.
+"""Closed formulas of the standard scheme: pure functions without data or randomness.
 
 Source     the patent: equations (3), (4) and (7), Theorem 1 with Lemmas 1 and 2; a correction is
            marked *.
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
     """* Equation (7) with min, where the patent prints max: min(1, min_c p_c / p_own).
 
-    Then P(item shown | value) = min_c p_c for every value. The sound variant multiplies it with a
-    cap below 1, the same for every value, which changes nothing about that.
+    Then P(item shown | value) = min_c p_c, which is the same for every value. The sound variant
+    also multiplies the chance by a cap below 1, which is the same for every value too.
 
     Args:
         p_own: (n,) chance that an item is rated, for the person's own value.
@@ -29,39 +29,44 @@ def keep_probability(p_own: Floats, p_all: Floats) -> Floats:
     Returns:
         (n,) chances that a rated item is shown.
     """
-    kept: Floats = np.minimum(1.0, p_all.min(axis=0) / p_own)
-    return kept
+    keep: Floats = np.minimum(1.0, p_all.min(axis=0) / p_own)
+    return keep
 
 
 def quantile_coupling(own: Floats, target: Floats) -> Floats:
-    """Monotone coupling of two distributions over the stars.
+    """Compute the monotone coupling of two distributions over the levels.
 
-    Both are laid on [0, 1) as intervals, and a star is released as whatever target interval lies
-    over its own. A star of chance 0 is released as itself: nobody gives it.
+    Each distribution cuts [0, 1) into intervals, one for each level, as long as its chance. A true
+    level is released as a target level with a chance in proportion to the overlap of their two
+    intervals. A true level of chance 0, which nobody gives, is released as itself.
 
     Args:
-        own: (..., levels) distribution of the true stars.
-        target: (..., levels) distribution of the released ones.
+        own: (..., levels) distribution of the true levels.
+        target: (..., levels) distribution of the released levels.
 
     Returns:
-        (..., levels, levels) chances P(released | own star).
+        (..., levels, levels) chances P(released | true level).
     """
-    high_own, high_target = np.cumsum(own, axis=-1), np.cumsum(target, axis=-1)
-    low_own, low_target = high_own - own, high_target - target
-    overlap = np.minimum(high_own[..., :, None], high_target[..., None, :]) - np.maximum(
-        low_own[..., :, None], low_target[..., None, :]
-    )
-    overlap = np.maximum(overlap, 0.0)
-    mass = overlap.sum(axis=-1, keepdims=True)
-    itself = np.broadcast_to(np.eye(own.shape[-1]), overlap.shape)
-    return np.where(mass > 0, overlap / np.where(mass > 0, mass, 1.0), itself)
+    # Ends of the intervals: true levels along rows, released levels along columns.
+    own_end = np.cumsum(own, axis=-1)
+    target_end = np.cumsum(target, axis=-1)
+    own_start = own_end - own
+    target_start = target_end - target
+    overlap_end = np.minimum(own_end[..., :, None], target_end[..., None, :])
+    overlap_start = np.maximum(own_start[..., :, None], target_start[..., None, :])
+    overlap = np.maximum(overlap_end - overlap_start, 0.0)
+
+    total = overlap.sum(axis=-1, keepdims=True)
+    is_given = total > 0
+    unchanged = np.broadcast_to(np.eye(own.shape[-1]), overlap.shape)
+    return np.where(is_given, overlap / np.where(is_given, total, 1.0), unchanged)
 
 
 def least_squares_risk(profiles: Floats, sigma: float) -> float:
     """Equation (4): sigma^2 tr[(sum v_i v_i^T)^-1], the same for every x and x0.
 
-    The mean squared error of equation (3)'s estimate of x from y_i = r_i - x0 v_i0. Infinity where
-    the profiles do not span all d dimensions.
+    The mean squared error of equation (3)'s estimate of x from y_i = r_i - x0 v_i0. Infinity if the
+    profiles do not span all d dimensions.
     """
     if np.linalg.matrix_rank(profiles) < profiles.shape[1]:
         return math.inf
@@ -69,18 +74,18 @@ def least_squares_risk(profiles: Floats, sigma: float) -> float:
 
 
 def risk_ignoring_attribute(profiles: Floats, gaps: Floats, sigma: float) -> float:
-    """Risk of least squares on true ratings by a recommender that takes x0 v_i0 for noise.
+    """Risk of least squares on true ratings by a recommender that treats x0 v_i0 as noise.
 
-    Equation (4) plus the squared bias |V^+ v_0|^2, whatever the attribute.
+    Equation (4) plus the squared bias |V^+ v_0|^2, which is the same for both values of x0.
     """
     bias = np.linalg.pinv(profiles) @ gaps
     return least_squares_risk(profiles, sigma) + float(bias @ bias)
 
 
 def risk_estimating_attribute(profiles: Floats, gaps: Floats, sigma: float) -> float:
-    """Risk in x of least squares on true ratings that estimates x0 as one coordinate more.
+    """Risk in x of least squares on true ratings that estimates x0 as an additional coordinate.
 
-    sigma^2 times the trace of x's block of (W^T W)^-1 with W = [V, v_0].
+    sigma^2 times the trace of x's (d, d) block of (W^T W)^-1 with W = [V, v_0].
     """
     width = profiles.shape[1]
     augmented = np.column_stack([profiles, gaps])
@@ -89,11 +94,11 @@ def risk_estimating_attribute(profiles: Floats, gaps: Floats, sigma: float) -> f
 
 
 def bayes_risk(profiles: Floats, sigma: float, prior_sd: float) -> float:
-    """Lemma 1, as its proof has it: with Gaussian noise no estimator has a smaller supremum.
+    """Lower bound on every estimator's worst risk, by which Lemma 1 is proved.
 
-    The least mean risk of any estimator if x is normal with this standard deviation in each
-    coordinate: tr[(V^T V / sigma^2 + I / prior_sd^2)^-1]. It bounds every estimator's worst risk
-    from below, and tends to equation (4) as the prior widens.
+    It is the least mean risk of any estimator if the noise is Gaussian and x is normal with
+    standard deviation `prior_sd` in each coordinate: tr[(V^T V / sigma^2 + I / prior_sd^2)^-1]. As
+    the prior widens it tends to equation (4): no worst risk is smaller than that of least squares.
     """
     width = profiles.shape[1]
     precision = profiles.T @ profiles / sigma**2 + np.eye(width) / prior_sd**2
@@ -114,12 +119,13 @@ def worst_ridge_risk(profiles: Floats, sigma: float, penalty: float, radius: flo
 
 
 def least_risk_of_coarse_disclosure(gap_difference: float, profile: float, radius: float) -> float:
-    """Theorem 1, part 3: what a private scheme loses that cannot distinguish two gaps.
+    """Theorem 1, part 3: lower bound on the risk if a private scheme cannot tell two gaps apart.
 
-    By Lemma 2 its output has the same law for x and for x + K xi / v, with xi twice the difference
-    of the gaps and any whole K. Among |x| <= radius some x then has at least the square of half the
-    largest such distance for its risk, whatever the estimator.
+    By Lemma 2 the release has the same law for x and for x + K xi / v, where xi is twice the
+    difference of the gaps, v the profile and K any integer. So no estimator can tell apart two such
+    x with |x| <= radius, and for one of them its risk is at least the square of half their
+    distance.
     """
     period = abs(2 * gap_difference / profile)
-    distance = period * math.floor(2 * radius / period)
-    return (distance / 2) ** 2
+    largest_distance = period * math.floor(2 * radius / period)
+    return (largest_distance / 2) ** 2

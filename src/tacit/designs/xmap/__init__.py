@@ -3,25 +3,30 @@
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
          (PVLDB 2017), and its technical report. docs/xmap.md has the paper's symbols.
 
-The published claims are refuted, with numbers, on the card of variant="published". The sound
-variant shares no mechanism with the paper.
+The card of variant="published" refutes the paper's claims, with numbers. The sound variant shares
+no mechanism with the paper.
 
-settings.py             every choice, checked once; catalogue.py: items and their domains
-model.py                `XMap`, the class that a user meets
+model.py                `XMap`, the recommender class
+settings.py             parameters of a model
+catalogue.py            items and their domains
 published_variant.py    the published variant: the paper's four steps in their order
-baseliner.py            1: centred ratings, similarities of items
-extender.py             2: layers BB, NB, NN of each domain, X-SIM along meta-paths
-generator.py            3: images of source items, people's AlterEgos
-recommender.py          4: predictions from items or from people
-private_neighbours.py   4 with privacy: PNSA and PNCF
-voting_lists.py         lists of NX-Map; sparse_rows.py: lists of numbers as a sparse matrix
+baseliner.py            step 1: centred ratings, similarities of items
+extender.py             step 2: layers BB, NB, NN of each domain, X-SIM along meta-paths
+generator.py            step 3: images of source items, people's AlterEgos
+recommender.py          step 4: predictions from similar items or similar people
+private_neighbours.py   step 4 with privacy: PNSA and PNCF
+voting_lists.py         lists of NX-Map, the variant without noise
+sparse_rows.py          lists of neighbours as a sparse matrix
 sound_variant.py        the sound variant: private lists of `tacit.profile_sums`
 files.py                arrays of the published variant in model files
-guarantees.py           cards; theory.py: the paper's formulas
-commands.py             `tacit fit|plan|simulate|evaluate xmap`; serve.py: the demonstration
-audit/, experiment/     the audit's bench; the paper's figures
+guarantees.py           guarantee cards
+theory.py               the paper's formulas
+commands.py             `tacit fit`, `plan`, `simulate` and `demo` for xmap
+serve.py                the model of the service's demonstration
+audit/                  audits of both variants
+experiment/             the paper's figures, and `tacit evaluate xmap`
 
-Names load on first use: commands that list designs need no numbers.
+`XMap` loads on first use, so that commands that only list designs do not import numpy.
 """
 
 from __future__ import annotations

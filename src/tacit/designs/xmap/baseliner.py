@@ -1,7 +1,8 @@
-"""Step 1, the Baseliner: ratings centred by person, and the similarity of items within them.
+"""Step 1, the Baseliner: ratings centred by each person's mean, and similarities of items.
 
-Source   the X-Map paper. s(i, j) is the adjusted cosine: stars are centred by the person's mean,
-         and the norms run over ALL raters of each item. The engine computes it.
+Source   the X-Map paper. The similarity s(i, j) of two items is the adjusted cosine: the cosine of
+         their columns of centred stars, where each norm is over ALL raters of the item. The engine
+         computes it.
 Sees     everybody's ratings of both domains.
 """
 
@@ -24,24 +25,28 @@ class Baseline(NamedTuple):
     table: Table
     """(people, items) stars minus the person's mean."""
     raters: NDArray[np.int64]
-    """(items,) people who rated each item."""
+    """(items,) number of people who rated each item."""
 
 
 def make_baseline(stars: sparse.csr_array) -> Baseline:
-    """Centre (people, items) stars, sorted indices; a stored zero is a rating of zero."""
+    """Centre stars by each person's mean, and count the raters of each item.
+
+    Args:
+        stars: (people, items) CSR with sorted indices; a stored zero is a rating of zero stars.
+    """
     raters = np.bincount(stars.indices, minlength=stars.shape[1]).astype(np.int64)
     return Baseline(center_stars(stars, mean_stars_of_people(stars)), raters)
 
 
 def center_stars(stars: sparse.csr_array, means: Floats) -> Table:
-    """Subtract each person's mean from their stars.
+    """Subtract each person's mean from their stars, and mark likes.
 
-    A rating is a like if it is at least the item's mean. Columns that are left out of `stars`
-    change nothing in the others.
+    A rating is a like if it is at least the item's mean. The result for an item does not depend on
+    the other items in `stars`.
 
     Args:
         stars: (people, items) CSR.
-        means: (people,) what is subtracted.
+        means: (people,) means to subtract.
     """
     deviations = stars.data - np.repeat(means, np.diff(stars.indptr))
     values = sparse.csr_array((deviations, stars.indices, stars.indptr), shape=stars.shape)
@@ -49,14 +54,14 @@ def center_stars(stars: sparse.csr_array, means: Floats) -> Table:
 
 
 def person_of_each_rating(stars: sparse.csr_array) -> NDArray[np.int64]:
-    """(stored,) number of the person whose rating each stored value is."""
+    """Return the number of the person (row) of each stored rating: (stored,)."""
     counts = np.diff(stars.indptr)
     people: NDArray[np.int64] = np.repeat(np.arange(len(counts)), counts)
     return people
 
 
 def mean_stars_of_people(stars: sparse.csr_array) -> Floats:
-    """(people,) mean stars; 0 for people without ratings."""
+    """Compute (people,) mean stars; 0 for people without ratings."""
     counts = np.diff(stars.indptr)
     sums = np.bincount(person_of_each_rating(stars), stars.data, minlength=len(counts))
     means: Floats = np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
@@ -64,7 +69,7 @@ def mean_stars_of_people(stars: sparse.csr_array) -> Floats:
 
 
 def mean_stars_of_items(stars: sparse.csr_array) -> Floats:
-    """(items,) mean stars; the overall mean for items without ratings."""
+    """Compute (items,) mean stars; the overall mean for items without ratings."""
     counts = np.bincount(stars.indices, minlength=stars.shape[1])
     sums = np.bincount(stars.indices, stars.data, minlength=stars.shape[1])
     overall = float(stars.data.mean()) if stars.data.size else 0.0
@@ -75,12 +80,14 @@ def mean_stars_of_items(stars: sparse.csr_array) -> Floats:
 def find_neighbours(
     table: Table, of: Numbers, among: Numbers, *, engine: Engine, **options: Any
 ) -> Neighbours:
-    """Find the nearest items `among` some for each item `of` others, where the rows are.
+    """Find the most similar items `among` a set, for each item `of` another set.
+
+    A function of its own, so that it can be pickled and run where the table's rows are stored.
 
     Args:
-        table: Centred ratings, or who rated what.
-        of: Items whose neighbours are wanted.
-        among: Items that can be neighbours.
+        table: Centred ratings, or marks of who rated what.
+        of: Numbers of the items whose neighbours are searched for.
+        among: Numbers of the items that can be neighbours.
         engine: Computes the similarities.
         **options: Further keywords of `Engine.neighbours`: k, significance, counts.
     """

@@ -1,4 +1,4 @@
-"""Items of an X-Map, and the domain that each lies in. All is public."""
+"""Items of an X-Map model, and the domain of each. Everything here is public."""
 
 from __future__ import annotations
 
@@ -21,19 +21,23 @@ class Catalogue:
     """The domain of each item of a model."""
 
     domains: Column
-    """(n_items,) name of each item's domain, by the model's numbers."""
+    """(n_items,) name of each item's domain, in the order of the model's item numbers."""
     settings: Settings
-    """The choices of the model."""
+    """Parameters of the model."""
 
     def sources(self, target: str) -> Numbers:
-        """Sorted numbers of the items that lead to a target."""
-        others = self.domains != target
+        """List the numbers of the source items of a target domain, sorted.
+
+        These are the items of the source domains in the settings, by default of all domains, except
+        those of the target.
+        """
+        is_source = self.domains != target
         if self.settings.source:
-            others &= np.isin(self.domains.astype(str), self.settings.source)
-        return np.flatnonzero(others).astype(np.int32)
+            is_source &= np.isin(self.domains.astype(str), self.settings.source)
+        return np.flatnonzero(is_source).astype(np.int32)
 
     def targets(self, target: str) -> Numbers:
-        """Sorted numbers of a target domain's items."""
+        """List the numbers of a target domain's items, sorted."""
         return np.flatnonzero(self.domains == target).astype(np.int32)
 
 
@@ -41,42 +45,42 @@ def keep_domains(ratings: RatingsSource, settings: Settings) -> tuple[RatingsSou
     """Keep the ratings of the domains that the settings name.
 
     Returns:
-        The ratings, their items renumbered, and the domains of these items.
+        The ratings, with their items renumbered; and the catalogue of these items.
 
     Raises:
         DataError: A domain has no item, or there is only one.
     """
     column = settings.domain
-    named = (*settings.source, *settings.target)
-    domains = item_domains(catalogue_of(ratings), column, named)
-    used = set(named)
+    named_domains = (*settings.source, *settings.target)
+    domains = item_domains(catalogue_of(ratings), column, named_domains)
+    used_domains = set(named_domains)
     if not settings.source:
-        used = {name for name in domains.tolist() if isinstance(name, str)}
-    if used <= set(settings.target) and len(used) < 2:
+        used_domains = {name for name in domains.tolist() if isinstance(name, str)}
+    if used_domains <= set(settings.target) and len(used_domains) < 2:
         raise DataError("there is only one domain", column=column, found=settings.target[0])
-    member = np.array([name in used for name in domains.tolist()], dtype=bool)
-    return keep_items(ratings, member), Catalogue(domains[member], settings)
+    is_used = np.array([name in used_domains for name in domains.tolist()], dtype=bool)
+    return keep_items(ratings, is_used), Catalogue(domains[is_used], settings)
 
 
 def read_catalogue_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
-    """Read the domains of a header's items.
+    """Read the domains of the items from a model file's header.
 
     Raises:
-        ValueError: Items, titles or domains make no sense.
+        ValueError: Items, titles or domains have a wrong type or length.
     """
     items = header["items"]
     names = header["domains"]
     titles = header["titles"] or [None] * len(items)
-    kinds = {type(item) for item in items}
-    if kinds not in ({int}, {str}) or len(set(items)) < len(items):
+    id_types = {type(item) for item in items}
+    if id_types not in ({int}, {str}) or len(set(items)) < len(items):
         raise ValueError("the ids of its items are not all whole numbers or all text, each once")
-    if kinds == {int} and not all(-(2**63) <= item < 2**63 for item in items):
+    if id_types == {int} and not all(-(2**63) <= item < 2**63 for item in items):
         raise ValueError("the id of an item does not fit 64 bits")
     if len(titles) != len(items) or any(type(name) not in (str, type(None)) for name in titles):
         raise ValueError("the titles do not fit the list of items")
     if len(names) != len(items) or any(type(name) is not str for name in names):
         raise ValueError("the domains do not fit the list of items")
-    absent = {*settings.target, *settings.source} - set(names)
-    if absent:
-        raise ValueError(f"no item is in the domain {absent.pop()}")
+    empty_domains = {*settings.target, *settings.source} - set(names)
+    if empty_domains:
+        raise ValueError(f"no item is in the domain {empty_domains.pop()}")
     return Catalogue(np.array(names, dtype=object), settings)

@@ -1,4 +1,4 @@
-"""X-Map's part of `tacit fit`, `plan`, `evaluate` and `demo`."""
+"""Commands `tacit fit`, `plan` and `simulate` of X-Map, and its part of `tacit demo`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,14 @@ from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 if TYPE_CHECKING:
     from tacit.designs.xmap.experiment.theorems import SensitivityCount, TheoremCase
 
+_PASSES = 4
+"""Passes over the ratings of a sound fit, which progress is counted in."""
+_PASSES_WITH_STARS = 7
+"""Passes of a sound fit that also releases means of stars."""
+_PASSES_OF_TARGET = 7
+"""Passes of a published fit for each target, after one for the means of items."""
 MOST_NEIGHBOURS = 500
-"""Largest k of `tacit simulate xmap`: half of its candidates."""
+"""Largest k of `tacit simulate xmap`: half the number of its candidates."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,18 @@ class FitSettings(ExecutionOptions):
     delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
     variant: str = option("'sound'; 'published', whose claims are refuted.", default="sound")
     epsilon_prime: float | None = option(
-        "Published only: nats of its recommender's step.", default=None
+        "Published only: nats for one list of neighbours; default: epsilon.", default=None
     )
-    recommender: str = option("'item-based'; no file holds people.", default="item-based")
-    k: int = option("How many neighbours.", default=50, least=1)
+    recommender: str = option(
+        "'item-based'; 'user-based' is refused, because no file holds people.",
+        default="item-based",
+    )
+    k: int = option("Number of neighbours.", default=50, least=1)
     extender_k: int = option("Neighbours an item keeps in each layer.", default=10, least=1)
     significance: int = option(
-        "Co-raters below which a similarity is scaled down.", default=50, least=0
+        "Number of people who rated both items below which a similarity is scaled down.",
+        default=50,
+        least=0,
     )
     alpha: float = option(
         "Published only: how fast a person's old ratings lose weight, for each rank in time; 0: "
@@ -76,8 +87,8 @@ class FitSettings(ExecutionOptions):
 def fit(settings: FitSettings, run: Run) -> Result:
     """Recommend, privately, in a domain new to a person.
 
-    The sound variant is the design private, from domain to domain; features and stars are for it.
-    k, extender-k, significance, alpha and pnsa are for the variant published only.
+    The sound variant is the design private, from domain to domain. Only it uses features and stars;
+    only the published variant uses k, extender-k, significance, alpha and pnsa.
     """
     from tacit.data.domains import describe_features
     from tacit.data.stored_ratings import catalogue_of, show_progress
@@ -92,15 +103,19 @@ def fit(settings: FitSettings, run: Run) -> Result:
         )
     if variant == "sound":
         refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
-    own = ("out", "catalogue", "from_domain", "to_domain", *options_of(ExecutionOptions))
-    given = {name: value for name, value in asdict(settings).items() if name not in own}
-    model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
-    passes = 7 if settings.stars else 4
-    if variant != "sound":
-        passes = 1 + 7 * len(settings.to_domain)
-    with ExitStack() as open_until:
-        ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(show_progress(ratings, run.progress, passes))
+    options_of_command = {"out", "catalogue", "from_domain", "to_domain"}
+    options_of_command |= set(options_of(ExecutionOptions))
+    parameters = {
+        name: value for name, value in asdict(settings).items() if name not in options_of_command
+    }
+    model = XMap(source=settings.from_domain or None, target=settings.to_domain, **parameters)
+    if variant == "sound":
+        passes = _PASSES_WITH_STARS if settings.stars else _PASSES
+    else:
+        passes = 1 + _PASSES_OF_TARGET * len(settings.to_domain)
+    with ExitStack() as contexts:
+        ratings = contexts.enter_context(run.open(settings, catalogue=settings.catalogue))
+        contexts.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card = model.guarantees()[0]
     useful = usefulness(model)
@@ -114,10 +129,13 @@ def fit(settings: FitSettings, run: Run) -> Result:
         **card_summary(card),
         "useful": useful,
     }
-    more = "" if useful is None or useful in card.sentence else f" {useful}"
+    is_said_on_card = useful is None or useful in card.sentence
+    about_usefulness = "" if is_said_on_card else f" {useful}"
+    sources = ", ".join(data["source"] or ["every other domain"])
+    targets = ", ".join(data["target"])
     sentence = (
-        f"Fitted X-Map ({variant}) from {', '.join(data['source'] or ['every other domain'])} to "
-        f"{', '.join(data['target'])}. {card.first_line} {card.sentence}{more}"
+        f"Fitted X-Map ({variant}) from {sources} to {targets}. {card.first_line} "
+        f"{card.sentence}{about_usefulness}"
     )
     after = guarantee_command(settings.out)
     shown = [sentence]
@@ -141,20 +159,24 @@ class PlanSettings:
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
-    """Compute what a fit takes: passes, memory, bytes, hours."""
+    """Compute what a fit costs: passes over the ratings, memory, bytes on disk, hours."""
     from tacit.designs.xmap.settings import Variant
     from tacit.engine.cost import cost
 
     if settings.variant not in get_args(Variant):
         raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
-    joins = settings.variant == "published"
-    size = (settings.ratings, settings.people, settings.items)
-    price = cost(*size, stars=settings.stars, joins=joins)
+    cost_of_fit = cost(
+        settings.ratings,
+        settings.people,
+        settings.items,
+        stars=settings.stars,
+        joins=settings.variant == "published",
+    )
     after = (
         f"tacit plan private --people {settings.people:.0f} --items {settings.items:.0f} --across  "
         "says whether sound lists would be useful."
     )
-    return Result({"cost": asdict(price)}, price.sentences, after)
+    return Result({"cost": asdict(cost_of_fit)}, cost_of_fit.sentences, after)
 
 
 PLAN = Command(PlanSettings, plan)
@@ -163,11 +185,11 @@ PLAN = Command(PlanSettings, plan)
 PEOPLE = 3000
 """Generated people of the tour."""
 ITEMS = 80
-"""Items of each of its domains."""
+"""Items of each domain of the tour."""
 TOUR_EPSILON = 3.0
-"""Nats of its private model, for a whole profile."""
+"""Nats of the tour's private model, for a whole profile."""
 FITS = 2
-"""Fits that each of its attacks is measured on."""
+"""Number of fits on which the tour measures each attack."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +214,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     """Check Theorems 2 to 4 of the paper on small worlds.
 
     Theorem 2: how often one person changes a similarity by more than SS. Theorems 3 and 4: how
-    often PNSA misses, where the proof holds and where what is printed departs from it.
+    often PNSA misses, under the conditions of the proof and under those that are printed.
     """
     from tacit.designs.xmap.experiment.theorems import (
         CASES,
@@ -208,32 +230,36 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
             cases += check_theorems(k, settings.samples, draws)
             advance(1)
     counts = count_exceeded_sensitivities(settings.pairs, settings.seed)
-    theorem_2: dict[str, Callable[[SensitivityCount], object]] = {
-        "stars": lambda each: each.stars,
-        "who is left out": lambda each: each.removed,
-        "pairs": lambda each: f"{each.pairs:,}",
-        "SS exceeded": lambda each: f"{each.exceeded / each.pairs:.1%}",
+    columns_of_theorem_2: dict[str, Callable[[SensitivityCount], object]] = {
+        "stars": lambda count: count.stars,
+        "who is left out": lambda count: count.removed,
+        "pairs": lambda count: f"{count.pairs:,}",
+        "SS exceeded": lambda count: f"{count.exceeded / count.pairs:.1%}",
     }
-    theorems: dict[str, Callable[[TheoremCase], object]] = {
-        "theorem": lambda each: each.theorem,
-        "case": lambda each: each.case,
-        "k": lambda each: each.k,
-        "|v|": lambda each: each.length,
-        "w": lambda each: f"{each.width:.2g}",
-        "allowed": lambda each: f"{each.allowed:g}",
-        "chance of a miss": lambda each: f"{each.exact:.3f}",
-        "sampled": lambda each: f"{each.share:.3f} [{each.low:.3f}, {each.high:.3f}]",
-        "holds": lambda each: "yes" if each.holds else "no",
+    columns_of_theorems_3_and_4: dict[str, Callable[[TheoremCase], object]] = {
+        "theorem": lambda case: case.theorem,
+        "case": lambda case: case.case,
+        "k": lambda case: case.k,
+        "|v|": lambda case: case.length,
+        "w": lambda case: f"{case.width:.2g}",
+        "allowed": lambda case: f"{case.allowed:g}",
+        "chance of a miss": lambda case: f"{case.exact:.3f}",
+        "sampled": lambda case: f"{case.share:.3f} [{case.low:.3f}, {case.high:.3f}]",
+        "holds": lambda case: "yes" if case.holds else "no",
     }
     data = {
-        "theorem_2": [asdict(each) for each in counts],
-        "theorems": [asdict(each) | {"holds": each.holds} for each in cases],
+        "theorem_2": [asdict(count) for count in counts],
+        "theorems": [asdict(case) | {"holds": case.holds} for case in cases],
     }
     shown: list[Table | str] = [
         Table.from_rows(
-            "Theorem 2: one person changes a similarity by more than SS", theorem_2, counts
+            "Theorem 2: one person changes a similarity by more than SS",
+            columns_of_theorem_2,
+            counts,
         ),
-        Table.from_rows("Theorems 3 and 4: neighbours drawn by PNSA", theorems, cases),
+        Table.from_rows(
+            "Theorems 3 and 4: neighbours drawn by PNSA", columns_of_theorems_3_and_4, cases
+        ),
     ]
     shown += [f"{name}: {meaning}." for name, meaning in CASES.items()]
     return Result(data, shown, "tacit audit xmap  audits the claims of privacy.")
@@ -243,7 +269,7 @@ SIMULATE = Command(SimulateSettings, simulate)
 
 
 def tour() -> Tour:
-    """Show books to films, and the audit's attack on who was in the data."""
+    """Show films for readers of books, and an attack on who was in the data."""
     from tacit.auditing.attacks.membership import play
     from tacit.data.synthetic_worlds import generate_domains
     from tacit.designs.xmap.audit.tables import GAMES
@@ -254,13 +280,14 @@ def tour() -> Tour:
     ratings = generate_domains(PEOPLE, (ITEMS, ITEMS), 30, seed=1)
     model = XMap(source="source", target="target", epsilon=TOUR_EPSILON).fit(ratings)
     books = [int(item) for item in ratings.item_ids[:3]]
-    best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
-    read: dict[str, float] = {}
+    recommendations = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
+    listed_films = ", ".join(f"film {row.item_id}" for row in recommendations)
+    auc_of_method: dict[str, float] = {}
     for game in GAMES:
-        row = play(game, fits=FITS)[0]
-        read[row.method] = row.auc
-    without = read["nx-map"]
-    private = read["x-map-sound"]
+        first_attack = play(game, fits=FITS)[0]
+        auc_of_method[first_attack.method] = first_attack.auc
+    without_noise = auc_of_method["nx-map"]
+    with_noise = auc_of_method["x-map-sound"]
     card = model.guarantees()[0]
     trial = list_trial(ratings, source="source", target="target", seed=1)
     ndcg = {
@@ -268,22 +295,28 @@ def tour() -> Tour:
         "private": judge_lists(XMap(**model.get_params()), trial).ndcg,
     }
     return Tour(
-        headline=f"An attacker's AUC on who was in falls from {without:.2f} to {private:.2f}. "
-        f"Lists for newcomers reach NDCG {ndcg['private']:.3f}, popular items "
+        headline=f"An attacker's AUC on who was in the data falls from {without_noise:.2f} to "
+        f"{with_noise:.2f}. Lists for newcomers reach NDCG {ndcg['private']:.3f}, popular items "
         f"{ndcg['popularity']:.3f}.",
-        bars=(Bar("attacker, no noise", without), Bar("attacker, with noise", private)),
+        bars=(Bar("attacker, no noise", without_noise), Bar("attacker, with noise", with_noise)),
         trusted="the platform, with both domains",
         real_data=people_needed("xmap").real_data,
         asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "
-        f"and no film gets {', '.join(f'film {row.item_id}' for row in best)}.",
+        f"and no film gets {listed_films}.",
         left="From the platform: a few noisy sums over people, released once, and the lists that "
         "are made of them. The platform itself sees all ratings and must be trusted.",
         learned="An attacker who makes accounts with one item of a person each, and reads their "
-        f"lists, recognises who was in the data with an AUC of {without:.2f} from the paper's "
-        f"method without noise, and {private:.2f} from the private one. 0.5 is guessing.",
+        f"lists, recognises who was in the data with an AUC of {without_noise:.2f} from the "
+        f"paper's method without noise, and {with_noise:.2f} from the private one. 0.5 is "
+        "guessing.",
         cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile "
         f"in both domains, once for each fit. NDCG@10 of lists for people new to films: "
         f"{ndcg['private']:.3f}, where popularity has {ndcg['popularity']:.3f}.",
         read_on="docs/xmap.md",
-        figures={"auc": read, "epsilon": card.epsilon, "delta": card.delta, "ndcg": ndcg},
+        figures={
+            "auc": auc_of_method,
+            "epsilon": card.epsilon,
+            "delta": card.delta,
+            "ndcg": ndcg,
+        },
     )

@@ -1,4 +1,4 @@
-"""X-Map as the registry knows it."""
+"""Entry of X-Map in the registry of designs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Make the card of the sound variant before a fit.
 
     Raises:
-        ConfigError: The published variant; its card counts what a fitted model has drawn.
+        ConfigError: The variant is the published one, whose card counts the draws of a fit.
     """
     from tacit.designs.xmap.guarantees import card_of_sound, card_without_noise
     from tacit.designs.xmap.model import XMap
@@ -37,7 +37,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         )
     epsilon = settings.epsilon
     delta = settings.delta
-    XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
+    XMap(target="any", epsilon=epsilon, delta=delta)  # raises for epsilons that cannot be fitted
     if math.isinf(epsilon):
         return (card_without_noise("sound"),)
     return (card_of_sound(epsilon, delta),)
@@ -63,12 +63,23 @@ def _measured_figure(
     source: str = "D1",
     target: str = "D2",
 ) -> PaperResult:
-    """Describe a figure of the paper that is measured on two domains."""
+    """Describe a figure of the paper that is measured on two domains.
+
+    Args:
+        item: What the paper calls it.
+        options: Options of the command that measures it.
+        printed: The paper's own figures.
+        reason: What is compared, and how it differs from the paper.
+        shows: Paths of the quantities in the command's JSON.
+        small: Options that make the command quick enough for a test.
+        source: Domain that people have rated in.
+        target: Domain to recommend from.
+    """
     command = f"{_EVALUATE} --source {source} --target {target} {_SPLITS} {options} --json"
     return PaperResult(item, "measured", command, reason, printed, shows, small)
 
 
-def _both_directions(
+def _figures_of_both_directions(
     item: str,
     options: str,
     reason: str,
@@ -78,7 +89,10 @@ def _both_directions(
     books_to_movies: str,
     movies_to_books: str,
 ) -> tuple[PaperResult, PaperResult]:
-    """Describe a figure that the paper prints for books to movies and for movies to books."""
+    """Describe a figure that the paper prints for books to movies and for movies to books.
+
+    The last two arguments are the paper's own figures; the others are those of `_measured_figure`.
+    """
     return (
         _measured_figure(item, options, books_to_movies, reason, shows, small),
         _measured_figure(
@@ -136,7 +150,7 @@ PRINTED = (
         ),
         "--k 5 --samples 20 --pairs 50",
     ),
-    *_both_directions(
+    *_figures_of_both_directions(
         "Figure: MAE by k",
         f"--k 10,50,100 --seeds 5 {_METHODS}",
         f"{_OTHER_DATA}; the order is reversed: there user-based methods err least and private "
@@ -151,7 +165,7 @@ PRINTED = (
         "X-Map-ub .682, .672, .651; NX-Map-ib .565, .570, .573; NX-Map-ub .541, .546, .550; "
         "item average about .705",
     ),
-    *_both_directions(
+    *_figures_of_both_directions(
         "Figure: MAE by overlap",
         f"--k 50 --overlap 0.2,0.5,0.8 --seeds 5 {_METHODS}",
         f"{_OTHER_DATA}; private methods err more than item averages here and less there",
@@ -164,7 +178,7 @@ PRINTED = (
         "X-Map-ub .526 to .496, NX-Map-ib .581 to .540, NX-Map-ub .482 to .483, item average "
         ".703 to .695, remote user .673 to .666, item kNN .692 to .675",
     ),
-    *_both_directions(
+    *_figures_of_both_directions(
         "Figure: MAE by profile size",
         f"--k 50 --profile-size 0,3,6 --seeds 5 {_METHODS}",
         f"{_OTHER_DATA}; the fall of NX-Map-ib by .139 is not found",
@@ -186,7 +200,7 @@ PRINTED = (
         ("comparisons[alpha=0.03].difference", "points[alpha=0.03].mae"),
         "--alpha 0,0.03 --seeds 1 --method nx-map-ib",
     ),
-    *_both_directions(
+    *_figures_of_both_directions(
         "Figure: privacy surface",
         "--k 50 --surface 0.1,0.3,0.8 --seeds 5 --method x-map-ib,x-map-ub,item-average "
         "--variant published",
@@ -232,17 +246,17 @@ PRINTED = (
         "--seeds 1 --method nx-map-ib,mf",
     ),
 )
-"""What the paper prints, and the command that makes it here."""
+"""Every result that the paper prints, with the command that reproduces it."""
 
 DESIGN = Design(
-    "xmap",
-    "X-Map",
-    "Guerraoui and others: What you might like to read after watching Interstellar (2017)",
-    {"xmap": "XMap", "x-map": "XMap"},
-    CardSettings,
-    cards,
-    "tacit audit xmap  looks for violations of it.",
-    {
+    name="xmap",
+    title="X-Map",
+    citation="Guerraoui and others: What you might like to read after watching Interstellar (2017)",
+    models={"xmap": "XMap", "x-map": "XMap"},
+    card_settings=CardSettings,
+    cards=cards,
+    after_cards="tacit audit xmap  looks for violations of it.",
+    parts={
         "audit": "audit.bench:audit",
         "fit": "commands:FIT",
         "evaluate": "experiment.commands:EVALUATE",
@@ -254,5 +268,5 @@ DESIGN = Design(
         "reproduce": "design:PRINTED",
         "useful": "model:describe_usefulness",
     },
-    people_needed("xmap").works_from,
+    works_from=people_needed("xmap").works_from,
 )

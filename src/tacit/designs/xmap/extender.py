@@ -1,13 +1,14 @@
 """Step 2, the Extender: items in layers, and X-SIM along the meta-paths between them.
 
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
-         (PVLDB 2017). The items of each domain lie in three layers:
+         (PVLDB 2017). The items of each domain are in three layers. An edge joins an item and one
+         of its k most similar items:
 
          BB   bridge items: they have an edge into the other domain
          NB   other items with an edge to a bridge item of their own domain
          NN   remaining items with an edge to an NB item
 
-         A meta-path has at most one item of each layer: it is a contiguous piece of
+         A meta-path has at most one item of each layer: it is a contiguous part of
          NN - NB - BB | BB - NB - NN that crosses from one domain into the other.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +27,24 @@ from tacit.engine import Engine, Neighbours, Numbers, Stage, blocks, nearest
 
 Floats = NDArray[np.float64]
 MOST_PAIRS = 1 << 22
-"""Pairs of a source and a target item whose X-SIM is held at a time."""
+"""Most pairs of a source and a target item whose X-SIM is in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class DomainLayers:
-    """The layers of one domain, as sorted item numbers. Items in none of them reach no bridge."""
+    """The layers of one domain, as sorted item numbers. Items in no layer reach no bridge item."""
 
     bridge: Numbers
-    """BB."""
+    """BB: items with an edge into the other domain."""
     non_bridge: Numbers
-    """NB."""
+    """NB: other items with an edge to a bridge item."""
     unconnected: Numbers
-    """NN: without an edge to a bridge item; reached through NB."""
+    """NN: items without an edge to a bridge item, but with one to an NB item."""
 
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """The layers of both domains, and the edges that are kept between them."""
+    """The layers of both domains, and the edges between them."""
 
     source: DomainLayers
     """Layers of the source domain."""
@@ -55,33 +57,42 @@ class Extension:
 
     @property
     def layers(self) -> tuple[Numbers, ...]:
-        """NN, NB, BB of the source, then BB, NB, NN of the target."""
+        """NN, NB, BB of the source, then BB, NB, NN of the target: the order of a meta-path."""
         source = self.source
         target = self.target
-        outward = (target.bridge, target.non_bridge, target.unconnected)
-        return (source.unconnected, source.non_bridge, source.bridge, *outward)
+        source_layers = (source.unconnected, source.non_bridge, source.bridge)
+        target_layers = (target.bridge, target.non_bridge, target.unconnected)
+        return source_layers + target_layers
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourSearch:
-    """Find the neighbours of items among others, and leave out items that have none."""
+    """Search for the neighbours of items among others; items without any are left out."""
 
     base: Baseline
-    """Ratings and similarities."""
+    """Centred ratings."""
     engine: Engine
     """Computes similarities."""
     k: int
     """Neighbours that an item keeps in each neighbouring layer, by |similarity|."""
     significance: int
-    """Raters of both below which a similarity is scaled down; 0: never."""
+    """Number of people who rated both items below which a similarity is scaled down; 0: never."""
 
     def __call__(self, *pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
-        """Search for each pair of items `of` and items `among`, in one pass over the ratings."""
+        """Search in one pass over the ratings.
+
+        Args:
+            *pairs: Each has the items whose neighbours are searched for, and the items that can be
+                neighbours.
+
+        Returns:
+            The neighbours for each pair.
+        """
         find = partial(
             find_neighbours, engine=self.engine, k=self.k, significance=self.significance
         )
-        found = nearest(self.base.table, pairs, find, self.k)
-        return [_leave_out_unconnected(lists) for lists in found]
+        neighbours_of_pairs = nearest(self.base.table, pairs, find, self.k)
+        return [_leave_out_empty_lists(neighbours) for neighbours in neighbours_of_pairs]
 
 
 def extend(
@@ -89,14 +100,16 @@ def extend(
 ) -> Extension:
     """Split both domains into layers, and keep the edges between neighbouring layers.
 
-    An edge stays if either end keeps it, so a popular item can have many more than k.
+    Each item keeps edges to its k most similar items in a neighbouring layer. An edge is used if
+    either of its two items keeps it, so a popular item can have many more than k.
 
     Args:
         base: Centred ratings.
         sources: Sorted numbers of the source domain's items.
         targets: Sorted numbers of the target domain's items.
         k: Neighbours that an item keeps in each neighbouring layer, by |similarity|.
-        significance: Raters of both below which a similarity is scaled down; 0: never.
+        significance: Number of people who rated both items below which a similarity is scaled
+            down; 0: never.
         engine: Computes similarities.
     """
     search = NeighbourSearch(base, engine, k, significance)
@@ -114,7 +127,7 @@ def extend(
     source_non_bridge = source_nb_to_bb.of
     target_non_bridge = target_nb_to_bb.of
 
-    # NN: remaining items with a neighbour in NB; and what BB keeps in NB.
+    # NN: remaining items with a neighbour in NB. Also the edges that BB items keep to NB.
     source_rest = np.setdiff1d(sources, np.union1d(source_bridge, source_non_bridge))
     target_rest = np.setdiff1d(targets, np.union1d(target_bridge, target_non_bridge))
     source_bb_to_nb, target_bb_to_nb, source_nn_to_nb, target_nn_to_nb = search(
@@ -126,14 +139,15 @@ def extend(
     source_unconnected = source_nn_to_nb.of
     target_unconnected = target_nn_to_nb.of
 
-    # What NB keeps in NN.
+    # The edges that NB items keep to NN.
     source_nb_to_nn, target_nb_to_nn = search(
         (source_non_bridge, source_unconnected), (target_non_bridge, target_unconnected)
     )
 
     source = DomainLayers(source_bridge, source_non_bridge, source_unconnected)
     target = DomainLayers(target_bridge, target_non_bridge, target_unconnected)
-    kept_by_either_end = (
+    # For each step from a layer to the next: the edges that either layer keeps.
+    edges_of_steps = (
         (source_nn_to_nb, source_nb_to_nn),
         (source_nb_to_bb, source_bb_to_nb),
         (source_across, target_across),
@@ -142,15 +156,16 @@ def extend(
     )
     layers = Extension(source, target, (), targets).layers
     stages = []
-    for (outward, back), (layer, following) in zip(
-        kept_by_either_end, pairwise(layers), strict=True
-    ):
-        stages.append(_join_edges(base, outward, back, layer, following))
+    for edges, (layer, next_layer) in zip(edges_of_steps, pairwise(layers), strict=True):
+        forward, backward = edges
+        stages.append(_join_edges(base, forward, backward, layer, next_layer))
     return Extension(source, target, tuple(stages), targets)
 
 
 def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
     """Compute X-SIM of source items with every target item.
+
+    X-SIM is the mean similarity of the meta-paths between two items, weighted by their certainty.
 
     Args:
         extension: Layers and edges.
@@ -158,72 +173,95 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
         engine: Follows the paths.
 
     Returns:
-        (len(starts), n_target) X-SIM; NaN where no meta-path joins the two.
+        (len(starts), n_target) X-SIM; NaN where no meta-path joins the two items.
     """
-    similar = np.full((len(starts), len(extension.targets)), np.nan)
+    x_sim = np.full((len(starts), len(extension.targets)), np.nan)
     layers = extension.layers
-    for first, layer in enumerate(layers[:3]):
-        rows = np.flatnonzero(np.isin(starts, layer))
-        places = np.searchsorted(layer, starts[rows]).astype(np.int32)
-        for last, reached in enumerate(layers[3:], 3):
-            if rows.size and reached.size:
-                weighted, certainty = engine.paths(extension.stages[first:last], starts=places)
-                part = np.full(certainty.shape, np.nan)
-                np.divide(weighted, certainty, out=part, where=certainty > 0)
-                similar[np.ix_(rows, np.searchsorted(extension.targets, reached))] = part
-    return similar
+    # Three layers of the source, then three of the target; stage i leads from layer i to i + 1.
+    for first, source_layer in enumerate(layers[:3]):
+        rows = np.flatnonzero(np.isin(starts, source_layer))
+        positions = np.searchsorted(source_layer, starts[rows]).astype(np.int32)
+        for last, target_layer in enumerate(layers[3:], 3):
+            if rows.size and target_layer.size:
+                stages = extension.stages[first:last]
+                weighted_sum, certainty = engine.paths(stages, starts=positions)
+                mean = np.full(certainty.shape, np.nan)
+                np.divide(weighted_sum, certainty, out=mean, where=certainty > 0)
+                columns = np.searchsorted(extension.targets, target_layer)
+                x_sim[np.ix_(rows, columns)] = mean
+    return x_sim
 
 
 def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
-    """Cut `starts` into parts whose `similarities` are at most some four million pairs."""
+    """Cut `starts` into blocks of at most MOST_PAIRS pairs with target items."""
     return blocks((len(starts), len(extension.targets)), MOST_PAIRS)
 
 
-def _leave_out_unconnected(lists: Neighbours) -> Neighbours:
-    """Leave out the items whose list is empty."""
-    connected = (lists.items >= 0).any(axis=1)
+def _leave_out_empty_lists(neighbours: Neighbours) -> Neighbours:
+    """Leave out the items without any neighbour."""
+    has_neighbour = (neighbours.items >= 0).any(axis=1)
     return Neighbours(
-        of=lists.of[connected],
-        items=lists.items[connected],
-        similarities=lists.similarities[connected],
-        co_counts=lists.co_counts[connected],
-        agreements=lists.agreements[connected],
+        of=neighbours.of[has_neighbour],
+        items=neighbours.items[has_neighbour],
+        similarities=neighbours.similarities[has_neighbour],
+        co_counts=neighbours.co_counts[has_neighbour],
+        agreements=neighbours.agreements[has_neighbour],
     )
 
 
 def _join_edges(
-    base: Baseline, outward: Neighbours, back: Neighbours, layer: Numbers, following: Numbers
+    base: Baseline, forward: Neighbours, backward: Neighbours, layer: Numbers, next_layer: Numbers
 ) -> Stage:
-    """Join the edges between two layers that either end keeps.
+    """Join the edges between two layers that an item of either layer keeps.
 
     Args:
-        base: Ratings; the shares F of the paper need the numbers of raters.
-        outward: Neighbours of the layer's items in the following layer.
-        back: Neighbours of the following layer's items in the layer.
+        base: Has the numbers of raters, which the paper's shares F need.
+        forward: Neighbours of the layer's items in the next layer.
+        backward: Neighbours of the next layer's items in the layer.
         layer: Sorted item numbers.
-        following: Sorted item numbers of the next layer.
+        next_layer: Sorted item numbers of the next layer.
     """
-    left_outward, right_outward, values_outward = _list_edges(outward)
-    right_back, left_back, values_back = _list_edges(back)
-    left = np.concatenate([left_outward, left_back])
-    right = np.concatenate([right_outward, right_back])
-    values = np.concatenate([values_outward, values_back])
-    edge = left.astype(np.int64) * (len(base.raters) + 1) + right
-    _, first = np.unique(edge, return_index=True)  # each edge once, by left, then right
-    left = left[first]
-    right = right[first]
-    similar, raters_of_both, agreements = values[first].T
+    forward_edges = _list_edges(forward)
+    backward_edges = _list_edges(backward)
+    left = np.concatenate([forward_edges.owners, backward_edges.neighbours])
+    right = np.concatenate([forward_edges.neighbours, backward_edges.owners])
+    values = np.concatenate([forward_edges.values, backward_edges.values])
+
+    # Keep each edge once, ordered by left item, then right item.
+    edge_keys = left.astype(np.int64) * (len(base.raters) + 1) + right
+    _, first_positions = np.unique(edge_keys, return_index=True)
+    left = left[first_positions]
+    right = right[first_positions]
+    edge_similarities, raters_of_both, agreements = values[first_positions].T
+
+    # F = agreements / raters of either item
     raters_of_either = base.raters[left] + base.raters[right] - raters_of_both
     shares = agreements / np.maximum(1, raters_of_either)
-    counts = np.bincount(np.searchsorted(layer, left), minlength=len(layer))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    places = following.searchsorted(right).astype(np.int32)
-    return Stage(offsets, places, similar, agreements, shares, len(following))
+    edges_of_item = np.bincount(np.searchsorted(layer, left), minlength=len(layer))
+    offsets = np.concatenate([[0], np.cumsum(edges_of_item)])
+    positions = next_layer.searchsorted(right).astype(np.int32)
+    return Stage(offsets, positions, edge_similarities, agreements, shares, len(next_layer))
 
 
-def _list_edges(lists: Neighbours) -> tuple[Numbers, Numbers, Floats]:
-    """List every edge: owner, neighbour, and (n, 3) similarity, raters of both, agreements."""
-    there = lists.items >= 0
-    owners = np.broadcast_to(lists.of[:, None], lists.items.shape)[there]
-    columns = (lists.similarities[there], lists.co_counts[there], lists.agreements[there])
-    return owners, lists.items[there], np.stack(columns, axis=1).astype(np.float64)
+class _Edges(NamedTuple):
+    """Edges that the items of one layer keep."""
+
+    owners: Numbers
+    """(n,) numbers of the items that keep them."""
+    neighbours: Numbers
+    """(n,) numbers of the items at the other ends."""
+    values: Floats
+    """(n, 3) similarity, number of people who rated both, number of those who agree."""
+
+
+def _list_edges(neighbours: Neighbours) -> _Edges:
+    """List every edge from an item to one of its neighbours."""
+    is_edge = neighbours.items >= 0
+    owners = np.broadcast_to(neighbours.of[:, None], neighbours.items.shape)[is_edge]
+    columns = (
+        neighbours.similarities[is_edge],
+        neighbours.co_counts[is_edge],
+        neighbours.agreements[is_edge],
+    )
+    values = np.stack(columns, axis=1).astype(np.float64)
+    return _Edges(owners, neighbours.items[is_edge], values)

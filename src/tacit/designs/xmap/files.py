@@ -1,4 +1,4 @@
-"""Arrays of the published variant in model files. No person is in a file."""
+"""Arrays of the published variant in model files. A file holds no person."""
 
 from __future__ import annotations
 
@@ -23,18 +23,21 @@ PUBLISHED_VERSION = 1
 
 
 def write_published(model: PublishedModel) -> dict[str, NDArray[Any]]:
-    """Name the arrays of an item-based model: those of a target under its place in the settings."""
+    """List the arrays of an item-based model by their names in the file.
+
+    The arrays of a target have its position in the settings as a prefix.
+    """
     arrays: dict[str, NDArray[Any]] = {}
-    for place, target in enumerate(model.by_target.values()):
+    for position, target in enumerate(model.by_target.values()):
         arrays["item_means"] = target.item_means
-        arrays[f"{place}.images"] = target.images
+        arrays[f"{position}.images"] = target.images
         if isinstance(target.neighbours, ItemNeighbours):
-            arrays[f"{place}.neighbours"] = target.neighbours.items
-            arrays[f"{place}.similarities"] = target.neighbours.similarities
+            arrays[f"{position}.neighbours"] = target.neighbours.items
+            arrays[f"{position}.similarities"] = target.neighbours.similarities
         if target.votes is not None:
-            arrays[f"{place}.companions"] = target.votes.companions
-            arrays[f"{place}.weights"] = target.votes.weights
-            arrays[f"{place}.popularity"] = target.votes.popularity
+            arrays[f"{position}.companions"] = target.votes.companions
+            arrays[f"{position}.weights"] = target.votes.weights
+            arrays[f"{position}.popularity"] = target.votes.popularity
     return arrays
 
 
@@ -46,10 +49,10 @@ def read_published(
     scale: RatingScale,
     engine: Engine,
 ) -> PublishedModel:
-    """Read what `write_published` wrote.
+    """Read the arrays that `write_published` listed.
 
     Raises:
-        ValueError: A part does not fit, or the format is another.
+        ValueError: The format is another one, or an array has a wrong shape, type or number.
     """
     if header.get("version") != PUBLISHED_VERSION:
         raise ValueError(
@@ -57,37 +60,39 @@ def read_published(
         )
     by_target = {}
     settings = catalogue.settings
-    for place, name in enumerate(settings.target):
+    for position, name in enumerate(settings.target):
         targets = catalogue.targets(name)
-        size = len(targets)
+        n_targets = len(targets)
         means = read_floats(arrays, "item_means", len(ids))
-        neighbours = _read_numbers(arrays, f"{place}.neighbours", size, size, settings.k)
-        similarities = read_floats(arrays, f"{place}.similarities", *neighbours.shape)
+        neighbours = _read_numbers(
+            arrays, f"{position}.neighbours", n_targets, n_targets, settings.k
+        )
+        similarities = read_floats(arrays, f"{position}.similarities", *neighbours.shape)
         by_target[name] = TargetModel(
-            targets,
-            _read_numbers(arrays, f"{place}.images", size, len(ids)),
-            means,
-            ItemNeighbours(means[targets], neighbours, similarities),
-            settings.alpha,
-            scale.minimum,
-            engine,
-            _read_votes(arrays, place, size, len(ids)),
+            targets=targets,
+            images=_read_numbers(arrays, f"{position}.images", n_targets, len(ids)),
+            item_means=means,
+            neighbours=ItemNeighbours(means[targets], neighbours, similarities),
+            alpha=settings.alpha,
+            lowest=scale.minimum,
+            engine=engine,
+            votes=_read_votes(arrays, position, n_targets, len(ids)),
         )
     return PublishedModel(catalogue, ids, scale, by_target)
 
 
-def _read_votes(arrays: Arrays, place: int, size: int, n_items: int) -> VotingTable | None:
-    """Read the table of votes, where there is one."""
-    if f"{place}.companions" not in arrays:
+def _read_votes(arrays: Arrays, position: int, n_targets: int, n_items: int) -> VotingTable | None:
+    """Read the voting table of the target at a position of the settings; None if it has none."""
+    if f"{position}.companions" not in arrays:
         return None
-    companions = _read_numbers(arrays, f"{place}.companions", n_items, size, None)
-    weights = read_floats(arrays, f"{place}.weights", *companions.shape)
-    popularity = read_floats(arrays, f"{place}.popularity", size)
+    companions = _read_numbers(arrays, f"{position}.companions", n_items, n_targets, None)
+    weights = read_floats(arrays, f"{position}.weights", *companions.shape)
+    popularity = read_floats(arrays, f"{position}.popularity", n_targets)
     return VotingTable(companions, weights, popularity, n_items)
 
 
 def _read_numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
-    """Read numbers from -1 to below `below`; others would read entries of something else."""
+    """Read item numbers from -1 to `below` - 1; ValueError for others, which would be no items."""
     numbers = read_array(arrays, name, *shape)
     if numbers.dtype != np.int32:
         raise ValueError(f"'{name}' does not fit the list of items")

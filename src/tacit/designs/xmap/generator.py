@@ -1,13 +1,16 @@
 """Step 3, the Generator: every source item's image in the target domain, and people's AlterEgos.
 
-Source   the X-Map paper. NX-Map takes the target item of the largest X-SIM, X-Map draws one by
-         Private Replacement Selection (PRS). The image profile keeps rating and time.
+The image of a source item is the target item that replaces it. A person's AlterEgo is their profile
+in the target domain: the images of the source items that they rated, and their own ratings there.
+
+Source   the X-Map paper. NX-Map takes the target item of the largest X-SIM; X-Map draws one by
+         Private Replacement Selection (PRS). An image takes over the rating and its time.
 Sees     everybody's ratings, through X-SIM.
 Releases one table of images, the same for everybody, drawn once.
-Deviations  an image keeps, beside the rating, the mean of the item that was really rated: a 4 for
-         a source item that others give 4.5 is no praise of an image that others give 3;
-         where an image meets a rating of one's own, one's own stands; of two images that meet,
-         ratings are averaged and the later time is kept.
+Deviations  a rating is centred by the mean of the item that was really rated, not of its image: 4
+         stars for a source item with mean 4.5 do not become praise of an image with mean 3. If an
+         image is an item that the person rated, their own rating is used. If several rated items
+         have the same image, their ratings are averaged and the latest time is used.
 """
 
 from __future__ import annotations
@@ -32,27 +35,28 @@ from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 Choice = Callable[[Floats], Numbers]
-"""(items, n_target) X-SIM, NaN where there is none -> (items,) places in the target, -1: none."""
+"""Chooses images: takes (items, n_target) X-SIM, NaN where there is none, and returns (items,)
+positions in the target domain, -1 for an item without an image."""
 RunBlocks = Callable[[Callable[[slice], NDArray[Any]], list[slice]], Iterable[NDArray[Any]]]
-"""`map`, or a function like it that works elsewhere."""
+"""Applies a function to blocks: `map`, or a function that runs it in other processes."""
 
 _RESOLUTION = 2.0**-12
-"""Similarities are rounded down to multiples of it before a draw."""
+"""Similarities are rounded down to multiples of this number before a draw."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """Target profiles: what people rated in the target domain, or are taken to have rated there."""
+    """People's profiles in the target domain: their own ratings there, and images of others."""
 
     stars: sparse.csr_array
-    """(people, n_target) CSR, sorted indices."""
+    """(people, n_target) CSR of stars, sorted indices."""
     deviations: Floats
     """(stored,) stars minus the mean of the item that was really rated."""
     times: NDArray[np.int64] | None
     """(stored,) seconds; None if unknown."""
 
     def matrix(self, values: Floats) -> sparse.csr_array:
-        """(people, n_target) other values at the places of the stars."""
+        """Make a (people, n_target) CSR of other values for the same ratings."""
         return sparse.csr_array((values, self.stars.indices, self.stars.indptr), self.stars.shape)
 
 
@@ -68,66 +72,77 @@ def choose_images(
     Args:
         extension: Layers and edges between the domains.
         starts: Numbers of source items.
-        choose: `nearest_image`, or a draw. Draws are made here, block after block.
+        choose: `nearest_image`, or a draw. Draws are made in this process, block after block.
         engine: Follows the paths.
-        run_blocks: Computes blocks of X-SIM, here or elsewhere.
+        run_blocks: Computes X-SIM block by block, in this process or in others.
 
     Returns:
-        (len(starts),) place in the target domain of each image; -1: none.
+        (len(starts),) position of each image in the target domain; -1 for an item without an image.
     """
-    places = np.full(len(starts), -1, dtype=np.int32)
-    parts = blocks_of_starts(extension, starts)
-    if choose is nearest_image:  # made where X-SIM is computed: then few numbers come back
+    images = np.full(len(starts), -1, dtype=np.int32)
+    blocks = blocks_of_starts(extension, starts)
+    if choose is nearest_image:
+        # Chosen where X-SIM is computed, so that other processes return one number for each item.
         find = partial(_find_nearest, extension=extension, starts=starts, engine=engine)
-        for part, images in zip(parts, run_blocks(find, parts), strict=True):
-            places[part] = images
-        return places
-    measure = partial(_measure_block, extension=extension, starts=starts, engine=engine)
-    for part, similar in zip(parts, run_blocks(measure, parts), strict=True):
-        places[part] = choose(similar)
-    return places
+        for block, images_of_block in zip(blocks, run_blocks(find, blocks), strict=True):
+            images[block] = images_of_block
+        return images
+    compute = partial(_compute_x_sim, extension=extension, starts=starts, engine=engine)
+    for block, x_sim in zip(blocks, run_blocks(compute, blocks), strict=True):
+        images[block] = choose(x_sim)
+    return images
 
 
-def _measure_block(
-    part: slice, *, extension: Extension, starts: Numbers, engine: Engine
+def _compute_x_sim(
+    block: slice, *, extension: Extension, starts: Numbers, engine: Engine
 ) -> NDArray[Any]:
     """Compute X-SIM of one block of source items."""
-    return similarities(extension, starts[part], engine)
+    return similarities(extension, starts[block], engine)
 
 
 def _find_nearest(
-    part: slice, *, extension: Extension, starts: Numbers, engine: Engine
+    block: slice, *, extension: Extension, starts: Numbers, engine: Engine
 ) -> NDArray[Any]:
     """Find the nearest images of one block of source items."""
-    return nearest_image(similarities(extension, starts[part], engine))
+    return nearest_image(similarities(extension, starts[block], engine))
 
 
-def nearest_image(similar: Floats) -> Numbers:
-    """Choose as NX-Map does: the largest X-SIM, the first of equals."""
-    there = ~np.isnan(similar)
-    best = np.where(there, similar, -np.inf).argmax(axis=1)
-    return np.where(there.any(axis=1), best, -1).astype(np.int32)
+def nearest_image(x_sim: Floats) -> Numbers:
+    """Choose images as NX-Map does: the target item of the largest X-SIM, the first of equals.
+
+    Args:
+        x_sim: (items, n_target) X-SIM, NaN where there is none.
+
+    Returns:
+        (items,) positions in the target domain; -1 for an item without any X-SIM.
+    """
+    is_candidate = ~np.isnan(x_sim)
+    best = np.where(is_candidate, x_sim, -np.inf).argmax(axis=1)
+    return np.where(is_candidate.any(axis=1), best, -1).astype(np.int32)
 
 
 def private_replacement_selection(epsilon: float, source: Source) -> Choice:
-    """Make PRS as printed: a draw among the target items with an X-SIM, which are private data.
+    """Make PRS as printed: a draw of each image by the exponential mechanism.
+
+    The candidates are the target items with an X-SIM. Which items these are depends on private
+    data, so the claimed epsilon does not hold.
 
     Args:
-        epsilon: Nats for ONE item, if that list were fixed; infinity: `nearest_image`.
+        epsilon: Nats for ONE item, if its candidates were fixed; infinity for `nearest_image`.
         source: Where draws come from.
     """
     if math.isinf(epsilon):
         return nearest_image
 
-    def choose(similar: Floats) -> Numbers:
-        there = ~np.isnan(similar)
-        has_candidates = there.any(axis=1)
-        select = Selection(epsilon, similar.shape[1], SPREAD, -1.0, 1.0, _RESOLUTION)
-        weights = select.weights(np.nan_to_num(similar[has_candidates]))
-        weights[~there[has_candidates]] = 0
-        chosen = np.full(len(similar), -1, dtype=np.int32)
-        chosen[has_candidates] = draw_rows(weights, source)
-        return chosen
+    def choose(x_sim: Floats) -> Numbers:
+        is_candidate = ~np.isnan(x_sim)
+        has_candidates = is_candidate.any(axis=1)
+        select = Selection(epsilon, x_sim.shape[1], SPREAD, -1.0, 1.0, _RESOLUTION)
+        weights = select.weights(np.nan_to_num(x_sim[has_candidates]))
+        weights[~is_candidate[has_candidates]] = 0
+        images = np.full(len(x_sim), -1, dtype=np.int32)
+        images[has_candidates] = draw_rows(weights, source)
+        return images
 
     return choose
 
@@ -140,44 +155,43 @@ def make_alter_egos(
     images: Numbers,
     targets: Numbers,
 ) -> Profiles:
-    """Make everybody's target profile: images of source ratings, and ratings of their own.
+    """Make everybody's target profile: their own ratings there, and the images of source ratings.
 
     Args:
         stars: (people, items) CSR.
-        times: (stored,) seconds beside `stars.data`; None if unknown.
+        times: (stored,) seconds of the ratings in `stars.data`; None if unknown.
         item_means: (items,) mean stars.
-        images: (items,) place in the target domain of a source item's image; -1: none.
+        images: (items,) position in the target domain of a source item's image; -1 without one.
         targets: Sorted numbers of the target domain's items.
     """
-    width = len(targets)
-    place = np.full(stars.shape[1], -1, dtype=np.int32)
-    place[targets] = np.arange(width)
+    n_targets = len(targets)
+    position = np.full(stars.shape[1], -1, dtype=np.int32)  # of each item in the target domain
+    position[targets] = np.arange(n_targets)
     people = person_of_each_rating(stars)
     deviations = stars.data - item_means[stars.indices]
-    moments = np.zeros(len(people), dtype=np.int64) if times is None else times
+    seconds = np.zeros(len(people), dtype=np.int64) if times is None else times
 
-    # A cell is a person and a place in the target, as one number.
-    own = np.flatnonzero(place[stars.indices] >= 0)
-    own_cells = people[own] * width + place[stars.indices[own]]
+    # A cell numbers a person and a target item: person * n_targets + position.
+    own = np.flatnonzero(position[stars.indices] >= 0)
+    own_cells = people[own] * n_targets + position[stars.indices[own]]
     replaced = np.flatnonzero(images[stars.indices] >= 0)
-    image_cells = people[replaced] * width + images[stars.indices[replaced]]
-    is_added = ~np.isin(image_cells, own_cells)  # where both meet, a person's own rating stands
-    used = np.concatenate([own, replaced[is_added]])
-    cells, group = np.unique(
-        np.concatenate([own_cells, image_cells[is_added]]), return_inverse=True
-    )
+    image_cells = people[replaced] * n_targets + images[stars.indices[replaced]]
+    is_added = ~np.isin(image_cells, own_cells)  # an own rating comes before an image
+    used_ratings = np.concatenate([own, replaced[is_added]])
+    used_cells = np.concatenate([own_cells, image_cells[is_added]])
+    cells, cell_of_rating = np.unique(used_cells, return_inverse=True)
 
-    # Images that meet are averaged, and the later time is kept.
-    counts = np.bincount(group)
-    mean_stars = np.bincount(group, stars.data[used]) / counts
-    mean_deviations = np.bincount(group, deviations[used]) / counts
+    # Ratings whose images are in the same cell are averaged; their latest time is used.
+    counts = np.bincount(cell_of_rating)
+    mean_stars = np.bincount(cell_of_rating, stars.data[used_ratings]) / counts
+    mean_deviations = np.bincount(cell_of_rating, deviations[used_ratings]) / counts
     latest = np.full(len(cells), np.iinfo(np.int64).min)
-    np.maximum.at(latest, group, moments[used])
+    np.maximum.at(latest, cell_of_rating, seconds[used_ratings])
 
-    rows, places = np.divmod(cells, width)
+    rows, columns = np.divmod(cells, n_targets)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=stars.shape[0]))])
     matrix = sparse.csr_array(
-        (mean_stars, places.astype(np.int32), offsets.astype(np.int32)),
-        shape=(stars.shape[0], width),
+        (mean_stars, columns.astype(np.int32), offsets.astype(np.int32)),
+        shape=(stars.shape[0], n_targets),
     )
     return Profiles(matrix, mean_deviations, None if times is None else latest)

@@ -1,4 +1,4 @@
-"""Cards of each variant: what it guarantees, to whom, on what evidence. Figures are computed."""
+"""Guarantee cards of both variants. Numbers on the cards are computed here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.profile_sums import guarantees as profile_guarantees
 from tacit.profile_sums import settings as profile_settings
 
 _EXAMPLE = 0.8
-"""epsilon' of the counter-examples: the paper's for the item-based recommender."""
+"""epsilon' of the counterexamples: that of the paper's item-based recommender."""
 _NOT_COVERED = (
     "a person's own list, made from their own ratings in the clear, towards anyone who sees it",
     "the platform, which holds everybody's ratings",
@@ -25,14 +25,15 @@ _NOT_COVERED = (
 
 
 def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
-    """Say what the sound variant guarantees.
+    """Make the card of the sound variant.
 
-    The card never states less than the events that were spent come to.
+    It never states a smaller epsilon than the released sums cost.
 
     Args:
-        epsilon: What a user chose; the events come to it within rounding.
+        epsilon: The epsilon that a user chose; the released sums cost it, up to rounding.
         delta: Probability that the bound of epsilon fails.
-        spent: Card of the fitted lists; None before a fit, for a public catalogue and scale.
+        spent: Card of the fitted lists; None before a fit, where catalogue and scale are assumed to
+            be public.
     """
     settings = profile_settings.Settings(epsilon=epsilon, delta=delta)
     lists = spent or profile_guarantees.card_before_fit(settings)
@@ -46,20 +47,20 @@ def card_of_sound(epsilon: float, delta: float, spent: Guarantee | None = None) 
 
 
 def card_without_noise(variant: Variant) -> Guarantee:
-    """Say that a variant at epsilon = inf guarantees nothing; the published one is NX-Map."""
+    """Make the card of a variant at epsilon = inf, which guarantees nothing."""
     name = "NX-Map" if variant == "published" else "X-Map (sound)"
     card = profile_guarantees.card_without_noise()
     return replace(card, name=f"{name} without noise", lifetime=LIFETIME, sources=(PAPER,))
 
 
 def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
-    """Say what the paper claims of the published variant, and why it fails.
+    """Make the card of the published variant: the paper's claims, and why each fails.
 
     Args:
-        epsilon: Claimed for one replaced item.
-        epsilon_prime: Claimed for one list of neighbours.
-        k: Neighbours of the recommender.
-        images: Source items that have an image.
+        epsilon: Nats claimed for one replaced item.
+        epsilon_prime: Nats claimed for one list of neighbours.
+        k: Number of neighbours of the recommender.
+        images: Number of source items that have an image.
     """
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
@@ -83,49 +84,52 @@ def card_of_published(epsilon: float, epsilon_prime: float, k: int, images: int)
         ),
         sources=(PAPER,),
         claims=(
-            _replacement(epsilon, images),
-            _sensitivity(),
-            _selection(),
-            _noise(epsilon_prime, k),
-            _utility(),
+            _claim_of_replacement(epsilon, images),
+            _claim_of_sensitivity(),
+            _claim_of_selection(),
+            _claim_of_noise(epsilon_prime, k),
+            _claim_of_utility(),
         ),
     )
 
 
-def _replacement(epsilon: float, images: int) -> Claim:
+def _claim_of_replacement(epsilon: float, images: int) -> Claim:
+    """Describe Theorem 1, and what the images of a model really cost."""
     losses = ", ".join(
         f"{theory.replacement_loss(1.0, candidates):.4g} with {candidates:,} candidates"
         for candidates in (2, 10, 100, 10_000)
     )
     if math.isinf(epsilon):
-        claimed = "Theorem 1: a replacement is epsilon-differentially private"
+        claim = "Theorem 1: a replacement is epsilon-differentially private"
         spent = "drawn without noise: no epsilon"
     else:
-        claimed = f"Theorem 1: a replacement is {epsilon:g}-differentially private"
-        summed = theory.concentrated_composition(images, epsilon, 1e-6)
-        spent = f"{images * epsilon:.4g} nats, or at delta 1e-6 {summed:.3g}"
+        claim = f"Theorem 1: a replacement is {epsilon:g}-differentially private"
+        epsilon_in_zcdp = theory.concentrated_composition(images, epsilon, 1e-6)
+        spent = f"{images * epsilon:.4g} nats, or at delta 1e-6 {epsilon_in_zcdp:.3g}"
     return Claim(
-        claimed,
-        "true for ONE replacement out of a fixed list; a table of images is many, and the list "
-        "(items with an X-SIM) is private itself",
+        claim,
+        "true for ONE replacement drawn from a fixed list; but a table of images has many, and "
+        "which items are in the list (those with an X-SIM) depends on private data",
         (
             f"exact loss of one replacement at epsilon 1: {losses}",
             f"the {images:,} images of this model: {spent}",
             (
-                "a person who is an item's only link gives it a chance that is 0 without them: "
-                "epsilon infinite"
+                "an item that is linked by one person only is drawn with a positive chance, and "
+                "without that person with chance 0: epsilon infinite"
             ),
         ),
     )
 
 
-def _sensitivity() -> Claim:
-    i = np.array([-1.0, -2, 2, -2])
-    j = np.array([-2.0, 1, -1, 1])
-    printed = theory.similarity_sensitivity(i, j)
-    true = theory.largest_change(i, j)
-    a = np.array([2.0, 1.0, 2.0])
-    b = np.array([2.0, 1.0, math.nan])
+def _claim_of_sensitivity() -> Claim:
+    """Describe Theorem 2, with two counterexamples of few people."""
+    r_i = np.array([-1.0, -2, 2, -2])
+    r_j = np.array([-2.0, 1, -1, 1])
+    printed = theory.similarity_sensitivity(r_i, r_j)
+    true = theory.largest_change(r_i, r_j)
+    # The third person rated the first item only.
+    first = np.array([2.0, 1.0, 2.0])
+    second = np.array([2.0, 1.0, math.nan])
     return Claim(
         "Theorem 2: no person changes a similarity by more than SS",
         "false: for centred ratings the products may be negative, and a person who rated only one "
@@ -133,14 +137,16 @@ def _sensitivity() -> Claim:
         (
             f"people (-1,-2), (-2,1), (2,-1), (-2,1): SS {printed:.3g}, true change {true:.3g}",
             (
-                f"without a person who rated one item only, {theory.similarity(a, b):.3g} becomes "
-                f"{theory.similarity(a[:2], b[:2]):.3g}"
+                f"without a person who rated one item only, "
+                f"{theory.similarity(first, second):.3g} becomes "
+                f"{theory.similarity(first[:2], second[:2]):.3g}"
             ),
         ),
     )
 
 
-def _selection() -> Claim:
+def _claim_of_selection() -> Claim:
+    """Describe the claim of PNSA, with a counterexample of two groups of people."""
     ratios = ", ".join(
         f"{selection_loss(people):.3g} with {people} people each"
         for people in (10, 30, 60, 100, 300)
@@ -158,17 +164,18 @@ def _selection() -> Claim:
     )
 
 
-def _noise(epsilon_prime: float, k: int) -> Claim:
-    scales = ", ".join(
-        "{:.3g} with that person and {:.3g} without, of {} people each".format(
-            *noise_scales(people), people
+def _claim_of_noise(epsilon_prime: float, k: int) -> Claim:
+    """Describe the claim of PNCF, with the scales of the noise in the example of PNSA."""
+    scales = []
+    for people in (10, 100):
+        present, absent = noise_scales(people)
+        scales.append(
+            f"{present:.3g} with that person and {absent:.3g} without, of {people} people each"
         )
-        for people in (10, 100)
-    )
     if math.isinf(epsilon_prime):
-        whole = f"the k = {k} similarities of this model are drawn without noise: no epsilon"
+        cost_of_list = f"the k = {k} similarities of this model are drawn without noise: no epsilon"
     else:
-        whole = (
+        cost_of_list = (
             f"with a constant sensitivity, k = {k} similarities cost k epsilon'/2 = "
             f"{k * epsilon_prime / 2:.3g}"
         )
@@ -176,11 +183,12 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
         "moves all k similarities",
-        (f"in the example above the scale of the noise is {scales}", whole),
+        (f"in the example above the scale of the noise is {', '.join(scales)}", cost_of_list),
     )
 
 
-def _utility() -> Claim:
+def _claim_of_utility() -> Claim:
+    """Describe Theorems 3 and 4, with values of w."""
     bounds = ", ".join(
         f"{theory.truncation(math.inf, k, theory.SPREAD, epsilon, size):.4g} for k = {k}, "
         f"epsilon' = {epsilon:g}, {size:,} candidates"
@@ -197,8 +205,9 @@ def _utility() -> Claim:
                 "similarity; then far items are drawn nearly always"
             ),
             (
-                "the same where each pair has its own sensitivity; where |v| is the longest rating "
-                "vector, 60 for 1,000 candidates, about every second list has a far item"
+                "far items are also drawn nearly always if each pair has its own sensitivity; if "
+                "|v| is the length of the longest rating vector, 60 with 1,000 candidates, about "
+                "every second list has a far item"
             ),
         ),
     )
@@ -206,47 +215,55 @@ def _utility() -> Claim:
 
 @cache
 def selection_loss(people: int, sensitivity: float | None = None) -> float:
-    """Compute the log ratio of drawing t_1 with and without one person, k = 1, epsilon' = 0.8.
+    """Compute |log ratio| of the chance to draw t_1 with and without one person.
 
-    `people` rate t_i and t_1 one above their means, as many t_i and t_2; one more rates t_i and
-    t_1 two above their own mean, such as 5-5-1-1 among people of 4-4-2-2.
+    The parameters are k = 1 and epsilon' = 0.8. A number of people rate t_i and t_1 one star above
+    their means, and as many rate t_i and t_2 so. One more person rates t_i and t_1 two stars above
+    their own mean, such as 5-5-1-1 among people of 4-4-2-2.
 
     Args:
-        people: How many rate t_i with t_1, and how many with t_2.
+        people: Number of people who rate t_i with t_1, and number of those who rate it with t_2.
         sensitivity: Sensitivity of every candidate; None for the printed SS.
     """
-    odds = []  # logarithms of t_1 against t_2
-    for present in (True, False):
-        i, *others = _columns(people, present)
-        similarities = np.array([theory.similarity(i, other) for other in others])
-        used = [
-            theory.similarity_sensitivity(i, other) if sensitivity is None else sensitivity
-            for other in others
-        ]
-        first, second = theory.neighbour_exponents(similarities, np.array(used), 1, _EXAMPLE, 2)
-        odds.append(float(second - first))
-    return abs(float(np.logaddexp(0, odds[0]) - np.logaddexp(0, odds[1])))
+    log_odds = []  # of t_2 against t_1, with the person and without
+    for is_present in (True, False):
+        t_i, *candidates = _columns(people, is_present)
+        similarities = np.array([theory.similarity(t_i, t_j) for t_j in candidates])
+        if sensitivity is None:
+            sensitivities = [theory.similarity_sensitivity(t_i, t_j) for t_j in candidates]
+        else:
+            sensitivities = [sensitivity] * len(candidates)
+        exponents = theory.neighbour_exponents(
+            similarities, np.array(sensitivities), 1, _EXAMPLE, len(candidates)
+        )
+        log_odds.append(float(exponents[1] - exponents[0]))
+    # ln P(t_1) = -ln(1 + odds of t_2)
+    return abs(float(np.logaddexp(0, log_odds[0]) - np.logaddexp(0, log_odds[1])))
 
 
 def noise_scales(people: int) -> tuple[float, float]:
     """Compute the scales of PNCF's noise on one similarity, with one person and without.
 
+    The scale is SS / (epsilon' / 2).
+
     Args:
         people: As in the example of `selection_loss`.
     """
-    present, absent = (
-        theory.similarity_sensitivity(*_columns(people, there)[:2]) for there in (True, False)
-    )
+    with_person = _columns(people, is_present=True)
+    without_person = _columns(people, is_present=False)
+    present = theory.similarity_sensitivity(with_person[0], with_person[1])
+    absent = theory.similarity_sensitivity(without_person[0], without_person[1])
     return present / (_EXAMPLE / 2), absent / (_EXAMPLE / 2)
 
 
-def _columns(people: int, present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
-    ones = np.ones(people)
-    none = np.full(people, np.nan)
-    extra = [2.0] if present else []
-    missing = [math.nan] if present else []
+def _columns(people: int, is_present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:
+    """Make the columns of t_i, t_1 and t_2 in the example of `selection_loss`: centred stars."""
+    mild = np.ones(people)
+    unrated = np.full(people, np.nan)
+    strong = [2.0] if is_present else []
+    strong_unrated = [math.nan] if is_present else []
     return (
-        np.concatenate([ones, ones, extra]),
-        np.concatenate([ones, none, extra]),
-        np.concatenate([none, ones, missing]),
+        np.concatenate([mild, mild, strong]),
+        np.concatenate([mild, unrated, strong]),
+        np.concatenate([unrated, mild, strong_unrated]),
     )

@@ -34,32 +34,44 @@ if TYPE_CHECKING:
 class XMap(base.ItemRecommender):
     """Recommend in `target` from what people rated in `source`.
 
-    source, target   names of domains, one or several; source None: every other domain. From one
-                     fit, `target=` of `recommend` picks one. domain: the item metadata with names
-    variant          "sound": the design `private` (docs/private.md), `epsilon` and `delta` for a
-                     person's whole profile. "published": the paper as printed, refuted; epsilon for
-                     ONE replaced item, epsilon_prime (default: the same) for ONE list of
-                     neighbours; inf is NX-Map
+    source           names of the domains that people have rated in, one or several; None for every
+                     domain except the target
+    target           names of the domains to recommend from, one or several; `recommend` can be
+                     limited to one of them
+    domain           name of the item metadata that has the domains
+    variant          "sound": the design `private` (docs/private.md). "published": the paper as
+                     printed, whose claims are refuted
+    epsilon          sound: nats for a person's whole profile. published: nats claimed for ONE
+                     replaced item. Infinity: no noise; the published variant is then NX-Map
+    epsilon_prime    published: nats claimed for ONE list of neighbours; None for epsilon
+    delta            sound: probability that the bound of epsilon fails
     recommender      "item-based", or "user-based" (published only)
-    k                neighbours of the recommender; extender_k: of an item in each layer
-    significance     co-raters below which a similarity is scaled down; 0 switches it off
-    alpha            how fast old ratings of people lose weight, per rank in time; 0: not at all
-    pnsa             of the published recommender: who can be drawn as a neighbour, "printed",
-                     "counted" or "positive" (`settings.Pnsa`)
-    engine           where similarities and paths are computed; None: the compiled one
-    features, stars  of the sound variant, as `Private` has them: names of public item metadata, and
-                     whether means of stars are released, too, for `predict`
+    engine           computes similarities and paths; None for the compiled engine
 
-    k, extender_k, significance and alpha have no effect on the sound variant.
+    Parameters of the published variant only:
+
+    k                number of neighbours of the recommender
+    extender_k       number of neighbours that an item keeps in each layer
+    significance     number of people who rated both items below which a similarity is scaled down;
+                     0 for never
+    alpha            how fast a person's old ratings lose weight, for each rank in time; 0 for not
+                     at all
+    pnsa             reading of PNSA, which says who can be drawn as a neighbour: "printed",
+                     "counted" or "positive" (`settings.Pnsa`)
+
+    Parameters of the sound variant only, as in `Private`:
+
+    features         names of public item metadata to use
+    stars            whether means of stars are released too, for `predict`
     """
 
     sound_: PrivateLists | None = None
-    """The fitted lists of the sound variant."""
+    """The fitted lists of the sound variant; None for the published one."""
     published_: PublishedModel | None = None
-    """What the published variant has learned."""
+    """The fitted published variant; None for the sound one."""
 
     fits_: tuple[Fit, ...] = ()
-    """All fits of the sound variant that count, the last one last."""
+    """All fits of the sound variant that the card counts, in order of time."""
 
     def __init__(
         self,
@@ -97,14 +109,14 @@ class XMap(base.ItemRecommender):
         self.engine = engine
         self.features = features
         self.stars = stars
-        _ = self.settings  # refuses bad ones
+        _ = self.settings  # raises for parameters that cannot be
 
     @property
     def settings(self) -> Settings:
         """The parameters, checked.
 
         Raises:
-            ConfigError: A parameter has no such value.
+            ConfigError: A parameter has an invalid value.
         """
         parameters = self.get_params()
         parameters.pop("engine")
@@ -117,31 +129,31 @@ class XMap(base.ItemRecommender):
         return self.published_ is not None and self.settings_.weighs_by_time
 
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
-        """Learn from everybody.
+        """Fit the model to everybody's ratings.
 
-        Earlier fits of the sound variant by this object, and of equal ratings in this process, are
-        on the card.
+        The card of the sound variant also counts earlier fits of this object, and of equal ratings
+        in this process.
 
         Args:
-            ratings: In memory or stored; their items have the metadata `domain`.
+            ratings: Ratings in memory or stored; their items have the metadata `domain`.
             draws: Where the published variant draws from; by default the operating system. Noise
-                takes no seed.
+                always comes from the operating system.
 
         Raises:
-            ConfigError: A parameter has no such value.
+            ConfigError: A parameter has an invalid value.
             DataError: A domain has no item, or a target has no rating.
         """
         ratings = inputs.as_ratings_source(ratings)
         settings = self.settings
-        chosen, domains = keep_domains(ratings, settings)
-        known = catalogue_of(chosen)
+        ratings_of_domains, catalogue = keep_domains(ratings, settings)
+        people_and_items = catalogue_of(ratings_of_domains)
         self.sound_ = self.published_ = None
         if hasattr(self, "item_ids_"):
             del self.item_ids_  # a fit that fails leaves no fitted model
         if settings.variant == "sound":
             lists = make_sound_lists(settings)
             lists.is_clone = self.is_clone
-            self.sound_ = lists.fit_part(chosen, ratings, self.fits_)
+            self.sound_ = lists.fit_part(ratings_of_domains, ratings, self.fits_)
             self.fits_ = lists.fitted_.fits
         else:
             from tacit.designs.xmap.published_variant import fit_published
@@ -149,14 +161,16 @@ class XMap(base.ItemRecommender):
             from tacit.randomness import secure
 
             engine = self.engine or Engine()
-            self.published_ = fit_published(chosen, domains, engine, draws or secure())
+            self.published_ = fit_published(
+                ratings_of_domains, catalogue, engine, draws or secure()
+            )
         self.settings_ = settings
-        self.catalogue_ = domains
-        self.people_ = known
-        self.scale_ = known.scale
-        self.titles_ = headers.titles_of(known)
-        self.taken_ = public_facts.facts_read_off(known)
-        self.item_ids_ = known.item_ids
+        self.catalogue_ = catalogue
+        self.people_ = people_and_items
+        self.scale_ = people_and_items.scale
+        self.titles_ = headers.titles_of(people_and_items)
+        self.taken_ = public_facts.facts_read_off(people_and_items)
+        self.item_ids_ = people_and_items.item_ids
         return self
 
     def recommend(
@@ -171,19 +185,19 @@ class XMap(base.ItemRecommender):
         history_times: HistoryTimes | None = None,
         keep_seen: bool = False,
     ) -> Recommendations:
-        """Recommend the n best unseen items of all targets, or of `target`.
+        """Recommend the n best unseen items of all targets, or of one target.
 
-        A score is what the list is ranked by, not stars.
+        Lists are ranked by scores, which are not stars.
 
         Args:
-            user: Id of a person fitted to; without a history their ratings are used.
-            history: The person's own ratings, item id to stars.
-            n: How many items.
-            exclude: Ids to leave out, beside the rated ones.
-            candidates: Only these ids; None: all items of the targets.
-            target: One target domain; None: all.
-            history_times: When each item of the history was rated, in seconds. The published
-                variant with an alpha above 0 weighs old ratings less; otherwise of no effect.
+            user: Id of a person of the fit, whose ratings are used if there is no history.
+            history: The person's own stars by item id.
+            n: Length of the list.
+            exclude: Ids to leave out, besides the rated ones.
+            candidates: The only ids that may be listed; None for all items of the targets.
+            target: The only target domain; None for all.
+            history_times: Second at which each item of the history was rated. The published variant
+                with alpha above 0 gives old ratings less weight; otherwise without effect.
             keep_seen: Whether items of the history may be listed.
         """
         possible = self._target_ids(target)
@@ -203,36 +217,46 @@ class XMap(base.ItemRecommender):
         left_out = {*seen, *inputs.checked_ids(exclude, "exclude")}
         scores = self.published_.score(person)
         ids = self.item_ids_
-        made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
-        return made.with_titles(self.titles_)
+        recommendations = base.top_n(
+            scores, ids, n=n, user=user, left_out=left_out, candidates=possible
+        )
+        return recommendations.with_titles(self.titles_)
 
     def recommend_many(self, histories: Sequence[Any], *, n: int = 10) -> list[Recommendations]:
-        """Make a list for each history, as `recommend` does; `user_id` is its place."""
+        """Make a list for each history, as `recommend` does; `user_id` is its position."""
         self._require_fitted()
         if self.published_ is None:
             return self._sound_lists().recommend_many(histories, n=n)
-        return [self.recommend(place, history=own, n=n) for place, own in enumerate(histories)]
+        lists = []
+        for position, history in enumerate(histories):
+            lists.append(self.recommend(position, history=history, n=n))
+        return lists
 
     def list_users(
         self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> BestItems:
-        """Make the lists of people fitted to, as `recommend` does; places are in `item_ids_`."""
+        """Make the lists of people of the fit, as `recommend` does.
+
+        Returns:
+            (len(users), n) item numbers, which are positions in `item_ids_`, and scores.
+        """
         n = inputs.checked_n(n)
-        place_of = {item: place for place, item in enumerate(self.item_ids_.tolist())}
+        number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         if self.published_ is None:
-            lists = self._sound_lists()
-            number_of = np.array([place_of[item] for item in lists.item_ids_.tolist()])
+            sound_lists = self._sound_lists()
+            numbers = np.array([number_of[item] for item in sound_lists.item_ids_.tolist()])
             possible = self._target_ids(None)
             if candidates is not None:
                 possible &= {*inputs.checked_ids(candidates, "candidates")}
-            return lists.list_users(users, n=n, candidates=possible).renumber(number_of)
-        places = np.full((len(users), n), -1, dtype=np.int64)
+            return sound_lists.list_users(users, n=n, candidates=possible).renumber(numbers)
+        items = np.full((len(users), n), -1, dtype=np.int64)
         scores = np.full((len(users), n), np.nan)
         for row, user in enumerate(users):
-            made = self.recommend(user, n=n, candidates=candidates)
-            places[row, : len(made)] = [place_of[item] for item in made.item_ids]
-            scores[row, : len(made)] = [entry.score for entry in made]
-        return BestItems(places, scores)
+            recommendations = self.recommend(user, n=n, candidates=candidates)
+            length = len(recommendations)
+            items[row, :length] = [number_of[item] for item in recommendations.item_ids]
+            scores[row, :length] = [entry.score for entry in recommendations]
+        return BestItems(items, scores)
 
     def predict(
         self,
@@ -246,17 +270,17 @@ class XMap(base.ItemRecommender):
 
         Args:
             items: Ids of items.
-            user: Id of a person fitted to; without a history their ratings are used.
-            history: The person's own ratings, item id to stars.
-            history_times: When each item of the history was rated, in seconds; as in `recommend`.
+            user: Id of a person of the fit, whose ratings are used if there is no history.
+            history: The person's own stars by item id.
+            history_times: Second at which each item of the history was rated; see `recommend`.
 
         Returns:
-            (len(items),) stars; NaN for what is in no target domain.
+            (len(items),) stars; NaN for items outside the target domains.
 
         Raises:
             ConfigError: The sound variant was fitted without `stars`.
         """
-        listed = self._target_ids(None)
+        target_ids = self._target_ids(None)
         if self.published_ is not None:
             person = self.published_.read_person(user, history, history_times)
             return base.pick(self.published_.predict(person), self.item_ids_, items)
@@ -266,13 +290,13 @@ class XMap(base.ItemRecommender):
                 "with --stars (from Python: stars=True), which takes 40 % of its budget."
             )
         stars = self._sound_lists().predict(items, user, history=history)
-        return np.where([item in listed for item in items], stars, np.nan)
+        return np.where([item in target_ids for item in items], stars, np.nan)
 
     def device_file(self) -> bytes:
         """Write the file from which devices make lists, as `Private.device_file` does.
 
         Raises:
-            ConfigError: Not the sound variant, or several target domains.
+            ConfigError: The model is of the published variant, or has several target domains.
         """
         self._require_fitted()
         if self.sound_ is None or len(self.settings_.target) > 1:
@@ -282,9 +306,9 @@ class XMap(base.ItemRecommender):
     def explain(
         self, item: Any, user: Any = None, *, history: History | None = None, n: int = 3
     ) -> Reasons:
-        """Name the own items and features that add most to an item's score, as `Private.explain`.
+        """List the person's items and features that add most to an item's score.
 
-        It spends nothing. The published variant has no reasons.
+        This is `Private.explain`, and costs no epsilon. The published variant gives no reasons.
 
         Raises:
             DataError: The item is in no target domain.
@@ -295,9 +319,9 @@ class XMap(base.ItemRecommender):
         return Reasons() if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return one card: how much the lists that others see say about one person."""
+        """Return one card: what the lists that others see can reveal about one person."""
         self._require_fitted()
-        settings = self.settings_  # of the fit: parameters may have been set since
+        settings = self.settings_  # those of the fit; parameters may have been changed since
         if settings.noiseless:
             card = card_without_noise(settings.variant)
         elif self.published_ is not None:
@@ -308,14 +332,15 @@ class XMap(base.ItemRecommender):
         return public_facts.name_text_of_rows((card,), self.taken_)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Holds no person, as a file; PrivacyError for a user-based model."""
+        """Return the state for pickling, which holds no person; PrivacyError if user-based."""
         state = base.without_people(self)
         if self.published_ is not None:
-            self._check_items()
+            self._refuse_user_based()
             state["published_"] = replace(self.published_, people=None)
         return state
 
-    def _check_items(self) -> None:
+    def _refuse_user_based(self) -> None:
+        """Raise PrivacyError for a user-based model, which cannot be stored without people."""
         if self.settings_.user_based:
             raise PrivacyError(
                 "A user-based model is everybody's profile, and a model file holds no people. Keep "
@@ -323,9 +348,9 @@ class XMap(base.ItemRecommender):
             )
 
     def save(self, path: str | Path) -> None:
-        """Write what is known about items; PrivacyError for a user-based model."""
+        """Write the model file, which holds no person; PrivacyError for a user-based model."""
         self._require_fitted()
-        self._check_items()
+        self._refuse_user_based()
         header = {
             "recommender": "xmap",
             "settings": self.settings_.to_header(),
@@ -348,7 +373,7 @@ class XMap(base.ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> XMap:
-        """Back from the arrays of a checked model file; ValueError for what no version wrote."""
+        """Make a model from the header and arrays of a checked file; ValueError for bad content."""
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings
@@ -358,7 +383,7 @@ class XMap(base.ItemRecommender):
         model.scale_ = headers.scale_from_header(header["scale"])
         model.taken_ = headers.names_from_header(header["taken"])
         if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
-            raise ValueError("it takes something unknown for public")
+            raise ValueError("it assumes an unknown fact to be public")
         if model.variant == "sound":
             model.sound_ = read_sound_lists(header, arrays, model.item_ids_, model.catalogue_)
             model.fits_ = model.sound_.fitted_.fits
@@ -366,30 +391,33 @@ class XMap(base.ItemRecommender):
         from tacit.designs.xmap.files import read_published
         from tacit.engine import Engine
 
-        known = model.catalogue_, model.item_ids_, model.scale_
-        model.published_ = read_published(header, arrays, *known, Engine())
+        model.published_ = read_published(
+            header, arrays, model.catalogue_, model.item_ids_, model.scale_, Engine()
+        )
         return model
 
     def _sound_lists(self) -> PrivateLists:
+        """Return the fitted lists of a model of the sound variant."""
         assert self.sound_ is not None
         return self.sound_
 
     def _target_ids(self, target: str | None) -> set[Any]:
-        """Ids of the items of all targets, or of one."""
+        """Return the ids of the items of one target domain, or of all for None."""
         self._require_fitted()
-        every = self.settings_.target
-        names = every if target is None else (target,)
-        if not set(names) <= set(every):
-            raise ConfigError(f"This model has no target '{target}'. It has: {', '.join(every)}.")
-        listed = [self.item_ids_[self.catalogue_.targets(name)] for name in names]
-        return set(np.concatenate(listed).tolist())
+        all_targets = self.settings_.target
+        names = all_targets if target is None else (target,)
+        if not set(names) <= set(all_targets):
+            known = ", ".join(all_targets)
+            raise ConfigError(f"This model has no target '{target}'. It has: {known}.")
+        ids_of_targets = [self.item_ids_[self.catalogue_.targets(name)] for name in names]
+        return set(np.concatenate(ids_of_targets).tolist())
 
 
 def describe_usefulness(model: XMap) -> str:
     """Say whether a fitted model's lists are expected to beat popularity.
 
-    The sound variant says it from what was released; of the published one there are only the
-    figures measured on MovieLens (docs/results.md).
+    For the sound variant this is estimated from the released sums. For the published variant it is
+    what was measured on MovieLens (docs/results.md).
     """
     if model.sound_ is not None:
         return model.sound_.summary()

@@ -1,17 +1,18 @@
 """Step 4 with privacy as published: PNSA draws k neighbours, PNCF adds noise to similarities.
 
-Source   the X-Map technical report, Theorems 2 to 4. All other items are candidates, each by
-         itself. Misprint corrected: the truncated similarity is max(Sim, Sim_k - w); the report's
-         own code takes max(Sim, Sim - w), which does nothing.
-Readings the width w of the truncation (`theory.truncation`) has a length |v|. It is printed as
-         that of the longest rating vector ("printed"), while the proofs count candidates with it
-         ("counted"). "positive" is a deviation: candidates are only the positively similar ones,
-         and |v| is their number.
-Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
-         person can change.
-Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
+Source   the X-Map technical report, Theorems 2 to 4. All other items are candidates to be
+         neighbours of an item. A misprint is corrected: the truncated similarity is
+         max(Sim, Sim_k - w); the authors' code has max(Sim, Sim - w), which is Sim.
+Readings the formula of the width w (`theory.truncation`) has a length |v|. The report says that it
+         is the length of the longest rating vector (reading "printed"); its proofs use it as the
+         number of candidates ("counted"). Reading "positive" deviates from the report: only items
+         of positive similarity are candidates, and |v| is their number.
+Guarantee  none: the sensitivity SS is computed from the private data, and it is not an upper bound
+         of what one person can change.
+Sampler  draws in proportion to whole weights; noise from OpenDP's discrete Laplace.
 
-A budget is epsilon', the nats claimed for one list of neighbours: half to draw, half for noise.
+The budget is epsilon', the nats claimed for one list of neighbours: half of it is for the draws,
+half for the noise.
 """
 
 from __future__ import annotations
@@ -33,27 +34,30 @@ from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 _ITEMS_AT_ONCE = 256
+"""Items whose neighbours are drawn together."""
 _NOISE_UNIT = 1 << 20
-"""Noise of scale 1 comes in steps of 2**-20."""
+"""Noise of scale 1 is a multiple of 1 / _NOISE_UNIT."""
 _WEIGHT_BITS = 40
-"""The largest weight is 2**40: what is e**-28 less likely than the best is not drawn."""
-_LEAST_NORM = 1e-12
-"""Relative: a squared norm below it counts as 0."""
+"""The largest weight of a draw is 2**40. Candidates e**-28 times as likely as the best have weight
+0 and are not drawn."""
+_LEAST_RELATIVE_NORM = 1e-12
+"""A product of squared norms without one person counts as 0 if it is at most this share of the
+product with that person."""
 
 
 class Candidates(NamedTuple):
     """Candidates to be neighbours of one item or person."""
 
     numbers: Numbers
-    """(n,) which items or people they are."""
+    """(n,) numbers of the items or people."""
     similarities: Floats
-    """(n,) Sim."""
+    """(n,) Sim: similarity of each candidate to the item or person."""
     sensitivities: Floats
-    """(n,) SS as printed."""
+    """(n,) SS of each similarity, as printed."""
 
-    def keep(self, kept: NDArray[np.bool_]) -> Candidates:
-        """Keep some of the candidates."""
-        return Candidates(self.numbers[kept], self.similarities[kept], self.sensitivities[kept])
+    def where(self, mask: NDArray[np.bool_]) -> Candidates:
+        """Keep the candidates of an (n,) mask."""
+        return Candidates(self.numbers[mask], self.similarities[mask], self.sensitivities[mask])
 
 
 class PrivateNeighbours(NamedTuple):
@@ -62,57 +66,61 @@ class PrivateNeighbours(NamedTuple):
     k: int
     """Neighbours of each item or person."""
     budget: float
-    """epsilon', half of it to draw and half for noise."""
+    """epsilon': half of it is for the draws, half for the noise."""
     reading: Pnsa
-    """Which candidates there are, and what |v| of w counts."""
+    """Reading of the report: which items are candidates, and what |v| is."""
 
 
 def measure_candidates(
-    places: Numbers, values: Floats, columns: sparse.csr_array, squares: Floats, significance: int
+    rows: Numbers, values: Floats, columns: sparse.csr_array, squares: Floats, significance: int
 ) -> Candidates:
-    """Compute similarity and SS of one column with all columns.
+    """Compute the similarity and SS of one column with every column of a matrix.
 
-    With r_i the column, r_j another, and x a row with entries in both:
+    With r_i the column, r_j another, and x a row (a person) with entries in both:
 
         Sim = r_i . r_j / (|r_i| |r_j|)
         SS  = max over x of  r_xi r_xj / (|r'_i| |r'_j|)
               and of         r_i . r_j / (|r'_i| |r'_j|) - Sim,      r' = r without row x
 
     Args:
-        places: (entries,) rows of the column's entries.
-        values: (entries,) the entries, centred stars.
-        columns: (rows, n) CSR of all columns.
+        rows: (entries,) rows of the column's entries.
+        values: (entries,) the column's entries, centred stars.
+        columns: (all rows, n) CSR of all columns.
         squares: (n,) squared norms of all columns.
-        significance: Raters of both below which a similarity is scaled down; 0: never.
+        significance: Number of people who rated both below which a similarity is scaled down; 0:
+            never.
 
     Returns:
-        All n columns, the column itself among them. SS is -inf where nobody rated both, or where
-        everybody who did leaves a norm of 0.
+        All n columns as candidates, among them the column itself. SS is -inf if no row has entries
+        in both, or if without each such row a norm is 0.
     """
     n = columns.shape[1]
-    square = float(values @ values)
+    square = float(values @ values)  # |r_i|^2
 
-    # Every pair of an entry of the column and an entry of another in the same row.
-    lengths = np.diff(columns.indptr)[places]
-    starts = np.repeat(columns.indptr[places] - (np.cumsum(lengths) - lengths), lengths)
-    entries = starts + np.arange(len(starts))
-    other = columns.indices[entries]
+    # List all pairs of an entry of the column (r_xi) and an entry of any column in the same row x
+    # (r_xj): row x has lengths[x] of them, which are consecutive in the CSR.
+    lengths = np.diff(columns.indptr)[rows]
+    first_pair_of_row = np.cumsum(lengths) - lengths
+    shift = np.repeat(columns.indptr[rows] - first_pair_of_row, lengths)
+    entries = shift + np.arange(len(shift))  # positions in columns.data
+    j = columns.indices[entries]
     r_xi = np.repeat(values, lengths)
     r_xj = columns.data[entries]
 
-    dots = np.bincount(other, r_xi * r_xj, minlength=n)
-    raters_of_both = np.bincount(other, minlength=n)
+    dots = np.bincount(j, r_xi * r_xj, minlength=n)
+    raters_of_both = np.bincount(j, minlength=n)
     norms = np.sqrt(square * squares)
     similarities = np.divide(dots, norms, out=np.zeros(n), where=norms > 0)
 
-    squares_without_x = (square - r_xi**2) * (squares[other] - r_xj**2)
-    has_norm = squares_without_x > _LEAST_NORM * square * squares[other]
-    other = other[has_norm]
+    # |r'_i|^2 |r'_j|^2 for each pair; pairs for which it is 0 have no term of SS.
+    squares_without_x = (square - r_xi**2) * (squares[j] - r_xj**2)
+    has_norm = squares_without_x > _LEAST_RELATIVE_NORM * square * squares[j]
+    j = j[has_norm]
     norms_without_x = np.sqrt(squares_without_x[has_norm])
-    products = r_xi[has_norm] * r_xj[has_norm] / norms_without_x
-    changes = dots[other] / norms_without_x - similarities[other]
+    first_terms = r_xi[has_norm] * r_xj[has_norm] / norms_without_x
+    second_terms = dots[j] / norms_without_x - similarities[j]
     sensitivities = np.full(n, -np.inf)
-    np.maximum.at(sensitivities, other, np.maximum(products, changes))
+    np.maximum.at(sensitivities, j, np.maximum(first_terms, second_terms))
 
     if significance:
         similarities = similarities * np.minimum(raters_of_both, significance) / significance
@@ -120,26 +128,26 @@ def measure_candidates(
 
 
 def admit_candidates(candidates: Candidates, reading: Pnsa) -> Candidates:
-    """Leave out the candidates that the reading of PNSA does not admit."""
+    """Keep the candidates that this reading of PNSA allows."""
     if reading == "positive":
-        return candidates.keep(candidates.similarities > 0)
+        return candidates.where(candidates.similarities > 0)
     return candidates
 
 
 def draw_neighbours(
     lists: list[Candidates], pnsa: PrivateNeighbours, longest_vector: int, source: Source
 ) -> tuple[Numbers, Floats]:
-    """Draw neighbours by PNSA, and their similarities by PNCF.
+    """Draw neighbours by PNSA, and add noise to their similarities by PNCF.
 
     Args:
         lists: The candidates of each item or person.
         pnsa: Parameters of both mechanisms.
-        longest_vector: Ratings of the longest rating vector, |v| as it is printed.
-        source: Where PNSA's draws come from; PNCF's noise is always the system's.
+        longest_vector: Number of ratings of the longest rating vector: |v| in reading "printed".
+        source: Where PNSA's draws come from. PNCF's noise always comes from the operating system.
 
     Returns:
-        Numbers of neighbours, -1 where there are fewer, and noisy similarities; both
-        (len(lists), k).
+        Numbers of the neighbours, -1 where a list has fewer than k; and noisy similarities. Both
+        are (len(lists), k).
     """
     k = pnsa.k
     budget = pnsa.budget
@@ -148,7 +156,7 @@ def draw_neighbours(
     exponents = np.full(shape, -np.inf)
     numbers = np.zeros(shape, dtype=np.int32)
     similarities = np.zeros(shape)
-    scales = np.zeros(shape)
+    noise_scales = np.zeros(shape)
     for row, candidates in enumerate(lists):
         size = len(candidates.numbers)
         if size == 0:
@@ -159,86 +167,104 @@ def draw_neighbours(
         )
         numbers[row, :size] = candidates.numbers
         similarities[row, :size] = candidates.similarities
-        scales[row, :size] = np.maximum(candidates.sensitivities, FLOOR) / (budget / 2)
+        noise_scales[row, :size] = np.maximum(candidates.sensitivities, FLOOR) / (budget / 2)
 
     # PNSA: the exponential mechanism, k times.
     chosen = _draw_without_repetition(exponents, k, source)
-    is_drawn = chosen >= 0
+    is_drawn = chosen >= 0  # results for -1, which reads the last column, are replaced below
 
     # PNCF: Laplace noise of scale SS / (epsilon' / 2).
     whole_noise = discrete_laplace(np.zeros(chosen.shape, dtype=np.int64), float(_NOISE_UNIT))
-    noise = np.take_along_axis(scales, chosen, axis=1) * (whole_noise / _NOISE_UNIT)
-    noisy = np.take_along_axis(similarities, chosen, axis=1) + noise
+    noise = np.take_along_axis(noise_scales, chosen, axis=1) * (whole_noise / _NOISE_UNIT)
+    noisy_similarities = np.take_along_axis(similarities, chosen, axis=1) + noise
 
     neighbours = np.where(is_drawn, np.take_along_axis(numbers, chosen, axis=1), -1)
-    return neighbours.astype(np.int32), np.where(is_drawn, noisy, 0.0)
+    return neighbours.astype(np.int32), np.where(is_drawn, noisy_similarities, 0.0)
 
 
 def _draw_without_repetition(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
-    """Draw (rows, k) places in proportion to e^exponent, none twice; -1 where none is left."""
-    left = exponents.copy()
-    chosen = np.full((len(left), k), -1, dtype=np.int64)
-    for place in range(k):
-        rows = np.flatnonzero(np.isfinite(left.max(axis=1)))
+    """Draw k columns of each row one after the other, each column at most once.
+
+    Args:
+        exponents: (rows, n) logarithms of weights; -inf for a column that is never drawn.
+        k: Number of draws.
+        source: Where draws come from.
+
+    Returns:
+        (rows, k) column numbers; -1 once a row has no column left.
+    """
+    remaining = exponents.copy()
+    chosen = np.full((len(remaining), k), -1, dtype=np.int64)
+    for draw in range(k):
+        rows = np.flatnonzero(np.isfinite(remaining.max(axis=1)))
         if not rows.size:
             break
-        weights = np.exp(left[rows] - left[rows].max(axis=1, keepdims=True))
+        largest = remaining[rows].max(axis=1, keepdims=True)
+        weights = np.exp(remaining[rows] - largest)
         whole_weights = np.floor(weights * (1 << _WEIGHT_BITS)).astype(np.int64)
-        chosen[rows, place] = draw_rows(whole_weights, source)
-        left[rows, chosen[rows, place]] = -np.inf
+        columns = draw_rows(whole_weights, source)
+        chosen[rows, draw] = columns
+        remaining[rows, columns] = -np.inf
     return chosen
 
 
 def longest_rating_vector(values: sparse.csr_array) -> int:
-    """Count the ratings of the item that most people rated: |v| as printed."""
+    """Count the ratings of the item that most people rated: |v| in reading "printed"."""
     return int(np.bincount(values.indices, minlength=1).max())
 
 
 def draw_item_neighbours(
     values: sparse.csr_array, significance: int, pnsa: PrivateNeighbours, source: Source
 ) -> tuple[Numbers, Floats]:
-    """Draw every target item's neighbours and similarities, once for everybody.
+    """Draw every target item's neighbours and noisy similarities. They are used for everybody.
 
     Args:
-        values: (people, n_target) centred target profiles of everybody, AlterEgos included.
-        significance: Raters of both below which a similarity is scaled down; 0: never.
+        values: (people, n_target) CSR of everybody's centred target profiles (AlterEgos).
+        significance: Number of people who rated both items below which a similarity is scaled
+            down; 0: never.
         pnsa: Parameters of both mechanisms.
-        source: Where draws come from. What is drawn depends on the order of the items.
+        source: Where draws come from. The result depends on the order of the items.
 
     Returns:
-        Numbers of neighbours, -1 where there are fewer, and noisy similarities; both (n_target, k).
+        Numbers of the neighbours, -1 where an item has fewer than k; and noisy similarities. Both
+        are (n_target, k).
     """
-    count = values.shape[1]
+    n_items = values.shape[1]
     longest_vector = longest_rating_vector(values)
-    others = candidates_of_items(values, np.arange(count, dtype=np.int32), significance)
-    neighbours = np.empty((count, pnsa.k), dtype=np.int32)
-    similarities = np.empty((count, pnsa.k))
-    for start in range(0, count, _ITEMS_AT_ONCE):
-        part = slice(start, start + _ITEMS_AT_ONCE)
-        block = islice(others, _ITEMS_AT_ONCE)
-        lists = [admit_candidates(candidates, pnsa.reading) for candidates in block]
-        neighbours[part], similarities[part] = draw_neighbours(lists, pnsa, longest_vector, source)
+    all_items = np.arange(n_items, dtype=np.int32)
+    candidates_in_order = candidates_of_items(values, all_items, significance)
+    neighbours = np.empty((n_items, pnsa.k), dtype=np.int32)
+    similarities = np.empty((n_items, pnsa.k))
+    for start in range(0, n_items, _ITEMS_AT_ONCE):
+        block = slice(start, start + _ITEMS_AT_ONCE)
+        candidates_of_block = islice(candidates_in_order, _ITEMS_AT_ONCE)
+        lists = [admit_candidates(candidates, pnsa.reading) for candidates in candidates_of_block]
+        drawn, noisy_similarities = draw_neighbours(lists, pnsa, longest_vector, source)
+        neighbours[block] = drawn
+        similarities[block] = noisy_similarities
     return neighbours, similarities
 
 
 def candidates_of_items(
     values: sparse.csr_array, items: Numbers, significance: int
 ) -> Iterator[Candidates]:
-    """Measure all other items as candidates of each item.
+    """Yield the candidates of each item: all other items, with similarities and sensitivities.
 
     Args:
-        values: (people, n) centred stars.
-        items: Numbers of the items whose candidates are wanted.
-        significance: Raters of both below which a similarity is scaled down; 0: never.
+        values: (people, n) CSR of centred stars.
+        items: Numbers of the items whose candidates are yielded.
+        significance: Number of people who rated both items below which a similarity is scaled
+            down; 0: never.
     """
-    width = values.shape[1]
-    squares: Floats = np.bincount(values.indices, values.data**2, minlength=width).astype(float)
+    n_items = values.shape[1]
+    squares: Floats = np.bincount(values.indices, values.data**2, minlength=n_items).astype(float)
+    # The ratings in order of items; those of item i are from starts[i] to starts[i + 1].
     by_item = np.argsort(values.indices, kind="stable")
     people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[by_item]
     stars = values.data[by_item]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=width))])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=n_items))])
     for item in items.tolist():
-        rows = slice(starts[item], starts[item + 1])
-        raters = people[rows].astype(np.int32)
-        measured = measure_candidates(raters, stars[rows], values, squares, significance)
-        yield measured.keep(measured.numbers != item)
+        ratings = slice(starts[item], starts[item + 1])
+        raters = people[ratings].astype(np.int32)
+        candidates = measure_candidates(raters, stars[ratings], values, squares, significance)
+        yield candidates.where(candidates.numbers != item)

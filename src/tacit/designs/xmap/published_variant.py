@@ -1,8 +1,9 @@
-"""The published variant, fitted: the paper's four steps for each target, and what they leave.
+"""The published variant: a fit by the paper's four steps for each target, and the fitted model.
 
-A fit goes through the steps in the paper's order: baseliner, extender, generator, recommender.
-Where ratings are stored, the steps run by joins of items. The result equals a fit in memory to the
-last bit, except where floats round an item's sum of stars: it is added in another order.
+The steps are run in the paper's order: baseliner, extender, generator, recommender. If the ratings
+are stored on disk, similarities are computed tile by tile of items. The result is the same as that
+of a fit in memory, except for the rounding of an item's sum of stars, which is added in another
+order.
 
 Releases   one table of images and one of neighbours, each drawn here, once. No person is in a file.
 """
@@ -49,18 +50,18 @@ from tacit.recommenders.inputs import checked_history, checked_times
 
 Floats = NDArray[np.float64]
 RowsOf = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
-"""From a block of people to (people, items) stars, and (people,) their means."""
+"""Reads a block of people: returns their (people, items) stars, and their (people,) mean stars."""
 
 
 class PersonRatings(NamedTuple):
     """One person's ratings."""
 
     history: History
-    """Item id to stars; may hold items that the model does not know."""
+    """Stars by item id; may have items that the model does not know."""
     stars: sparse.csr_array
     """(1, n_items) stars of known items."""
     times: NDArray[np.int64] | None
-    """(stored,) seconds beside `stars.data`; None if unknown."""
+    """(stored,) seconds of the ratings in `stars.data`; None if unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +71,19 @@ class TargetModel:
     targets: Numbers
     """(n_target,) sorted item numbers."""
     images: Numbers
-    """(n_items,) place in the target of each source item's image; -1: none."""
+    """(n_items,) position in the target domain of each source item's image; -1 without one."""
     item_means: Floats
     """(n_items,) mean stars."""
     neighbours: ItemNeighbours | PeopleNeighbours
-    """The recommender."""
+    """Neighbours by which the recommender predicts."""
     alpha: float
-    """How fast old ratings lose weight."""
+    """How fast old ratings lose weight, for each rank in time."""
     lowest: float
-    """Lowest stars of the scale."""
+    """Fewest stars of the scale."""
     engine: Engine
     """Computes predictions."""
     votes: VotingTable | None
-    """What lists are ranked by; None where they are ranked by the recommender's own numbers."""
+    """Votes by which lists are ranked; None if lists are ranked by predictions."""
 
     def predict(self, person: PersonRatings) -> Floats:
         """Predict (n_target,) stars."""
@@ -91,7 +92,11 @@ class TargetModel:
         return stars
 
     def score(self, person: PersonRatings) -> Floats:
-        """Compute the (n_target,) scores that a list is ranked by."""
+        """Compute the (n_target,) scores by which a list is ranked.
+
+        Without votes, a score is the predicted stars above the scale's minimum times the weight
+        that the prediction is based on.
+        """
         if self.votes is not None:
             votes: Floats = self.votes.count_votes(mark_likes(person.stars))[0]
             return votes
@@ -100,6 +105,7 @@ class TargetModel:
         return scores
 
     def _alter_ego(self, person: PersonRatings) -> Profiles:
+        """Make the person's profile in the target domain."""
         return make_alter_egos(
             person.stars,
             person.times,
@@ -122,7 +128,7 @@ class PublishedModel:
     by_target: Mapping[str, TargetModel]
     """What is learned for each target domain."""
     people: Ratings | None = None
-    """Those fitted to; None for a model that was loaded."""
+    """Ratings of the people of the fit; None for a model that was loaded from a file."""
 
     @cached_property
     def _numbers(self) -> Mapping[Any, int]:
@@ -132,14 +138,14 @@ class PublishedModel:
     def read_person(
         self, user: Any, history: History | None, history_times: HistoryTimes | None = None
     ) -> PersonRatings:
-        """Collect one person's ratings: a history's, or those of a person fitted to.
+        """Collect one person's ratings, from a history or from the fit.
 
-        Ratings of unknown items have no say.
+        Ratings of unknown items have no effect.
 
         Args:
-            user: Id of a person fitted to; without a history their ratings are used.
-            history: Item id to stars.
-            history_times: Item id to seconds, for each item of the history.
+            user: Id of a person of the fit, whose ratings are used if there is no history.
+            history: Stars by item id.
+            history_times: Seconds by item id, for each item of the history.
 
         Raises:
             DataError: Stars off the scale, or times that are not those of the history's items.
@@ -150,21 +156,22 @@ class PublishedModel:
             fitted = self._read_fitted(user)
             if fitted is not None:
                 return fitted
-        given = checked_history({} if history is None else history, self.ids)
-        rated = sorted((self._numbers[item], item) for item in given if item in self._numbers)
-        stars = np.array([given[item] for _, item in rated], dtype=np.float64)
+        history = checked_history({} if history is None else history, self.ids)
+        known_items = [item for item in history if item in self._numbers]
+        known_items.sort(key=lambda item: self._numbers[item])
+        stars = np.array([history[item] for item in known_items], dtype=np.float64)
         if not self.scale.holds(stars).all():
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale))
-        numbers = np.array([number for number, _ in rated], dtype=np.int32)
+        numbers = np.array([self._numbers[item] for item in known_items], dtype=np.int32)
         row = (stars, numbers, np.array([0, len(stars)]))
         times = None
         if history_times is not None:
-            moments = checked_times(history_times, given)
-            times = np.array([moments[item] for _, item in rated], dtype=np.int64)
-        return PersonRatings(given, sparse.csr_array(row, shape=(1, len(self.ids))), times)
+            seconds = checked_times(history_times, history)
+            times = np.array([seconds[item] for item in known_items], dtype=np.int64)
+        return PersonRatings(history, sparse.csr_array(row, shape=(1, len(self.ids))), times)
 
     def _read_fitted(self, user: Any) -> PersonRatings | None:
-        """Look up a person who was fitted to; None for others."""
+        """Look up the ratings of a person of the fit; None for other people."""
         people = self.people
         if people is None:
             return None
@@ -176,35 +183,35 @@ class PublishedModel:
         return PersonRatings(people.history(user), people.matrix[[number]], times)
 
     def predict(self, person: PersonRatings) -> Floats:
-        """Predict (n_items,) stars; NaN outside the targets."""
+        """Predict (n_items,) stars; NaN for items outside the target domains."""
         stars = np.full(len(self.ids), np.nan)
         for model in self.by_target.values():
             stars[model.targets] = model.predict(person)
         return stars
 
     def score(self, person: PersonRatings) -> Floats:
-        """Compute (n_items,) scores that lists are ranked by; NaN outside the targets."""
+        """Compute the (n_items,) scores by which lists are ranked; NaN outside the targets."""
         scores = np.full(len(self.ids), np.nan)
         for model in self.by_target.values():
             scores[model.targets] = model.score(person)
         return scores
 
     def card(self) -> Guarantee:
-        """Say what the paper claims and why it fails, with the number of images drawn."""
+        """Make the guarantee card, with the number of images that were drawn."""
         settings = self.catalogue.settings
-        drawn = sum(int((model.images >= 0).sum()) for model in self.by_target.values())
+        n_images = sum(int((model.images >= 0).sum()) for model in self.by_target.values())
         return guarantees.card_of_published(
-            settings.epsilon, settings.for_neighbours, settings.k, drawn
+            settings.epsilon, settings.epsilon_of_neighbours, settings.k, n_images
         )
 
 
 def fit_published(
     ratings: RatingsSource, catalogue: Catalogue, engine: Engine, draws: Source
 ) -> PublishedModel:
-    """Fit each target. An item that nobody rated has the mean of its domain.
+    """Fit a model for each target. An item that nobody rated gets the mean stars of its domain.
 
     Args:
-        ratings: Ratings of the domains in question, in memory or stored.
+        ratings: Ratings of the domains of the settings, in memory or stored.
         catalogue: Settings, and the domain of each item.
         engine: Computes similarities, paths and predictions.
         draws: Where images and neighbours are drawn from.
@@ -217,9 +224,13 @@ def fit_published(
     means = np.zeros(len(counts))
     for name in np.unique(catalogue.domains.astype(str)):
         items = catalogue.targets(name)
-        overall = sums[items].sum() / max(1.0, counts[items].sum())
-        filled = np.full(len(items), overall)
-        means[items] = np.divide(sums[items], counts[items], out=filled, where=counts[items] > 0)
+        mean_of_domain = sums[items].sum() / max(1.0, counts[items].sum())
+        means[items] = np.divide(
+            sums[items],
+            counts[items],
+            out=np.full(len(items), mean_of_domain),
+            where=counts[items] > 0,
+        )
     by_target = {}
     for name in catalogue.settings.target:
         fit = TargetFit(ratings, catalogue, name, means, counts.astype(np.int64), engine, draws)
@@ -229,10 +240,10 @@ def fit_published(
 
 @dataclass(frozen=True, eq=False)
 class TargetFit:
-    """One fit for one target, step by step."""
+    """A fit for one target domain."""
 
     ratings: RatingsSource
-    """In memory or stored."""
+    """Ratings of everybody, in memory or stored."""
     catalogue: Catalogue
     """Settings, and the domain of each item."""
     target: str
@@ -240,7 +251,7 @@ class TargetFit:
     item_means: Floats
     """(n_items,) mean stars."""
     raters: NDArray[np.int64]
-    """(n_items,) people who rated each item."""
+    """(n_items,) number of people who rated each item."""
     engine: Engine
     """Computes similarities, paths and predictions."""
     draws: Source
@@ -248,7 +259,7 @@ class TargetFit:
 
     @property
     def settings(self) -> Settings:
-        """The choices of the fit."""
+        """Parameters of the model."""
         return self.catalogue.settings
 
     def run(self) -> TargetModel:
@@ -261,11 +272,11 @@ class TargetFit:
         targets = self.catalogue.targets(self.target)
         if not self.raters[targets].any():
             raise DataError("nobody rated anything in the target domain", found=self.target)
-        used = np.zeros(len(self.raters), np.bool_)
-        used[sources] = True
-        used[targets] = True
-        raters = np.where(used, self.raters, 0)
-        stars_of = partial(_read_stars, used=used)
+        is_used = np.zeros(len(self.raters), np.bool_)
+        is_used[sources] = True
+        is_used[targets] = True
+        raters = np.where(is_used, self.raters, 0)
+        stars_of = partial(_read_stars, is_used=is_used)
 
         # Steps 1 and 2: similarities, layers, edges.
         base = Baseline(_make_table(self.ratings, stars_of, center_stars, raters), raters)
@@ -289,7 +300,7 @@ class TargetFit:
 
         votes = None
         if settings.noiseless and not settings.user_based:
-            voters = np.flatnonzero(used).astype(np.int32)
+            voters = np.flatnonzero(is_used).astype(np.int32)
             rated = _make_table(self.ratings, stars_of, mark_rated, raters)
             votes = make_voting_table(rated, raters, targets, voters, self.engine)
         lowest = catalogue_of(self.ratings).scale.minimum
@@ -305,7 +316,11 @@ class TargetFit:
         )
 
     def _choose_images(self, extension: Extension, sources: Numbers) -> Numbers:
-        """(n_items,) place in the target of each source item's image; -1: none."""
+        """Choose or draw the image of each source item.
+
+        Returns:
+            (n_items,) position in the target domain of each item's image; -1 without one.
+        """
         choose = private_replacement_selection(self.settings.epsilon, self.draws)
         run_blocks = self.ratings.spread if isinstance(self.ratings, StoredRatings) else map
         images = np.full(len(self.raters), -1, np.int32)
@@ -315,19 +330,28 @@ class TargetFit:
     def _make_neighbours(
         self, stars_of: RowsOf, alter_egos_of: Callable[..., Profiles], means: Floats
     ) -> ItemNeighbours | PeopleNeighbours:
-        """Find or draw the neighbours of items or of people."""
+        """Find the neighbours of items or of people, or draw them if they are private.
+
+        Args:
+            stars_of: Reads the stars of a block of people.
+            alter_egos_of: Makes their target profiles from stars and times.
+            means: (n_target,) mean stars of the target items.
+        """
         settings = self.settings
         pnsa = None
-        if settings.budget is not None:
-            pnsa = PrivateNeighbours(settings.k, settings.budget, settings.pnsa)
+        budget = settings.neighbour_budget
+        if budget is not None:
+            pnsa = PrivateNeighbours(settings.k, budget, settings.pnsa)
         if settings.user_based:
             stars, _ = stars_of(require_in_memory(self.ratings))
             return PeopleNeighbours(means, alter_egos_of(stars, None), settings.k, pnsa, self.draws)
         egos_of = partial(_read_alter_egos, stars_of=stars_of, alter_egos_of=alter_egos_of)
         table = _make_table(self.ratings, egos_of, center_stars)
         if pnsa is not None:
-            drawn = draw_item_neighbours(table.values, settings.significance, pnsa, self.draws)
-            return ItemNeighbours(means, *drawn)
+            items, similarities = draw_item_neighbours(
+                table.values, settings.significance, pnsa, self.draws
+            )
+            return ItemNeighbours(means, items, similarities)
         return find_item_neighbours(
             table, means, k=settings.k, significance=settings.significance, engine=self.engine
         )
@@ -339,29 +363,37 @@ def _make_table(
     make: Callable[[sparse.csr_array, Floats], Table],
     raters: NDArray[np.int64] | None = None,
 ) -> Table:
-    """Make a table of everybody's rows, where the ratings are."""
-    if not isinstance(ratings, StoredRatings):
-        return make(*rows_of(ratings))
-    return TiledTable.of_ratings(ratings, rows_of, make, raters)
+    """Make a table of everybody's rows: in memory, or in tiles if the ratings are stored.
+
+    Args:
+        ratings: Ratings of everybody.
+        rows_of: Reads the rows of a block of people, and their means.
+        make: Makes a table from both.
+        raters: (items,) number of people who rated each item, if it is known.
+    """
+    if isinstance(ratings, StoredRatings):
+        return TiledTable.of_ratings(ratings, rows_of, make, raters)
+    rows, means = rows_of(ratings)
+    return make(rows, means)
 
 
 def _sum_stars_of_items(block: Ratings) -> Floats:
-    """(2, items) sums of stars, and numbers of ratings."""
+    """Compute (2, items): the sum of each item's stars, and its number of ratings."""
     stars = np.bincount(block.items, block.values, block.n_items)
     counts = np.bincount(block.items, minlength=block.n_items)
-    return np.stack([stars, counts]).astype(np.float64)  # of no ratings they are integers
+    return np.stack([stars, counts]).astype(np.float64)  # bincount of no ratings is an int array
 
 
-def _read_stars(block: Ratings, *, used: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats]:
-    """Read stars of the items in use, and people's means over them."""
-    stars = block.where(used[block.items]).matrix
+def _read_stars(block: Ratings, *, is_used: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats]:
+    """Read the stars of the items in use, and people's means over them."""
+    stars = block.where(is_used[block.items]).matrix
     return stars, mean_stars_of_people(stars)
 
 
 def _read_alter_egos(
     block: Ratings, *, stars_of: RowsOf, alter_egos_of: Callable[..., Profiles]
 ) -> tuple[sparse.csr_array, Floats]:
-    """Read stars of the AlterEgos, and people's means over them."""
+    """Make the AlterEgos of a block of people: their stars, and people's means over them."""
     stars, _ = stars_of(block)
     profiles = alter_egos_of(stars, None).stars
     return profiles, mean_stars_of_people(profiles)

@@ -1,4 +1,4 @@
-"""X-Map in the service's demonstration: films for readers of books, on generated ratings."""
+"""The X-Map model of the service's demonstration: films for readers of books, generated ratings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RATINGS_EACH = 30
 """Mean number of ratings of a person in each domain."""
 GENRES = 12
 EPSILON = 4.0
-"""Nats for one person's whole profile, of the model that is served."""
+"""Nats of the model for one person's whole profile."""
 DELTA = 1e-6
 SEED = 5
 _FIRST_BOOK = 1001
@@ -27,7 +27,7 @@ _FIRST_BOOK = 1001
 
 
 def make_demo(folder: Path) -> str:
-    """Fit the demonstration's model into a folder; return its section of tacit.toml."""
+    """Fit the demonstration's model, write it to a folder, and return its section of tacit.toml."""
     model = XMap(source="books", target="films", epsilon=EPSILON, delta=DELTA, stars=True)
     model.fit(population()).save(folder / "films.tacit")
     return """[models.films]
@@ -37,15 +37,24 @@ item_word = "film"
 
 
 def population() -> Ratings:
-    """Generate ratings; their catalogue is given, so that a fit reads nothing off them."""
-    made = generate_domains(
-        PEOPLE, (BOOKS, FILMS), float(RATINGS_EACH), pull=0.35, shift=20.0, labels=GENRES, seed=SEED
+    """Generate ratings with a public catalogue, so that a fit reads no public fact from them."""
+    generated = generate_domains(
+        PEOPLE,
+        (BOOKS, FILMS),
+        float(RATINGS_EACH),
+        pull=0.35,  # tastes decide much of what people rate, so that lists differ by person
+        shift=20.0,  # about 20 items at the top are equally popular
+        labels=GENRES,
+        seed=SEED,
     )
     numbers = [*range(_FIRST_BOOK, _FIRST_BOOK + BOOKS), *range(1, FILMS + 1)]
     titles = dict(zip(numbers, [*book_titles(BOOKS), *film_titles(FILMS)], strict=True))
     domains = {item: "books" if item >= _FIRST_BOOK else "films" for item in numbers}
     renamed = Ratings.from_arrays(
-        made.users, np.array(numbers)[made.items], made.values, scale=made.scale
+        generated.users,
+        np.array(numbers)[generated.items],
+        generated.values,
+        scale=generated.scale,
     )
-    genres = dict(zip(numbers, made.item_metadata["genres"].tolist(), strict=True))
+    genres = dict(zip(numbers, generated.item_metadata["genres"].tolist(), strict=True))
     return on_catalogue(renamed, domains, metadata={"title": titles, "genres": genres})

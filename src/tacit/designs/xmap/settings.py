@@ -1,4 +1,4 @@
-"""Every choice of an X-Map, checked once."""
+"""Parameters of an X-Map model, checked when they are made."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from tacit.recommenders.header_types import check_types
 Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
 Pnsa = Literal["printed", "counted", "positive"]
-"""Readings of PNSA: who can be drawn, and what |v| of w counts.
+"""Readings of PNSA: which items are candidates, and what |v| is in the formula of w.
 
-printed: all other items; |v| is the longest rating vector. counted: all other items; |v| is their
-number. positive: only positively similar items; |v| is their number.
+printed    all other items; |v| is the length of the longest rating vector
+counted    all other items; |v| is their number
+positive   only items of positive similarity; |v| is their number
 """
-_NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
-    (Integral, int, "a whole number", ("k", "extender_k", "significance")),
-    (Real, float, "a number", ("epsilon", "epsilon_prime", "delta", "alpha")),
-)
+_WHOLE_NUMBERS = ("k", "extender_k", "significance")
+_REAL_NUMBERS = ("epsilon", "epsilon_prime", "delta", "alpha")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of `XMap`, by the same names."""
+    """Parameters of `XMap`, with the same names."""
 
     source: tuple[str, ...]
-    """Names of the domains that people have rated in; empty: every domain but the target."""
+    """Names of the domains that people have rated in; empty for every domain except the target."""
     target: tuple[str, ...]
-    """Domains to recommend from. A domain may be source and target; it is never its own source."""
+    """Names of the domains to recommend from. A domain may be a source of other targets."""
     domain: str
-    """The item metadata that names domains."""
+    """Name of the item metadata that has the domains."""
     variant: Variant
     """"sound" or "published"."""
     epsilon: float
-    """Sound: for a person's whole profile. Published: claimed for ONE replaced item. inf: none."""
+    """Sound variant: nats for a person's whole profile. Published: nats claimed for ONE replaced
+    item. Infinity: no noise."""
     epsilon_prime: float | None
-    """Published: claimed for ONE list of neighbours; None: as epsilon."""
+    """Published variant: nats claimed for ONE list of neighbours; None for the same as epsilon."""
     delta: float
-    """Probability that the bound of epsilon fails, of the sound variant."""
+    """Sound variant: probability that the bound of epsilon fails."""
     recommender: Kind
     """"item-based" or "user-based"."""
     k: int
@@ -51,21 +51,22 @@ class Settings:
     extender_k: int
     """Neighbours that an item keeps in each layer."""
     significance: int
-    """Raters of both below which a similarity is scaled down; 0: never."""
+    """Number of people who rated both items below which a similarity is scaled down; 0: never."""
     alpha: float
     """How fast old ratings lose weight, for each rank in time; 0: not at all."""
     pnsa: Pnsa = "printed"
-    """Reading of PNSA."""
+    """Published variant: reading of PNSA."""
     features: Sequence[str] | None = None
-    """Names of public item metadata, of the sound variant."""
+    """Sound variant: names of public item metadata to use."""
     stars: bool = False
-    """Whether means of stars are released, too, of the sound variant."""
+    """Sound variant: whether means of stars are released too."""
 
     def __post_init__(self) -> None:
-        """One name becomes several, whole numbers become int, other numbers float."""
-        rule = "{} is the name of a domain, or several"
-        sources = () if self.source is None else _names(self.source, rule.format("source"))
-        targets = _names(self.target, rule.format("target"))
+        """Check all values; a single name becomes a tuple, and numbers become int or float."""
+        sources: tuple[str, ...] = ()
+        if self.source is not None:
+            sources = _names(self.source, "source is the name of a domain, or several")
+        targets = _names(self.target, "target is the name of a domain, or several")
         object.__setattr__(self, "source", sources)
         object.__setattr__(self, "target", targets)
         if not targets or len(set(targets)) < len(targets):
@@ -80,22 +81,30 @@ class Settings:
         if self.features is not None:
             message = "features are names of item metadata"
             object.__setattr__(self, "features", _names(self.features, message))
-        parameters = asdict(self)
-        for kind, number, noun, names in _NUMBERS:
-            for name in names:
-                value = parameters[name]
-                if value is None and name == "epsilon_prime":
-                    continue
-                if isinstance(value, bool) or not isinstance(value, kind):
-                    raise ConfigError(f"{name} is {noun}; got {value!r}.")
-                object.__setattr__(self, name, number(value))
+        self._convert_numbers()
         self._check_names()
         self._check_numbers()
         if self.variant == "sound":
             self._check_sound()
 
+    def _convert_numbers(self) -> None:
+        """Convert whole numbers to int and other numbers to float; refuse other types."""
+        parameters = asdict(self)
+        for name in _WHOLE_NUMBERS:
+            value = parameters[name]
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise ConfigError(f"{name} is a whole number; got {value!r}.")
+            object.__setattr__(self, name, int(value))
+        for name in _REAL_NUMBERS:
+            value = parameters[name]
+            if value is None and name == "epsilon_prime":
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise ConfigError(f"{name} is a number; got {value!r}.")
+            object.__setattr__(self, name, float(value))
+
     def _check_names(self) -> None:
-        """Refuse names that there are not."""
+        """Refuse an unknown variant, recommender or reading of PNSA."""
         if self.variant not in get_args(Variant):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
         if self.recommender not in get_args(Kind):
@@ -120,7 +129,7 @@ class Settings:
             raise ConfigError(f"delta is a chance, 0 or more and below 1; got {self.delta}.")
 
     def _check_sound(self) -> None:
-        """Refuse what the sound variant has not."""
+        """Refuse parameters that the sound variant does not have."""
         if self.epsilon_prime is not None:
             raise ConfigError(
                 "epsilon_prime is the published recommender's; the sound variant has one epsilon."
@@ -145,19 +154,21 @@ class Settings:
         return self.recommender == "user-based"
 
     @property
-    def for_neighbours(self) -> float:
-        """Nats epsilon' of the published recommender; without one, epsilon."""
+    def epsilon_of_neighbours(self) -> float:
+        """Nats claimed for one list of neighbours: epsilon_prime, or epsilon if that is None."""
         return self.epsilon if self.epsilon_prime is None else self.epsilon_prime
 
     @property
-    def budget(self) -> float | None:
-        """Nats epsilon' of PNSA and PNCF; None without noise."""
-        return None if math.isinf(self.for_neighbours) else self.for_neighbours
+    def neighbour_budget(self) -> float | None:
+        """Nats epsilon' of PNSA and PNCF; None if neighbours are not private."""
+        budget = self.epsilon_of_neighbours
+        return None if math.isinf(budget) else budget
 
     @property
     def noiseless(self) -> bool:
-        """Whether nothing is drawn with noise."""
-        return math.isinf(self.epsilon) and (self.variant == "sound" or self.budget is None)
+        """Whether a fit has no noise and no random draws."""
+        has_exact_neighbours = self.variant == "sound" or self.neighbour_budget is None
+        return math.isinf(self.epsilon) and has_exact_neighbours
 
     @property
     def weighs_by_time(self) -> bool:
@@ -165,15 +176,18 @@ class Settings:
         return self.variant == "published" and not self.user_based and self.alpha > 0
 
     def to_header(self) -> dict[str, Any]:
-        """Write all but the domains as JSON values; infinity as the text "inf"."""
-        return {
-            name: "inf" if isinstance(value, float) and math.isinf(value) else value
-            for name, value in asdict(self).items()
-            if name not in ("source", "target")
-        }
+        """Return everything but the domains as JSON values; infinity becomes "inf"."""
+        header = asdict(self)
+        del header["source"]
+        del header["target"]
+        for name, value in header.items():
+            if isinstance(value, float) and math.isinf(value):
+                header[name] = "inf"
+        return header
 
 
 def _names(given: object, message: str) -> tuple[str, ...]:
+    """Turn one name or a sequence of names into a tuple; ConfigError with the message otherwise."""
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise ConfigError(f"{message}; got {given!r}.")

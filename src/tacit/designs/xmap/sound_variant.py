@@ -1,6 +1,7 @@
-"""The sound variant: private lists of `tacit.profile_sums`, from the source domains to the targets.
+"""The sound variant: private lists of `tacit.profile_sums`, from source domains to target domains.
 
-It shares no mechanism with the paper; docs/private-proof.md has its sums, proof and audit.
+It shares no mechanism with the paper. docs/private-proof.md has its sums, their proof and their
+audit.
 """
 
 from __future__ import annotations
@@ -20,39 +21,44 @@ SOUND_VERSION = 2
 
 
 def make_sound_lists(settings: Settings) -> PrivateLists:
-    """Make the sound variant, not fitted. Where a domain is source and target, all are one."""
+    """Make the sound variant, not fitted yet.
+
+    With several targets, the lists do not distinguish domains if no source is named or a source is
+    also a target: then every item can be rated and recommended.
+    """
     targets = settings.target
     sources = tuple(name for name in settings.source if name not in targets)
-    is_joint = len(targets) > 1 and (not sources or len(sources) < len(settings.source))
-    sides: dict[str, Any] = {}
+    has_shared_domain = len(sources) < len(settings.source)
+    is_joint = len(targets) > 1 and (not sources or has_shared_domain)
+    domains: dict[str, Any] = {}
     if not is_joint:
-        sides = {"source": sources or None, "target": targets}
+        domains = {"source": sources or None, "target": targets}
     return PrivateLists(
         settings.epsilon,
         settings.delta,
         domain=settings.domain,
         features=settings.features,
         stars=settings.stars,
-        **sides,
+        **domains,
     )
 
 
 def read_sound_lists(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ids: Column, catalogue: Catalogue
 ) -> PrivateLists:
-    """Read the sound variant of a model file.
+    """Read the sound variant from a model file.
 
     Raises:
-        ValueError: Another format, or items that do not fit.
+        ValueError: The format is another one, or the lists have other items than the catalogue.
     """
     if header.get("version") != SOUND_VERSION:
         raise ValueError(
             f"its format is {header.get('version')}, and this program reads {SOUND_VERSION}"
         )
     lists = PrivateLists.from_parts(dict(header["lists"]), dict(arrays))
-    listed: set[Any] = set()
+    target_ids: set[Any] = set()
     for name in catalogue.settings.target:
-        listed |= set(ids[catalogue.targets(name)].tolist())
-    if not (listed <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
+        target_ids |= set(ids[catalogue.targets(name)].tolist())
+    if not (target_ids <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")
     return lists

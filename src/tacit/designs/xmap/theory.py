@@ -1,4 +1,4 @@
-"""Closed formulas of X-Map. Pure: no data, no randomness.
+"""Closed formulas of X-Map: pure functions without data or randomness.
 
 Source     the X-Map technical report, Theorems 1 to 4.
 """
@@ -10,41 +10,48 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.zcdp import epsilon_of_rho as epsilon_of
+from tacit.accounting.zcdp import epsilon_of_rho
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SPREAD = 2.0
-"""GS: a similarity in [-1, 1] cannot change by more. Attained in the limit, so there is no less."""
+"""GS, the global sensitivity: a similarity in [-1, 1] cannot change by more. There is no smaller
+bound, because changes can come arbitrarily close to it."""
 FLOOR = 1e-6
-"""Least similarity-based sensitivity: at 0 an exponent is infinite, below 0 its sign is wrong."""
+"""Least value of SS in an exponent: with SS = 0 the exponent is infinite, below 0 it has the wrong
+sign."""
 RHO = 0.1
 """Chance with which PNSA may miss its bound, as in the authors' code."""
 
 
 def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) -> float:
-    """Exact loss of ONE replacement over a fixed list, if similarities move by up to `change`.
+    """Exact privacy loss, in nats, of ONE replacement drawn from a fixed list of N candidates.
 
-    a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)] with a = epsilon change / (2 GS): the image moves up
-    and all other candidates down.
+    a + ln[(1 + (N - 1) e^a) / (e^a + N - 1)] with a = epsilon change / (2 GS). This is the worst
+    case: the similarity of the drawn image rises by `change` and those of all others fall by it.
     """
     a = epsilon * change / (2 * SPREAD)
-    rest = candidates - 1
-    return a + math.log((1 + rest * math.exp(a)) / (math.exp(a) + rest))
+    others = candidates - 1
+    return a + math.log((1 + others * math.exp(a)) / (math.exp(a) + others))
 
 
 def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
-    """Nats of n replacements, all of which one person can move, in zCDP.
+    """Epsilon of n replacements that one person can change all together, composed in zCDP.
 
-    rho = n epsilon^2 / 8, for a choice has a bounded range; then converted.
+    rho = n epsilon^2 / 8, because the exponential mechanism has bounded range; then rho is
+    converted to epsilon at delta.
     """
-    return epsilon_of(replacements * epsilon**2 / 8, delta)
+    return epsilon_of_rho(replacements * epsilon**2 / 8, delta)
 
 
 def similarity(r_i: Floats, r_j: Floats) -> float:
-    """Cosine over all raters of each; NaN = unrated. 0 where a norm is 0."""
-    a, b = np.nan_to_num(r_i), np.nan_to_num(r_j)
+    """Cosine of two (people,) vectors of centred stars, NaN for unrated; 0 if a norm is 0.
+
+    Each norm is over all raters of its item.
+    """
+    a = np.nan_to_num(r_i)
+    b = np.nan_to_num(r_j)
     norms = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / norms if norms else 0.0
 
@@ -53,38 +60,45 @@ def similarity_sensitivity(r_i: Floats, r_j: Floats) -> float:
     """SS as printed in Theorem 2: the larger of two maxima over the people x who rated both.
 
     r_xi r_xj / (|r'_i| |r'_j|)  and  r_i.r_j / (|r'_i| |r'_j|) - r_i.r_j / (|r_i| |r_j|), with x
-    left out of a primed norm; a person who leaves a norm of 0 has no terms. -inf where there is no
-    such person. NOT an upper bound of what one person can change.
+    left out of the primed norms. A person without whom a norm is 0 has no terms; SS is -inf if no
+    person has any. It is NOT an upper bound of what one person can change.
     """
-    both = np.flatnonzero(~(np.isnan(r_i) | np.isnan(r_j)))
-    a, b = np.nan_to_num(r_i), np.nan_to_num(r_j)
-    dot, s = float(a @ b), similarity(r_i, r_j)
-    worst = -math.inf
-    for x in both:
-        norms = math.sqrt((a @ a - a[x] * a[x]) * (b @ b - b[x] * b[x]))
-        if norms:
-            worst = max(worst, float(a[x] * b[x]) / norms, dot / norms - s)
-    return worst
+    raters_of_both = np.flatnonzero(~(np.isnan(r_i) | np.isnan(r_j)))
+    a = np.nan_to_num(r_i)
+    b = np.nan_to_num(r_j)
+    dot = float(a @ b)
+    cosine = similarity(r_i, r_j)
+    largest = -math.inf
+    for x in raters_of_both:
+        norms_without_x = math.sqrt((a @ a - a[x] * a[x]) * (b @ b - b[x] * b[x]))
+        if norms_without_x:
+            first_term = float(a[x] * b[x]) / norms_without_x
+            second_term = dot / norms_without_x - cosine
+            largest = max(largest, first_term, second_term)
+    return largest
 
 
 def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> float:
-    """Compute the most by which leaving out one person really changes the similarity.
+    """Compute the largest |change| of a similarity when one person is left out.
 
     Args:
         r_i: (people,) centred stars of one item, NaN = unrated.
-        r_j: (people,) of the other.
-        people: (people,) who may be left out; None: anyone.
+        r_j: (people,) centred stars of the other item.
+        people: (people,) whether each person may be left out; None: anyone may.
     """
-    s = similarity(r_i, r_j)
-    places = range(len(r_i)) if people is None else np.flatnonzero(people)
-    without = [similarity(np.delete(r_i, x), np.delete(r_j, x)) for x in places]
-    return max((abs(s - other) for other in without), default=0.0)
+    cosine = similarity(r_i, r_j)
+    removable = range(len(r_i)) if people is None else np.flatnonzero(people)
+    largest = 0.0
+    for x in removable:
+        cosine_without_x = similarity(np.delete(r_i, x), np.delete(r_j, x))
+        largest = max(largest, abs(cosine - cosine_without_x))
+    return largest
 
 
 def uncut_truncation(
     k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """Second operand of the minimum in w: 4 k SS / epsilon' ln(k (|v| - k) / rho).
+    """Second operand of the minimum in w, `truncation`: 4 k SS / epsilon' ln(k (|v| - k) / rho).
 
     Args:
         k: Number of neighbours.
@@ -94,7 +108,7 @@ def uncut_truncation(
         rho: Chance with which PNSA may miss its bound.
 
     Returns:
-        The operand; infinity where |v| is at most k and the logarithm does not exist.
+        The operand; infinity if |v| is at most k, where the logarithm does not exist.
     """
     if length <= k:
         return math.inf
@@ -118,9 +132,9 @@ def truncation(
 
 
 def kth_largest(similarities: Floats, k: int) -> float:
-    """Sim_k: the k-th largest similarity, or the least of fewer than k."""
-    place = len(similarities) - min(k, len(similarities))
-    return float(np.partition(similarities, place)[place])
+    """Sim_k: the k-th largest similarity; the smallest one if there are fewer than k."""
+    position = len(similarities) - min(k, len(similarities))
+    return float(np.partition(similarities, position)[position])
 
 
 def neighbour_exponents(
@@ -151,78 +165,99 @@ def neighbour_exponents(
     return exponents
 
 
-# Neighbours that are drawn one after the other, in proportion to weights and without repetition,
-# come in the order in which independent exponential clocks of these rates ring. So a chance about
-# the first k of them is an integral over the time at which one clock rings.
+# Chances about draws without repetition: candidates that are drawn one after the other, in
+# proportion to their weights, come in the order in which independent exponential clocks ring whose
+# rates are the weights. So a chance about the first k draws is an integral over the time at which
+# one clock rings.
 _TIMES = 4000
-"""Points of the integral: its error is below the largest step of the distribution, some 1/200."""
+"""Points of the integral. Its error is below the largest step of the distribution function between
+two points, about 1/200."""
 
 
 def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
-    """Compute the chance that any marked candidate is among k drawn by PNSA.
+    """Compute the chance that any marked candidate is among the k that PNSA draws.
+
+    The first marked clock must ring before k unmarked ones have rung.
 
     Args:
         exponents: (n,) logarithms of the candidates' weights.
-        marked: (n,) the candidates in question.
-        k: How many are drawn, without repetition.
+        marked: (n,) whether each candidate is marked.
+        k: Number of draws, without repetition.
     """
     if not marked.any():
         return 0.0
     if (~marked).sum() < k:
         return 1.0
     weights = np.exp(exponents - exponents.max())
-    first = float(weights[marked].sum())
-    if first == 0:
+    rate_of_first = float(weights[marked].sum())  # of the first marked clock to ring
+    if rate_of_first == 0:
         return 0.0
-    times = _times_around(first)
-    rung = -np.expm1(-first * times)  # the first marked clock rings by then
-    enough = 1 - _chance_of_fewer(weights[~marked], times, k)
-    return 1 - _integrate(enough, rung)
+    times = _times_around(rate_of_first)
+    chance_first_rang = -np.expm1(-rate_of_first * times)
+    chance_k_others_rang = 1 - _chance_of_fewer(weights[~marked], times, k)
+    return 1 - _integrate(chance_k_others_rang, chance_first_rang)
 
 
 def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
-    """Compute the chance that not all marked candidates are among k drawn by PNSA.
+    """Compute the chance that not all marked candidates are among the k that PNSA draws.
+
+    All m are among them if the last marked clock rings before more than k - m unmarked ones have.
 
     Args:
         exponents: (n,) logarithms of the candidates' weights.
-        marked: (n,) the candidates in question.
-        k: How many are drawn, without repetition.
+        marked: (n,) whether each candidate is marked.
+        k: Number of draws, without repetition.
     """
     if not marked.any() or len(marked) <= k:
         return 0.0
     if marked.sum() > k:
         return 1.0
     weights = np.exp(exponents - exponents.max())
-    slowest = float(weights[marked].min())
-    if slowest == 0:
+    smallest_rate = float(weights[marked].min())
+    if smallest_rate == 0:
         return 1.0
-    times = _times_around(slowest)
-    rung = np.prod(-np.expm1(-np.outer(weights[marked], times)), axis=0)  # all marked, by then
-    others = k - int(marked.sum())
-    return 1 - _integrate(_chance_of_fewer(weights[~marked], times, others + 1), rung)
+    times = _times_around(smallest_rate)
+    chance_all_marked_rang = np.prod(-np.expm1(-np.outer(weights[marked], times)), axis=0)
+    n_others = k - int(marked.sum())
+    chance_few_others_rang = _chance_of_fewer(weights[~marked], times, n_others + 1)
+    return 1 - _integrate(chance_few_others_rang, chance_all_marked_rang)
 
 
 def _times_around(rate: float) -> Floats:
-    """Choose (times,) at which to integrate, close together where a clock of this rate rings."""
+    """Choose the points of an integral: (times,), dense where a clock of this rate rings.
+
+    Half of them are quantiles of the time at which the clock rings, half are spaced geometrically,
+    for clocks of other rates.
+    """
     shares = np.linspace(0, 1, _TIMES // 2, endpoint=False)
-    times = np.concatenate([-np.log1p(-shares), np.geomspace(1e-9, 60, _TIMES // 2)])
-    return np.unique(times) / rate
+    quantiles = -np.log1p(-shares)
+    geometric = np.geomspace(1e-9, 60, _TIMES // 2)
+    return np.unique(np.concatenate([quantiles, geometric])) / rate
 
 
 def _chance_of_fewer(rates: Floats, times: Floats, count: int) -> Floats:
-    """(times,) chance that fewer than `count` of the clocks ring by each time."""
-    exactly = np.zeros((count, len(times)))
-    exactly[0] = 1.0
+    """Compute the (times,) chance that fewer than `count` of the clocks have rung by each time.
+
+    Clocks are added one by one. With p the chance that the new clock has rung, the chance that n
+    have rung becomes P(n) (1 - p) + P(n - 1) p.
+    """
+    chance_of_number = np.zeros((count, len(times)))
+    chance_of_number[0] = 1.0
     for rate in rates:
-        ringing = -np.expm1(-rate * times)
-        exactly[1:] += (exactly[:-1] - exactly[1:]) * ringing
-        exactly[0] *= 1 - ringing
-    fewer: Floats = exactly.sum(axis=0)
-    return fewer
+        p = -np.expm1(-rate * times)
+        chance_of_number[1:] += (chance_of_number[:-1] - chance_of_number[1:]) * p
+        chance_of_number[0] *= 1 - p
+    chance_of_fewer: Floats = chance_of_number.sum(axis=0)
+    return chance_of_fewer
 
 
 def _integrate(values: Floats, distribution: Floats) -> float:
-    """Integrate values over a distribution function, both at the same times, by trapezoids."""
+    """Integrate values over a distribution function by the trapezoidal rule.
+
+    Args:
+        values: (times,) values between 0 and 1.
+        distribution: (times,) distribution function at the same times.
+    """
     steps = np.diff(distribution, prepend=0.0, append=1.0)
     means = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
     return min(1.0, max(0.0, float(steps @ means)))

@@ -1,7 +1,7 @@
-"""Lists of NX-Map: each item that a person likes votes for the items rated by the same people.
+"""Lists of NX-Map: each item that a person likes votes for items that the same people rated.
 
-Our choice, for the paper measures predicted stars alone (docs/xmap.md). The table of votes has no
-noise, so that with private neighbours it is not used.
+This is our addition: the paper makes no lists, it predicts stars (docs/xmap.md). The table of votes
+has no noise, so it is not used with private neighbours.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tacit.engine import Engine, Numbers, Table, nearest
 
 Floats = NDArray[np.float64]
 VOTERS_OF_AN_ITEM = 200
-"""Items that can vote for one target item."""
+"""Most items that can vote for one target item."""
 _TIE_WEIGHT = 1e-6
-"""Weight of popularity: it orders items without votes, and never outweighs a vote."""
+"""Weight of popularity in a score: it orders items with equal votes, and outweighs no vote."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,28 +33,35 @@ class VotingTable:
     """Items that vote for each target item, with their weights."""
 
     companions: Numbers
-    """(n_target, k) numbers of the items that vote for each target item; -1 where fewer."""
+    """(n_target, k) numbers of the items that vote for each target item; -1 if there are fewer."""
     weights: Floats
-    """(n_target, k) cosines of the two columns of raters."""
+    """(n_target, k) weights of their votes: cosines of the two items' sets of raters."""
     popularity: Floats
     """(n_target,) share of all ratings in the target domain."""
     width: int
-    """Items of the model."""
+    """Number of items of the model."""
 
     @cached_property
     def votes_of(self) -> sparse.csr_array:
-        """(items, n_target) what each item votes for, with the weights of its votes."""
+        """(items, n_target): row i holds the weights of item i's votes for target items."""
         by_target = sparse_from_lists(self.companions, self.weights, width=self.width)
         return by_target.T.tocsr()
 
     def count_votes(self, likes: sparse.csr_array) -> Floats:
-        """(people, n_target) votes from (people, items) with a 1 for each item that is liked."""
+        """Sum the votes of the items that people like.
+
+        Args:
+            likes: (people, items) CSR with a 1 for each liked item.
+
+        Returns:
+            (people, n_target) scores.
+        """
         votes = np.asarray((likes @ self.votes_of).toarray(), dtype=np.float64)
         return votes + _TIE_WEIGHT * self.popularity
 
 
 def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
-    """Mark who rated what, all ratings alike."""
+    """Make a table of ones for ratings, whatever their stars; every rating is a like."""
     ones = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
     return Table(ones, np.ones(stars.nnz, dtype=np.bool_))
 
@@ -62,25 +69,26 @@ def mark_rated(stars: sparse.csr_array, _: Floats | None = None) -> Table:
 def make_voting_table(
     table: Table, raters: NDArray[np.int64], targets: Numbers, voters: Numbers, engine: Engine
 ) -> VotingTable:
-    """Find the items that vote for each target item.
+    """Find the items that vote for each target item: those with the most similar sets of raters.
 
     Args:
-        table: Who rated what (`mark_rated`).
-        raters: (items,) people who rated each item.
+        table: Marks of who rated what (`mark_rated`).
+        raters: (items,) number of people who rated each item.
         targets: Numbers of the target domain's items.
         voters: Numbers of the items that vote.
         engine: Computes cosines.
     """
     k = min(VOTERS_OF_AN_ITEM, max(1, len(voters)))
     find = partial(find_neighbours, engine=engine, k=k, counts=False)
-    (found,) = nearest(table, [(targets, voters)], find, k)
+    (neighbours,) = nearest(table, [(targets, voters)], find, k)
     counts = raters[targets]
     popularity = counts / max(1, int(counts.sum()))
-    return VotingTable(found.items, found.similarities, popularity, table.values.shape[1])
+    n_items = table.values.shape[1]
+    return VotingTable(neighbours.items, neighbours.similarities, popularity, n_items)
 
 
 def mark_likes(stars: sparse.csr_array) -> sparse.csr_array:
-    """(people, items) 1 for each rating of at least the person's mean, 0 for their others."""
+    """Make a (people, items) CSR: 1 for ratings of at least the person's mean, 0 for others."""
     means = mean_stars_of_people(stars)
     likes = (stars.data >= means[person_of_each_rating(stars)]).astype(np.float64)
     return sparse.csr_array((likes, stars.indices, stars.indptr), stars.shape)

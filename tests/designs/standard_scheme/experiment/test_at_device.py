@@ -119,7 +119,7 @@ def test_a_tie_is_called_a_tie():
     noise = np.random.default_rng(2).normal(0, 0.1, 10)
     rows = compare_lists("release", folds_of(np.concatenate([noise, -noise])), ("F", "M"))
     assert all(row.winner == "neither" for row in rows if row.group == EVERYBODY)
-    assert "cannot tell from none" in describe_comparison(rows, "at-device-16")
+    assert "is not distinguished from it" in describe_comparison(rows, "at-device-16")
 
 
 def test_the_sentence_names_for_whom():

@@ -18,7 +18,7 @@ from tacit.designs.standard_scheme.experiment.evaluation import count_steps, eva
 from tacit.designs.standard_scheme.experiment.fold import fraction_scores
 from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
-    JUDGED,
+    JUDGING_ORDER,
     ONE_REFIT,
     rating_weeks,
 )
@@ -288,7 +288,7 @@ def test_seed_decides(ratings):
 
 def test_every_release_can_be_judged():
     """The order in which one is chosen names each release once, and never the one without any."""
-    assert sorted([*JUDGED, "none"]) == sorted(RELEASES)
+    assert sorted([*JUDGING_ORDER, "none"]) == sorted(RELEASES)
 
 
 def released_levels(ratings, name):

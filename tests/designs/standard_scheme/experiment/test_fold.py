@@ -17,7 +17,7 @@ from tacit.designs.standard_scheme.experiment.fold import (
     KnownCount,
     fraction_scores,
     is_certain,
-    known_items,
+    log_odds_of_known_items,
 )
 from tacit.designs.standard_scheme.messages import MICRO
 
@@ -40,7 +40,7 @@ SHOWN = rows_of([4, NAN, NAN, NAN], [NAN, NAN, 2, NAN], [NAN, 1, NAN, NAN], [NAN
 def test_log_odds_of_items_known_to_be_rated():
     """A shown item speaks by its chances to be shown, a missing one by those to be left out; what
     nobody shows says nothing."""
-    odds = known_items(RATED, SHOWN, KEEP, 10, seed=1)
+    odds = log_odds_of_known_items(RATED, SHOWN, KEEP, 10, seed=1)
     # Person 0 shows item 0 and not item 1. Person 1 leaves item 0 out, which label 1 always shows,
     # and shows item 2, which label 0 never does: they contradict each other.
     assert odds[0] == pytest.approx(math.log(1 / 0.5) + math.log(0.5 / 0.75))
@@ -67,7 +67,10 @@ def test_of_three_values_one_is_certain_where_both_others_are_excluded():
 def test_so_many_items_of_each_person_are_known():
     """With one known item a person's log odds are those of one of their items."""
     single = {math.log(2), math.log(0.5 / 0.75)}
-    found = {round(float(known_items(RATED, SHOWN, KEEP, 1, seed)[0]), 9) for seed in range(20)}
+    found = {
+        round(float(log_odds_of_known_items(RATED, SHOWN, KEEP, 1, seed)[0]), 9)
+        for seed in range(20)
+    }
     assert found == {round(value, 9) for value in single}
 
 

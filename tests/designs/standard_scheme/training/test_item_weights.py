@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import LIKED, SHOWN, liked_levels
-from tacit.designs.standard_scheme.server import UNIT, Ease, weigh_levels
+from tacit.designs.standard_scheme.server import WEIGHT_UNIT, Ease, weigh_levels
 from tacit.designs.standard_scheme.training import item_weights as module
 from tacit.designs.standard_scheme.training.item_weights import (
     choose_penalty,
@@ -59,7 +59,7 @@ def test_textbook(penalty):
     """The stored weights are those of one ridge regression an item, to half a unit."""
     levels = some_levels()
     stored = fit_ease_at_penalty(levels, 5, penalty).weights.toarray()
-    assert np.abs(stored - UNIT * textbook(levels, penalty)).max() <= 0.5 + 1e-6
+    assert np.abs(stored - WEIGHT_UNIT * textbook(levels, penalty)).max() <= 0.5 + 1e-6
 
 
 def test_blocks(monkeypatch):

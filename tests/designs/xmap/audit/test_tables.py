@@ -60,9 +60,9 @@ def test_strong_person_refutes_the_selection(people):
     tables = strong_among_mild(people)
     budgets = {"epsilon": math.inf, "epsilon_prime": 0.8}
     settings = {"significance": 0, "k": 1, "pnsa": "positive"} | budgets
-    drawer, one = xmap_draws.Drawer(settings, 0), (xmap_draws.number_of_film(tables, "one"),)
+    drawer, one = xmap_draws.DrawnPart(settings, 0), (xmap_draws.number_of_film(tables, "one"),)
     chances = [
-        {each.result: each.chance for each in drawer.every_execution(table)}[one]
+        {each.result: each.chance for each in drawer.list_executions(table)}[one]
         for table in tables
     ]
     assert abs(math.log(chances[0] / chances[1])) == pytest.approx(selection_loss(people), abs=1e-4)

@@ -22,7 +22,7 @@ from tacit.designs.xmap.experiment.contenders import (
     mae_difference,
     ndcg_difference,
 )
-from tacit.designs.xmap.experiment.evaluation import Grid, evaluate_cross_domain, similarities_found
+from tacit.designs.xmap.experiment.evaluation import Grid, count_similarities, evaluate_cross_domain
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 from tacit.recommenders.baselines import ItemMean
@@ -429,7 +429,7 @@ def test_a_meta_path_joins_items_that_nobody_rated_together():
     people, items, stars = (np.array(column) for column in zip(*rows, strict=True))
     made = Ratings.from_arrays(people, np.array(names)[items], stars)
     two = with_domains(made, {name: "books" if name[0] == "b" else "films" for name in names})
-    found = similarities_found(two, "books", "films")
+    found = count_similarities(two, "books", "films")
     assert (found["adjusted_cosine"], found["x_sim"], found["pairs"]) == (1, 4, 4)
 
 

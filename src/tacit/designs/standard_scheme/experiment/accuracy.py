@@ -1,9 +1,9 @@
-"""Cost of releases: errors of predicted stars, and lists, of one fold's recommender."""
+"""Cost of releases in one fold: errors of predicted stars, and the quality of lists."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -47,16 +47,20 @@ from tacit.evaluation.metrics import (
 from tacit.randomness import simulation
 
 Figures = dict[str, float]
-"""By the names of `AccuracyRow`."""
+"""Results by the field names of `AccuracyRow`."""
 K = TypeVar("K")
 
 HELD_OUT = 0.3
 """Share of a test person's ratings that predictions are judged on."""
 LIST_LENGTH = 10
+LIKED_SHARE_OF_SCALE = 0.75
+"""A held-out item is relevant if its level is at least this share of the highest level."""
+_LEAST_BELIEF = 1e-9
+"""Smallest probability of a value before probabilities are divided by their sum."""
 
 
 def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
-    """Choose the penalty of the item-item weights, on people outside fold 0 and their releases."""
+    """Choose the penalty of the item-item weights, from releases of the people outside fold 0."""
     numbers = experiment.people_outside(0)
     rule = RELEASES[experiment.judged_release or "none"]
 
@@ -69,16 +73,28 @@ def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
         return choose_penalty(levels, experiment.whole_levels, simulate, seed=experiment.seed)
 
 
-class FoldEvaluation:
-    """One fold's recommender, and the figures of the releases that it is given.
+class PredictedLevels(NamedTuple):
+    """A simulated release, and the levels that are predicted from it."""
 
-    It is fitted to the people outside the fold, and judged on those inside.
+    released: sparse.csr_array
+    """(people, items) CSR of released levels."""
+    on_device: Floats
+    """(people, items) predictions with the person's true attribute, as their device makes them."""
+    at_recommender: Floats
+    """(people, items) predictions with the attribute that the recommender guesses."""
+
+
+class FoldEvaluation:
+    """Errors and lists of one fold's recommender, for the releases of the fold's people.
+
+    The recommender is fitted to the people outside the fold, and judged on those inside.
 
     Args:
         experiment: Data and settings.
         fold: Number of the fold.
-        table: Tables of the disclosure.
-        train: Numbers of the people outside, in the order in which an attacker learns from them.
+        table: Public tables of the disclosure.
+        train: Numbers of the people outside the fold, in the order in which an attacker learns
+            from them.
     """
 
     def __init__(self, experiment: Experiment, fold: int, table: Tables, train: Ints) -> None:
@@ -110,12 +126,12 @@ class FoldEvaluation:
             for target in experiment.targets
         }
         generator = np.random.default_rng([experiment.seed, fold])
-        self._seen, self._held = _split(experiment.people.levels[test], generator)
+        self._seen, self._held_out = _hold_out(experiment.people.levels[test], generator)
         self.lists = FoldLists(self._labels, np.diff(self._seen.indptr))
-        """Lists judged so far: NDCG by person, and recall."""
+        """Quality of the lists that were judged so far."""
 
     def judge_device_lists(self) -> None:
-        """Judge the lists for which nothing is sent: by embeddings, and by popularity."""
+        """Judge the lists made on the device: by embeddings, and by popularity."""
         for size in SIZES:
             preferences = self._embedding.shorten(size).preferences(self._seen)
             self._judge_device_list(at_device_name(size), preferences)
@@ -124,96 +140,120 @@ class FoldEvaluation:
 
     def _judge_device_list(self, name: str, preferences: Floats) -> None:
         self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
-        self.lists.recall[name] = self._lists(preferences).recall
+        self.lists.recall[name] = self._judge_lists(preferences).recall
 
     def accuracy(self, rule: Rule, name: str) -> Figures:
-        """Judge one release of the ratings that are not held out: errors, lists, share shown."""
-        shown, on_device, at_recommender = self._levels(rule, name)
-        preferences = self._ease.preferences(shown, on_device).astype(float)
+        """Judge a simulated release of the ratings that are not held out.
+
+        Args:
+            rule: What devices do.
+            name: Name of the release.
+
+        Returns:
+            Errors, quality of lists, and the share of the ratings that is shown.
+        """
+        predicted = self._predict(rule, name)
+        preferences = self._ease.preferences(predicted.released, predicted.on_device).astype(float)
         self.lists.ndcg[name] = ranking_by_person(*self._rank(preferences))["ndcg"]
-        lists = self._lists(preferences)
+        lists = self._judge_lists(preferences)
         return {
-            **self._errors(on_device, at_recommender),
+            **self._errors(predicted),
             "ndcg": lists.ndcg,
             "recall_at_10": lists.recall,
-            "ndcg_stars": self._lists(on_device).ndcg,
-            "shown": shown.nnz / self._seen.nnz,
+            "ndcg_stars": self._judge_lists(predicted.on_device).ndcg,
+            "shown": predicted.released.nnz / self._seen.nnz,
         }
 
     def errors(self, rule: Rule, name: str) -> Figures:
-        """Judge the errors of one release alone."""
-        _, on_device, at_recommender = self._levels(rule, name)
-        return self._errors(on_device, at_recommender)
+        """Judge the errors of predicted stars of a simulated release, without lists."""
+        return self._errors(self._predict(rule, name))
 
-    def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
+    def _predict(self, rule: Rule, name: str) -> PredictedLevels:
         """Simulate a release, and predict levels on the device and at the recommender.
 
-        Returns:
-            The released levels; predictions with the person's true attribute, as a device makes
-            them; and predictions with the attribute that the recommender guesses.
+        predicted level = level without the attribute's effect + offset of the attribute value,
+        where the recommender takes the mean offset under the value's guessed probabilities.
         """
-        draw_name = f"{self._fold}/{name}/accuracy"
-        shown = simulate_one_release(
-            self._experiment, self._seen, self._labels, self._table, rule, draw_name
+        stream = f"{self._fold}/{name}/accuracy"
+        released = simulate_one_release(
+            self._experiment, self._seen, self._labels, self._table, rule, stream
         )
         offsets = self._table.offsets / MICRO
-        guessed_offsets = self._belief(shown) @ offsets
-        neutral = shown
+        guessed_offsets = self._guess_values(released) @ offsets
+        without_effect = released
         if rule.transform == "none":
             # True stars contain the attribute's effect: subtract the effect that is guessed.
-            effect = guessed_offsets[entry_people(shown), shown.indices]
-            neutral = replace_data(shown, shown.data - effect)
-        levels = self._profiles.predict_levels(neutral)
-        return shown, levels + offsets[self._labels], levels + guessed_offsets
+            effect = guessed_offsets[entry_people(released), released.indices]
+            without_effect = replace_data(released, released.data - effect)
+        levels = self._profiles.predict_levels(without_effect)
+        return PredictedLevels(
+            released=released,
+            on_device=levels + offsets[self._labels],
+            at_recommender=levels + guessed_offsets,
+        )
 
-    def _belief(self, shown: sparse.csr_array) -> Floats:
-        """(people, values) what a frozen linear discriminant believes of released levels."""
-        stars = self._experiment.stars(shown)
+    def _guess_values(self, released: sparse.csr_array) -> Floats:
+        """Guess the attribute by a frozen linear discriminant: (people, values) probabilities."""
+        stars = self._experiment.stars(released)
         beliefs = [expit(attack.score(stars)) for attack in self._attacks.values()]
         if len(beliefs) == 1:
             return np.stack([1 - beliefs[0], beliefs[0]], axis=1)
-        chances = np.maximum(np.stack(beliefs, axis=1), 1e-9)
+        chances = np.maximum(np.stack(beliefs, axis=1), _LEAST_BELIEF)
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
-    def _errors(self, on_device: Floats, at_recommender: Floats) -> Figures:
-        """Compute errors in stars of predictions with the true attribute and with a guessed one."""
-        truth = self._experiment.stars(self._held).data
-        predicted = self._stars_at(at_recommender)
+    def _errors(self, predicted: PredictedLevels) -> Figures:
+        """Compute errors, in stars, of predictions with the guessed and with the true attribute."""
+        truth = self._experiment.stars(self._held_out).data
+        stars_at_recommender = self._stars_of_held_out(predicted.at_recommender)
+        stars_on_device = self._stars_of_held_out(predicted.on_device)
         return {
-            "rmse": rmse(truth, predicted),
-            "mae": mae(truth, predicted),
-            "rmse_at_home": rmse(truth, self._stars_at(on_device)),
+            "rmse": rmse(truth, stars_at_recommender),
+            "mae": mae(truth, stars_at_recommender),
+            "rmse_at_home": rmse(truth, stars_on_device),
         }
 
-    def _stars_at(self, levels: Floats) -> Floats:
-        """Predicted stars of the held-out ratings, clipped to the scale."""
-        lowest = self._experiment.minimum
-        step = self._experiment.step
-        predicted = levels[entry_people(self._held), self._held.indices]
-        return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
+    def _stars_of_held_out(self, levels: Floats) -> Floats:
+        """Read the predicted stars of the held-out ratings, clipped to the scale.
 
-    def _lists(self, preferences: Floats) -> RankingMetrics:
-        """Judge lists of unseen items."""
+        Args:
+            levels: (people, items) predicted levels.
+        """
+        predicted = levels[entry_people(self._held_out), self._held_out.indices]
+        on_scale = np.clip(predicted, 0, self._experiment.whole_levels - 1)
+        return np.asarray(on_scale * self._experiment.step + self._experiment.minimum)
+
+    def _judge_lists(self, preferences: Floats) -> RankingMetrics:
+        """Judge the lists of unseen items that (people, items) preferences make."""
         return ranking_metrics(*self._rank(preferences))
 
     def _rank(self, preferences: Floats) -> tuple[Ints, sparse.csr_array]:
-        """Rank unseen items: lists, and what is relevant: held out, in the scale's top quarter."""
-        ranked = preferences.copy()
-        ranked[entry_people(self._seen), self._seen.indices] = -np.inf
-        lists = np.argsort(-ranked, axis=1, kind="stable")[:, :LIST_LENGTH]
-        liked = self._held.data >= 0.75 * (self._experiment.whole_levels - 1)
-        return lists, replace_data(self._held, liked.astype(float))
+        """Rank unseen items by preference.
+
+        Returns:
+            (people, LIST_LENGTH) item numbers; and a CSR of the held-out ratings, 1 for relevant
+            items and 0 for others.
+        """
+        scores = preferences.copy()
+        scores[entry_people(self._seen), self._seen.indices] = -np.inf
+        lists = np.argsort(-scores, axis=1, kind="stable")[:, :LIST_LENGTH]
+        highest_level = self._experiment.whole_levels - 1
+        is_relevant = self._held_out.data >= LIKED_SHARE_OF_SCALE * highest_level
+        return lists, replace_data(self._held_out, is_relevant.astype(float))
 
 
-def _split(
+def _hold_out(
     levels: sparse.csr_array, generator: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Ratings a person has made, and ratings to come: one or more of each where possible."""
+    """Hold out a random part of each person's ratings: HELD_OUT of them, at least one of two.
+
+    Returns:
+        CSR of the ratings that stay, and of those held out.
+    """
     counts = np.diff(levels.indptr)[entry_people(levels)]
-    held = rank_in_person(levels, generator.random(levels.nnz)) < np.clip(
-        np.round(HELD_OUT * counts), 1, np.maximum(counts - 1, 0)
-    )
-    return select_entries(levels, ~held), select_entries(levels, held)
+    n_held_out = np.clip(np.round(HELD_OUT * counts), 1, np.maximum(counts - 1, 0))
+    rank = rank_in_person(levels, generator.random(levels.nnz))
+    is_held_out = rank < n_held_out
+    return select_entries(levels, ~is_held_out), select_entries(levels, is_held_out)
 
 
 def average_over_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
@@ -225,25 +265,31 @@ def average_over_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
 
 
 def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
-    """Means over folds, with intervals."""
+    """Average a release's figures over folds, with intervals of RMSE and NDCG."""
     error = mean_interval([fold["rmse"] for fold in folds])
-    lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
+    ndcg = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
     figures = average_over_folds(folds)
     figures |= {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
-    figures |= {"ndcg": lists.mean, "ndcg_low": lists.low, "ndcg_high": lists.high}
+    figures |= {"ndcg": ndcg.mean, "ndcg_low": ndcg.low, "ndcg_high": ndcg.high}
     return AccuracyRow(release, **figures)
 
 
 def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
-    """Make a point of the curve of alpha from each fold's AUC by attacker, and RMSE."""
-    areas = {}
-    for attack in points[0][0]:
-        areas[attack] = auc_interval([aucs[attack] for aucs, _ in points])
+    """Make a point of the curve of alpha, with intervals over folds.
+
+    Args:
+        mix: Share of the ratings that is obfuscated.
+        points: For each fold the AUC by attacker, and the RMSE.
+    """
+    aucs_of_first_fold, _ = points[0]
+    intervals = {}
+    for attack in aucs_of_first_fold:
+        intervals[attack] = auc_interval([aucs[attack] for aucs, _ in points])
     error = mean_interval([rmse for _, rmse in points])
     return MixPoint(
         mix,
-        {attack: area.mean for attack, area in areas.items()},
+        {attack: interval.mean for attack, interval in intervals.items()},
         error.mean,
-        {attack: (area.low, area.high) for attack, area in areas.items()},
+        {attack: (interval.low, interval.high) for attack, interval in intervals.items()},
         (error.low, error.high),
     )

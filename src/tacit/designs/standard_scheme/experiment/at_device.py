@@ -1,8 +1,8 @@
-"""Lists made on the device, and lists from releases: is a release worth sending, and for whom?
+"""Lists made on the device without sending anything, compared with lists from releases.
 
-A device ranks with its owner's true stars and a public embedding of items, and sends nothing. The
-embedding is fitted to the people outside the fold, who consented; it has no epsilon. A release is
-worth sending only where its lists are better, and for the people for whom they are.
+A device ranks by its owner's true stars and a public embedding of items, and sends nothing. The
+embedding is fitted to the people outside the fold, who consented; it has no epsilon. Sending a
+release is worth while only for people whose lists from releases are better.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from tacit.designs.standard_scheme.experiment.setup import Floats, Ints
 from tacit.evaluation import mean_interval
 
 SIZES = (16, 32)
-"""Numbers an item of the embeddings that are tried."""
+"""Dimensions of the embeddings that are measured: public numbers for each item."""
 POPULARITY = "popularity"
+"""Name of the list of popular items, which is the same for everybody."""
 EVERYBODY = "all people"
+"""Name of the group of all people."""
 Z_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
 
 
 def at_device_name(size: int) -> str:
-    """Name of the list by an embedding with so many numbers an item, as rows have it."""
+    """Name the list made with an embedding of this size, as in `DeviceListRow.release`."""
     return f"at-device-{size}"
 
 
@@ -35,7 +37,7 @@ class DeviceListRow:
     release: str
     """`at-device-16`, `at-device-32`, or `popularity`: the same list for everybody."""
     numbers: int
-    """Public numbers an item."""
+    """Public numbers for each item."""
     shown: float
     """Share of the ratings that is sent: 0."""
     ndcg: float
@@ -45,7 +47,7 @@ class DeviceListRow:
     ndcg_high: float
     """Upper end."""
     recall_at_10: float
-    """Share of the relevant items that is in the list."""
+    """Share of the relevant items that are in the list."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,15 @@ class ListComparison:
     """Difference between two lists of the same people."""
 
     release: str
-    """What is sent for the one list."""
+    """Name of the release from which the first list is made."""
     at_device: str
-    """The other list, for which nothing is sent."""
+    """Name of the second list, which is made on the device."""
     group: str
-    """The people compared: everybody, those with few or many ratings, or an attribute's value."""
+    """The people compared: everybody, people with few or many ratings, or with one value."""
     people: int
-    """Number of them with something to find."""
+    """How many of them have a relevant item among the held-out ones."""
     difference: float
-    """Mean over these people of the release's NDCG@10 less that of the other list."""
+    """Mean over these people of the first list's NDCG@10 minus the second's."""
     low: float
     """Lower end of its 95 % interval over people."""
     high: float
@@ -77,24 +79,24 @@ class ListComparison:
 
 @dataclass
 class FoldLists:
-    """Lists of one fold's people."""
+    """Quality of the lists of one fold's people."""
 
     labels: Ints
-    """(people,) values of the attribute."""
+    """(people,) numbers of their attribute values."""
     rated: Ints
-    """(people,) ratings that lists were made from."""
+    """(people,) numbers of ratings from which lists were made."""
     ndcg: dict[str, Floats] = field(default_factory=dict)
     """(people,) NDCG@10 by the name of a release or of a list made on the device; NaN for people
-    with nothing to find."""
+    without a relevant held-out item."""
     recall: dict[str, float] = field(default_factory=dict)
     """Recall by the name of a list made on the device."""
 
 
 def device_list_rows(folds: Sequence[FoldLists]) -> tuple[DeviceListRow, ...]:
-    """Rows of all lists made on the device: means over folds, with intervals."""
-    numbers = {POPULARITY: 0} | {at_device_name(size): size for size in SIZES}
+    """Make the rows of all lists made on the device: means over folds, with intervals."""
+    size_of = {POPULARITY: 0} | {at_device_name(size): size for size in SIZES}
     rows = []
-    for name, size in numbers.items():
+    for name, size in size_of.items():
         ndcg = mean_interval([np.nanmean(fold.ndcg[name]) for fold in folds], bounds=(0.0, 1.0))
         recall = float(np.mean([fold.recall[name] for fold in folds]))
         rows.append(DeviceListRow(name, size, 0.0, ndcg.mean, ndcg.low, ndcg.high, recall))
@@ -107,37 +109,45 @@ def compare_lists(
     """Compare a release with each list made on the device, for all people and for groups.
 
     Args:
-        release: Its name in the folds' figures.
-        folds: All of them.
+        release: Name of the release.
+        folds: The lists of all folds.
         values: Names of the attribute's values.
+
+    Returns:
+        A row for each list made on the device and each group of two people or more.
     """
     labels = np.concatenate([fold.labels for fold in folds])
     rated = np.concatenate([fold.rated for fold in folds])
-    of_release = np.concatenate([fold.ndcg[release] for fold in folds])
-    found = []
+    ndcg_of_release = np.concatenate([fold.ndcg[release] for fold in folds])
+    rows = []
     for name in map(at_device_name, SIZES):
-        difference = of_release - np.concatenate([fold.ndcg[name] for fold in folds])
-        judged = np.isfinite(difference)
-        for group, inside in _group_people(labels, rated, values).items():
-            chosen = difference[judged & inside]
-            if len(chosen) < 2:
+        ndcg_at_device = np.concatenate([fold.ndcg[name] for fold in folds])
+        difference = ndcg_of_release - ndcg_at_device
+        is_judged = np.isfinite(difference)
+        for group, is_member in _group_people(labels, rated, values).items():
+            differences = difference[is_judged & is_member]
+            people = len(differences)
+            if people < 2:
                 continue
-            middle = float(chosen.mean())
-            half = Z_95 * float(chosen.std(ddof=1)) / np.sqrt(len(chosen))
-            row = ListComparison(
-                release, name, group, len(chosen), middle, middle - half, middle + half
-            )
-            found.append(row)
-    return tuple(found)
+            mean = float(differences.mean())
+            half_width = Z_95 * float(differences.std(ddof=1)) / np.sqrt(people)
+            low = mean - half_width
+            high = mean + half_width
+            rows.append(ListComparison(release, name, group, people, mean, low, high))
+    return tuple(rows)
 
 
 def _group_people(labels: Ints, rated: Ints, values: Sequence[str]) -> Mapping[str, Floats]:
-    """Name -> (people,) mask: everybody, the halves by number of ratings, each value."""
-    middle = int(np.median(rated))
+    """Group people: all, the two halves by number of ratings, and those with each value.
+
+    Returns:
+        (people,) mask by the name of the group.
+    """
+    median = int(np.median(rated))
     groups = {
         EVERYBODY: np.ones(len(labels), dtype=bool),
-        f"{middle} ratings or fewer": rated <= middle,
-        f"over {middle} ratings": rated > middle,
+        f"{median} ratings or fewer": rated <= median,
+        f"over {median} ratings": rated > median,
     }
     for number, value in enumerate(values):
         groups[value] = labels == number
@@ -145,21 +155,33 @@ def _group_people(labels: Ints, rated: Ints, values: Sequence[str]) -> Mapping[s
 
 
 def describe_comparison(rows: Sequence[ListComparison], at_device: str) -> str:
-    """Say how a release's lists do beside a list made on the device, and for whom."""
-    ours = [row for row in rows if row.at_device == at_device]
-    everybody = next(row for row in ours if row.group == EVERYBODY)
+    """Say whether a release's lists are better than a list made on the device, and for whom.
+
+    Args:
+        rows: Comparisons of the release with all lists made on the device.
+        at_device: Name of the list to compare with.
+    """
+    rows_of_list = [row for row in rows if row.at_device == at_device]
+    everybody = next(row for row in rows_of_list if row.group == EVERYBODY)
     numbers = at_device.removeprefix("at-device-")
     verdicts = {
         "release": "beats it by",
         "device": "loses to it by",
-        "neither": "differs from it by an amount that these people cannot tell from none:",
+        "neither": "is not distinguished from it by these people; the difference is",
     }
-    gained = [row.group for row in ours if row.winner == "release" and row.group != EVERYBODY]
-    for_whom = f"It beats it for: {', '.join(gained)}." if gained else "It beats it for no group."
+    groups_with_gain = [
+        row.group for row in rows_of_list if row.winner == "release" and row.group != EVERYBODY
+    ]
+    groups = ", ".join(groups_with_gain)
     if everybody.winner == "release":
-        for_whom = f"Groups for whom it does: {', '.join(gained) or 'none by itself'}."
-    away = everybody.difference
-    shown = f"{away:+.3f}" if everybody.winner == "neither" else f"{abs(away):.3f}"
+        for_whom = f"Groups for whom it does: {groups or 'none by itself'}."
+    elif groups_with_gain:
+        for_whom = f"It beats it for: {groups}."
+    else:
+        for_whom = "It beats it for no group."
+    difference = everybody.difference
+    is_clear = everybody.winner != "neither"
+    shown = f"{abs(difference):.3f}" if is_clear else f"{difference:+.3f}"
     return (
         f"List made on the device, {numbers} public numbers an item, nothing sent: the release "
         f"'{everybody.release}' {verdicts[everybody.winner]} {shown} NDCG@10 "

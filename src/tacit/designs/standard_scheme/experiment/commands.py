@@ -1,6 +1,6 @@
-"""Commands `tacit evaluate standard-scheme` and `tacit attack standard-scheme`.
+"""Commands `tacit evaluate standard-scheme` and `tacit attack standard-scheme`, and their page.
 
-The page is for a person who knows no AUC.
+The page is written for readers who do not know what an AUC is.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         WorstRow,
     )
 
-ATTACK_ON = "The user attribute to hide."
-ATTACKERS = "These attackers in place of the panel, with commas."
-LEVELS = (
+ATTRIBUTE_HELP = "The user attribute to hide."
+ATTACKERS_HELP = "These attackers in place of the panel, with commas."
+LEAK_LEVELS = (
     (0.02, "guessing"),
     (NEAR, "near guessing"),
     (0.12, "slight leak"),
@@ -37,17 +37,18 @@ LEVELS = (
     (0.3, "strong leak"),
     (0.5, "very strong leak"),
 )
-"""Distance of an AUC from 0.5, up to and including, in words."""
-TOP = len(LEVELS) - 1
+"""Largest distance of an AUC from 0.5 at each level, and the level in words."""
+TOP_LEVEL = len(LEAK_LEVELS) - 1
 _LEVEL_KEY = [
-    Mark(f"{word} ≤ {end:.2f}" if place < TOP else word, level=place)
-    for place, (end, word) in enumerate(LEVELS)
+    Mark(f"{word} ≤ {end:.2f}" if level < TOP_LEVEL else word, level=level)
+    for level, (end, word) in enumerate(LEAK_LEVELS)
 ]
+"""Key of the colours of the levels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions:
-    """Options of what measures attackers, by the names that `evaluate_hiding` has for them."""
+    """Options of commands that measure attackers, named as the arguments of `evaluate_hiding`."""
 
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     panel: str = option(
@@ -65,10 +66,12 @@ class AttackOptions:
 
     @property
     def known_edges(self) -> dict[str, tuple[float, ...]]:
-        """Public edges by attribute, from words such as age=25,45."""
-        words = split_words("edges", self.edges, "ascending numbers, such as age=25,45")
+        """Public edges by attribute, from texts such as age=25,45."""
+        texts_by_name = split_assignments(
+            "edges", self.edges, "ascending numbers, such as age=25,45"
+        )
         edges: dict[str, tuple[float, ...]] = {}
-        for name, numbers in words.items():
+        for name, numbers in texts_by_name.items():
             try:
                 edges[name] = tuple(map(float, numbers))
             except ValueError:
@@ -81,10 +84,10 @@ class AttackOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(AttackOptions):
-    """Options of what measures attackers and trains a model."""
+    """Options of commands that measure attackers and train a model."""
 
     profiles: str = option(
-        "What describes an item where stars are predicted: latent, features (genres, years) or "
+        "What describes an item when stars are predicted: latent, features (genres, years) or "
         "latent+features.",
         default="latent",
     )
@@ -93,23 +96,35 @@ class TrainingOptions(AttackOptions):
         "Epsilon for each training person in the public item tables; inf: exact.", default=math.inf
     )
     contributions: int = option(
-        "Ratings a person counts with, if that epsilon is finite.", default=50, least=1
+        "Most ratings of a person that are used, if that epsilon is finite.", default=50, least=1
     )
 
 
-def split_words(flag: str, words: Sequence[str], expected: str) -> dict[str, list[str]]:
-    """Split words such as gender=F,M by name; ConfigError for other words."""
-    listed: dict[str, list[str]] = {}
-    for word in words:
-        name, sign, entries = word.partition("=")
-        if not (name and sign and entries):
-            raise ConfigError(f"--{flag} names an attribute and {expected}; got {word}.")
-        listed[name] = [entry.strip() for entry in entries.split(",")]
-    return listed
+def split_assignments(flag: str, texts: Sequence[str], expected: str) -> dict[str, list[str]]:
+    """Split texts such as gender=F,M into a name and its entries.
+
+    Args:
+        flag: Name of the option, for the error.
+        texts: What a user typed.
+        expected: What follows the name, for the error.
+
+    Returns:
+        Entries by name.
+
+    Raises:
+        ConfigError: A text has another form.
+    """
+    entries_by_name: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals_sign, entries = text.partition("=")
+        if not (name and equals_sign and entries):
+            raise ConfigError(f"--{flag} names an attribute and {expected}; got {text}.")
+        entries_by_name[name] = [entry.strip() for entry in entries.split(",")]
+    return entries_by_name
 
 
 def evaluation_arguments(settings: AttackOptions) -> dict[str, Any]:
-    """The options as arguments of `evaluate_hiding`, by name."""
+    """Return the options as arguments of `evaluate_hiding`, by name."""
     arguments: dict[str, Any] = {
         "variant": settings.variant,
         "panel": settings.panel,
@@ -142,10 +157,10 @@ def run_attacks(
 
     Args:
         settings: The options.
-        run: The command's run.
+        run: The run of the command, which shows progress.
         ratings: Ratings of everybody.
         attribute: Name of the attribute.
-        releases: What the attacked people send.
+        releases: Names of the releases to attack; duplicates are ignored.
         attacks: Names of attackers in place of the panel's; empty for the panel.
         attackers_only: As in `evaluate_hiding`.
     """
@@ -167,82 +182,87 @@ def run_attacks(
 class EvaluateSettings(TrainingOptions):
     """Options of `tacit evaluate standard-scheme`."""
 
-    attribute: str = option(ATTACK_ON, default="gender")
+    attribute: str = option(ATTRIBUTE_HELP, default="gender")
     release: tuple[str, ...] = option(
-        "Measure these releases, with commas; 'all' for every one.",
+        "Measure these releases, with commas; 'all' for all releases.",
         default=("none", DEFAULT_RELEASE),
     )
-    attack: tuple[str, ...] = option(ATTACKERS, default=())
+    attack: tuple[str, ...] = option(ATTACKERS_HELP, default=())
     report: Path | None = option(REPORT, default=None, writes=True)
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Run a panel of attacks on releases, once and over time.
+    """Run a panel of attacks on releases, on one release and over time.
 
-    The strongest attacker comes first, with a bound for all together; errors and lists follow.
+    The strongest attacker comes first, with a bound for all attackers together; errors and lists
+    follow.
     """
     ratings = run.read()
-    chosen = tuple(RELEASES) if "all" in settings.release else settings.release
-    table = run_attacks(settings, run, ratings, settings.attribute, chosen, settings.attack)
-    facts = evaluation_arguments(settings) | {"panel": settings.attack or settings.panel}
-    del facts["workers"]  # no result depends on it
-    made_with = manifest(ratings, command=run.command, **facts)
-    if settings.report is not None:
-        page_of(table, made_with).write(settings.report)
-    after = "tacit guarantee standard-scheme  reads what a device's letters promise."
+    releases = tuple(RELEASES) if "all" in settings.release else settings.release
+    table = run_attacks(settings, run, ratings, settings.attribute, releases, settings.attack)
+    arguments = evaluation_arguments(settings) | {"panel": settings.attack or settings.panel}
+    del arguments["workers"]  # results do not depend on it
+    manifest_of_run = manifest(ratings, command=run.command, **arguments)
     if settings.report is None:
         after = f"{run.command} --report evaluation.html  draws it on one page."
-    return Result(table.to_dict() | {"manifest": made_with}, tuple(describe_table(table)), after)
+    else:
+        page_of(table, manifest_of_run).write(settings.report)
+        after = "tacit guarantee standard-scheme  says what is promised about a device's letters."
+    data = table.to_dict() | {"manifest": manifest_of_run}
+    return Result(data, tuple(describe_table(table)), after)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackSettings(AttackOptions):
     """Options of `tacit attack standard-scheme`."""
 
-    attribute: str = option(ATTACK_ON, default="gender")
+    attribute: str = option(ATTRIBUTE_HELP, default="gender")
     release: str = option("What devices send; 'none' attacks true stars.", default=DEFAULT_RELEASE)
-    attack: tuple[str, ...] = option(ATTACKERS, default=())
+    attack: tuple[str, ...] = option(ATTACKERS_HELP, default=())
     folds: int = option("Folds by person.", default=10, least=3)
 
 
 def attack(settings: AttackSettings, run: Run) -> Result:
     """Attack one release of people whose attribute is unknown.
 
-    Their attribute is unknown to the attacker, fold by fold.
+    In each fold, the attacker does not know the attribute of the fold's people.
     """
     from tacit.auditing.attacks import distance
 
     ratings = run.read()
-    pair = ("none", settings.release)
+    releases = ("none", settings.release)
     table = run_attacks(
-        settings, run, ratings, settings.attribute, pair, settings.attack, attackers_only=True
+        settings, run, ratings, settings.attribute, releases, settings.attack, attackers_only=True
     )
-    figures = table.to_dict()
+    results = table.to_dict()
     rows = [
         row | {"distance": distance(row["auc"])}
-        for row in figures["rows"]
+        for row in results["rows"]
         if row["release"] == settings.release or row["trained_on"] == "raw"
     ]
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, folds=settings.folds)
-    data = {name: figures[name] for name in ("attribute", "values", "people", "worst", "control")}
-    data |= {"sentence": table.sentence(settings.release), "rows": rows, "manifest": made_with}
-    evaluate = run.command.replace(" attack ", " evaluate ", 1)
-    after = f"{evaluate} --report evaluation.html  measures every attack."
+    data = {name: results[name] for name in ("attribute", "values", "people", "worst", "control")}
+    data["sentence"] = table.sentence(settings.release)
+    data["rows"] = rows
+    data["manifest"] = manifest(
+        ratings, seed=settings.seed, command=run.command, folds=settings.folds
+    )
+    evaluate_command = run.command.replace(" attack ", " evaluate ", 1)
+    after = f"{evaluate_command} --report evaluation.html  measures every attack."
     return Result(data, tuple(describe_table(table)), after)
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
-    """Lay out the page: lists on devices, the panel, what breaks a release, what releases cost."""
+    """Make the page: lists on devices, attackers, attackers who know more, what releases cost."""
     from tacit.designs.standard_scheme.experiment.table import verdict
 
     judged = table.judged or "none"
-    panel = f"The panel on {judged}"
-    breaks = "What breaks it: items known to be rated, and their number"
+    panel_title = f"The panel on {judged}"
+    knowledge_title = "What breaks it: items known to be rated, and their number"
     sections = [
         Section("First: lists on the device", [lists_table(table)], notes=table.describe_lists()),
-        Section(panel, [attackers_table(table)], key=_LEVEL_KEY),
+        Section(panel_title, [attackers_table(table)], key=_LEVEL_KEY),
         Section("Over time", [over_time_table(table)] if table.over_time else ()),
-        Section(breaks, [knowledge_table(table)] if table.known_items else ()),
+        Section(knowledge_title, [knowledge_table(table)] if table.known_items else ()),
         Section(
             "Releases and what they cost", [cost_table(table)], notes=describe_exact_leaks(table)
         ),
@@ -255,40 +275,53 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
         list(_tiles(table, judged)),
         design="standard scheme",
         package=__package__,
-        facts={"table": table, "panel": panel},
+        facts={"table": table, "panel": panel_title},
     )
 
 
 def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
-    """Yield the judged release's figure, that of true stars, and the control."""
+    """Yield a tile for the judged release, one for true stars, and one for the control."""
     worst = {row.release: row for row in table.worst}
-    figures = []
-    for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
+    for release, title in {judged: "After obfuscation", "none": "True stars"}.items():
         if release in worst:
             row = worst[release]
             note = f"{row.attack}, strongest of {row.attackers}"
-            figures.append((name, row.auc, row.upper, note))
+            yield _tile(title, row.auc, row.upper, note)
     row = worst[judged]
     if row.control is not None and row.control_upper is not None:
         note = "as expected" if row.control_holds else "not within its bound: read with care"
-        figures.append(("Permuted labels: nothing to find", row.control, row.control_upper, note))
-    for name, area, upper, note in figures:
-        level = _level(area)
-        bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
-        unit = "AUC of the strongest"
-        share = 2 * abs(area - 0.5)
-        yield Tile(name, f"{area:.3f}", unit, bound, share, level, LEVELS[level][1])
+        yield _tile("Permuted labels: nothing to find", row.control, row.control_upper, note)
 
 
-def _area(area: float | None, small: str = "") -> Cell | None:
+def _tile(title: str, area: float, upper: float, note: str) -> Tile:
+    """Make the tile of an AUC with the upper bound for all attackers together."""
+    level = _leak_level(area)
+    _, word = LEAK_LEVELS[level]
+    bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
+    share_of_largest_distance = 2 * abs(area - 0.5)
+    return Tile(
+        title,
+        f"{area:.3f}",
+        "AUC of the strongest",
+        bound,
+        share_of_largest_distance,
+        level,
+        word,
+    )
+
+
+def _area_cell(area: float | None, small: str = "") -> Cell | None:
+    """Make the cell of an AUC, coloured by its level, with a text in small print below it."""
     if area is None:
         return None
-    level = _level(area)
-    return Cell(f"{area:.3f}", small, level, spoken=LEVELS[level][1])
+    level = _leak_level(area)
+    _, word = LEAK_LEVELS[level]
+    return Cell(f"{area:.3f}", small, level, spoken=word)
 
 
 def _attack_cell(row: AttackRow | KnownRow | None) -> Cell | None:
-    return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
+    """Make the cell of an attacker's AUC with its interval; None without an attacker."""
+    return None if row is None else _area_cell(row.auc, f"{row.low:.2f}–{row.high:.2f}")
 
 
 def attackers_table(table: HidingTable) -> Table:
@@ -314,17 +347,17 @@ def attackers_table(table: HidingTable) -> Table:
 
 
 def over_time_table(table: HidingTable) -> Table:
-    """The strongest on each schedule."""
+    """Tabulate the strongest attacker on each schedule."""
     rows = []
-    for schedule, every in group_by(table.over_time, lambda row: row.view).items():
-        strongest = max(every, key=lambda row: abs(row.auc - 0.5))
+    for schedule, attackers in group_by(table.over_time, lambda row: row.view).items():
+        strongest = max(attackers, key=lambda row: abs(row.auc - 0.5))
         rows.append((schedule, strongest.attack, _attack_cell(strongest)))
     columns = ("schedule", "strongest attacker", "AUC")
     return Table("Attackers who see every letter, over time", columns, rows)
 
 
 def knowledge_table(table: HidingTable) -> Table:
-    """Attackers who know rated items, or how many there are."""
+    """Tabulate attackers who know rated items by name, or their number."""
     rows: list[tuple[object, ...]] = []
     for row in table.known_items:
         items = f"{row.known} rated item{'s' if row.known > 1 else ''}"
@@ -335,19 +368,22 @@ def knowledge_table(table: HidingTable) -> Table:
 
 
 def cost_table(table: HidingTable) -> Table:
-    """The strongest attacker on each release, errors in stars, and lists."""
+    """Tabulate, for each release, the strongest attacker, errors in stars, and quality of lists."""
     errors = {row.release: row for row in table.accuracy}
-    base = errors["none"].rmse if "none" in errors else None
+    rmse_of_true_stars = errors["none"].rmse if "none" in errors else None
 
-    def cells(worst: WorstRow) -> tuple[object, ...]:
+    def make_cells(worst: WorstRow) -> tuple[object, ...]:
         release = worst.release
-        row = errors[worst.release]
-        change = "–" if base is None or release == "none" else f"{row.rmse / base - 1:+.1%}"
+        row = errors[release]
+        if rmse_of_true_stars is None or release == "none":
+            change = "–"
+        else:
+            change = f"{row.rmse / rmse_of_true_stars - 1:+.1%}"
         return (
             Cell(release, mark="judged" if release == table.judged else ""),
-            Cell(f"{worst.auc:.3f}", level=_level(worst.auc)),
+            Cell(f"{worst.auc:.3f}", level=_leak_level(worst.auc)),
             f"{worst.upper:.3f}",
-            _area(table.fractions[release]),
+            _area_cell(table.fractions[release]),
             Cell(f"{row.rmse:.4f}", f"{row.rmse_low:.3f}–{row.rmse_high:.3f}"),
             change.replace("-", "\N{MINUS SIGN}"),
             f"{row.rmse_at_home:.4f}",
@@ -357,20 +393,21 @@ def cost_table(table: HidingTable) -> Table:
             f"{row.ndcg_stars:.3f}",
         )
 
+    # Headings above the columns, each with the number of columns that it covers.
     heads = [("", 1), ("strongest attacker", 2), ("", 1), ("RMSE, stars", 3), ("", 1)]
     heads += [("lists of 10", 3)]
     columns = ["release", "AUC", "bound", "fractions", "error", "change", "on device", "shown"]
     columns += ["NDCG", "recall", "NDCG, by stars"]
-    return Table("Releases and what they cost", columns, [cells(row) for row in table.worst], heads)
+    return Table("Releases and what they cost", columns, list(map(make_cells, table.worst)), heads)
 
 
 def lists_table(table: HidingTable) -> Table:
-    """Lists for which nothing is sent beside those from releases."""
+    """Tabulate the lists made on the device, then those made from releases."""
     rows: list[tuple[object, ...]] = []
-    for alone in table.at_device:
-        interval = f"{alone.ndcg_low:.3f}–{alone.ndcg_high:.3f}"
-        numbers = alone.numbers or None
-        rows.append((alone.release, "nothing", numbers, Cell(f"{alone.ndcg:.3f}", interval)))
+    for device_row in table.at_device:
+        interval = f"{device_row.ndcg_low:.3f}–{device_row.ndcg_high:.3f}"
+        ndcg = Cell(f"{device_row.ndcg:.3f}", interval)
+        rows.append((device_row.release, "nothing", device_row.numbers or None, ndcg))
     for row in table.accuracy:
         interval = f"{row.ndcg_low:.3f}–{row.ndcg_high:.3f}"
         sent = f"{row.shown:.0%} of the ratings"
@@ -380,12 +417,15 @@ def lists_table(table: HidingTable) -> Table:
 
 
 def describe_exact_leaks(table: HidingTable) -> list[str]:
-    """Say which releases tell the attribute by the fractions of their levels."""
-    read = [name for name, area in table.fractions.items() if _level(area) == TOP]
-    if not read:
+    """Say which releases reveal the attribute by the fractions of their levels."""
+    leaking = [name for name, area in table.fractions.items() if _leak_level(area) == TOP_LEVEL]
+    if not leaking:
         return []
-    named = f"The released fractions of {' and '.join(read)} tell {table.attribute}"
-    return [f"{named} without any learning. The attackers do not look at them."]
+    sentence = (
+        f"The released fractions of {' and '.join(leaking)} tell {table.attribute} without any "
+        "learning. The attackers do not look at them."
+    )
+    return [sentence]
 
 
 def describe_table(table: HidingTable) -> Iterator[Table | str]:
@@ -407,26 +447,31 @@ def describe_table(table: HidingTable) -> Iterator[Table | str]:
 
 
 def plain_table(table: Table, *columns: str) -> Table:
-    """Some columns as text: what stands in small print comes below the number."""
-    places = [table.columns.index(name) for name in columns or table.columns]
+    """Make a table of texts for the terminal, with small print below the number.
 
-    rows = [_plain_cells(row, places) for row in table.rows]
-    return Table(table.title, [table.columns[place] for place in places], rows)
+    Args:
+        table: The table, with cells.
+        columns: Names of the columns to keep; all if none is given.
+    """
+    numbers = [table.columns.index(name) for name in columns or table.columns]
+    rows = [_plain_texts(row, numbers) for row in table.rows]
+    return Table(table.title, [table.columns[number] for number in numbers], rows)
 
 
-def _plain_cells(row: Sequence[object], places: Sequence[int]) -> list[object]:
-    """Texts of some cells of a row."""
-    return [_plain_text(row[place]) for place in places]
+def _plain_texts(row: Sequence[object], columns: Sequence[int]) -> list[object]:
+    """Return the texts of the cells of a row in these columns."""
+    return [_plain_text(row[column]) for column in columns]
 
 
 def _plain_text(value: object) -> object:
-    """A cell's text with its small print below; anything else as it is."""
+    """Return a cell's text with its small print below; other values unchanged."""
     return f"{value.text}\n{value.small}".strip() if isinstance(value, Cell) else value
 
 
-def _level(area: float) -> int:
-    away = shown_distance(area)
-    return next(number for number, (end, _) in enumerate(LEVELS) if away <= end)
+def _leak_level(area: float) -> int:
+    """Return the number of the level in `LEAK_LEVELS` that an AUC belongs to."""
+    distance = shown_distance(area)
+    return next(level for level, (end, _) in enumerate(LEAK_LEVELS) if distance <= end)
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

@@ -1,8 +1,8 @@
 """How well an attribute is hidden from a panel of attackers, and what that costs.
 
-People are split in folds, and the recommender never saw those who are attacked. What counts is the
-distance of an AUC from 0.5, on either side. The figure of a release is that of the strongest
-attacker, with a bound that holds for all of them at once.
+People are split into folds; the recommender that is fitted without a fold's people is attacked on
+these. An attacker is as strong as its AUC is far from 0.5, above or below. Each release is judged
+by its strongest attacker, with a bound that holds for all attackers at once.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from tacit.evaluation.runner import Progress, Runner
 from tacit.privacy import has_too_few_people
 
 LEAST_PEOPLE_OF_VALUE = 4
-"""People of each value: two are left to learn from where a fold takes others."""
+"""Fewest people with each value: two of them are left to learn from when a fold is left out."""
 
 
 def _refuse_rare_value(attribute: str, values: Sequence[str], labels: Ints) -> None:
-    """Raise DataError for a value of the attribute that too few people have to attack it."""
+    """Raise DataError if too few people have one of the attribute's values to attack it."""
     counts = np.bincount(labels, minlength=len(values))
     rarest = int(counts.argmin())
     if counts[rarest] >= LEAST_PEOPLE_OF_VALUE:
@@ -96,21 +96,21 @@ def evaluate_hiding(
     workers: int = 0,
     progress: Progress | None = None,
 ) -> HidingTable:
-    """Attack every release, with folds of people.
+    """Attack every release, fold by fold.
 
-    Results depend on the seed and the data only, not on the number of workers; with a finite
-    `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
-    is a real release.
+    Results depend only on the seed and the data, not on the number of workers. With a finite
+    `disclosure_epsilon` they also depend on its noise, which takes no seed. Everything here is
+    simulated: no draw is a real release.
 
     Args:
-        ratings: With the attribute in `user_attributes`.
+        ratings: Ratings of people with the attribute in `user_attributes`.
         attribute: Name of the attribute.
         folds: Number of folds.
         releases: What the attacked people send: names in `RELEASES`.
-        panel: `quick` or `full`: how many attackers there are.
+        panel: `quick` or `full`: which attackers there are.
         attacks: Names of attackers in place of those of the panel.
-        schedules: How the release that is judged is also watched over time; by default all of them
-            with the full panel, and two with the quick one.
+        schedules: Schedules under which the judged release is also attacked over time; by default
+            all schedules with the full panel, and two with the quick one.
         variant: As in `Settings`.
         disclosure_epsilon: As in `Settings`.
         contributions: As in `Settings`.
@@ -125,24 +125,25 @@ def evaluate_hiding(
         progress: Called with the number of steps that are done, of `count_steps(folds)`.
 
     Raises:
-        ConfigError: A name or a number of folds that there is not.
+        ConfigError: An unknown name, or fewer than 3 folds.
+        DataError: Too few people have one of the attribute's values.
     """
-    names = panel_names(panel) if attacks is None else check_attackers(attacks)
+    attackers = panel_names(panel) if attacks is None else check_attackers(attacks)
     if schedules is None:
         schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
     if ratings.timestamps is None:
         schedules = [schedule for schedule in schedules if schedule != WEEKLY]
     if folds < 3:
-        # A retrained attacker learns from releases by tables that neither its own people nor the
-        # attacked ones were in: that takes three folds.
+        # A retrained attacker learns from releases of one fold, which is attacked on a second fold,
+        # and the tables of both come from the people of the other folds.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
     check_names(variant=variant, profiles=profiles)
     for name in releases:
         check_names(release=name)
-    if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
+    if not ratings.scale.discrete:  # coupling needs a scale with steps; the others are measured
         releases = [name for name in releases if RELEASES[name].transform != "coupling"]
-    for name, ends in (edges or {}).items():
-        check_edges(name, ends)
+    for name, edges_of_name in (edges or {}).items():
+        check_edges(name, edges_of_name)
     people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
     weekly = rating_weeks(ratings)
     labels = people.labels[:, 0]
@@ -165,7 +166,7 @@ def evaluate_hiding(
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
         releases=tuple(releases),
-        attacks=names,
+        attacks=attackers,
         quick=attacks is None and panel == "quick",
         schedules=tuple(schedules),
         attackers_only=attackers_only,
@@ -175,19 +176,22 @@ def evaluate_hiding(
 
 
 def count_steps(folds: int) -> int:
-    """How far the progress of `evaluate_hiding` counts."""
-    return folds * (folds + 1) // 2 + folds
+    """Count the steps of `evaluate_hiding`: a fit for each pair of folds, and each fold."""
+    pairs = folds * (folds + 1) // 2  # with pairs of a fold and itself
+    return pairs + folds
 
 
 def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable:
+    """Estimate the tables without each pair of folds, measure each fold, and judge all together."""
     folds = experiment.folds
     pairs = list(combinations_with_replacement(range(folds), 2))
     with Runner(experiment, workers=workers) as runner:
-        made = runner.run(estimate_without, pairs, advance)
-        tables = dict(zip(pairs, made, strict=True))
+        tables_of_pairs = runner.run(estimate_without, pairs, advance)
+        tables = dict(zip(pairs, tables_of_pairs, strict=True))
         penalty = 0
         if not experiment.attackers_only:
-            penalty = accuracy.choose_list_penalty(experiment, tables[0, 0][0])
+            table_without_fold_0, *_ = tables[0, 0]  # the others are of refits
+            penalty = accuracy.choose_list_penalty(experiment, table_without_fold_0)
         tasks = []
         for fold in range(folds):
             tables_of_fold = {pair: table for pair, table in tables.items() if fold in pair}
@@ -197,7 +201,7 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
 
 
 class _PooledScores:
-    """All people's out-of-fold scores, fold after fold, judged together."""
+    """Scores of all people, each from the fold that tested them, judged together."""
 
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
         self._experiment = experiment
@@ -205,18 +209,20 @@ class _PooledScores:
         order = np.concatenate([experiment.people_inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
-        self._dealt = permute_labels(experiment.labels, experiment.seed)[order].astype(np.int64)
+        permuted = permute_labels(experiment.labels, experiment.seed)
+        self._permuted_labels = permuted[order].astype(np.int64)
         self._scores = _join_folds([fold.scores for fold in results])
-        self._chance_scores = _join_folds([fold.control for fold in results])
+        self._control_scores = _join_folds([fold.control for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
-        self._chance = self._bound(self._dealt, self._chance_scores)
+        self._control_bounds = self._bound(self._permuted_labels, self._control_scores)
 
     def table(self) -> HidingTable:
-        """Rows of all that was found."""
+        """Make the table of all results."""
         experiment = self._experiment
         results = self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
-        views = {UNION: UNION, WEEKLY: EPOCHS}
+        view_names = {UNION: UNION, WEEKLY: EPOCHS}  # views of `HidingTable.rows`, by the view here
+        listed_rows = [row for row in rows if row.view in view_names]
         certain = accuracy.average_over_folds([fold.certain for fold in results])
         over_time: list[AttackRow] = []
         for schedule in experiment.schedules:
@@ -229,6 +235,12 @@ class _PooledScores:
         for mix in results[0].mixed:
             points = [fold.mixed[mix] for fold in results]
             tradeoff.append(accuracy.mix_point(mix, points))
+        known_rows = []
+        for row in rows:
+            if row.view == KNOWN:
+                n_known = int(row.attack)  # such an attack is named by the number of known items
+                known_rows.append(KnownRow(n_known, row.auc, row.low, row.high, certain[n_known]))
+        control = self.rows(self._control_bounds, self._control_scores, self._permuted_labels)
         values = experiment.people.values[0]
         lists = [fold.lists for fold in results if fold.lists is not None]
         lists_compared: tuple[ListComparison, ...] = ()
@@ -240,16 +252,12 @@ class _PooledScores:
             values=values,
             people=experiment.people.n_people,
             judged=experiment.judged_release,
-            rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
+            rows=tuple(replace(row, view=view_names[row.view]) for row in listed_rows),
             worst=tuple(map(self.strongest_row, experiment.releases)),
             over_time=tuple(over_time),
-            known_items=tuple(
-                KnownRow(int(row.attack), row.auc, row.low, row.high, certain[int(row.attack)])
-                for row in rows
-                if row.view == KNOWN
-            ),
+            known_items=tuple(known_rows),
             counts=tuple(row for row in rows if row.view == COUNTED),
-            control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
+            control=tuple(control),
             accuracy=tuple(accuracy_rows),
             at_device=device_list_rows(lists) if lists else (),
             lists_compared=lists_compared,
@@ -258,14 +266,19 @@ class _PooledScores:
         )
 
     def strongest_row(self, release: str) -> WorstRow:
-        """Find the strongest attacker of a release, sent once or watched over time."""
-        family = {
+        """Find the strongest attacker of a release, which sees one release or a sequence of them.
+
+        Attackers with additional knowledge are left out.
+        """
+        scores_of_release = {
             key: scores
             for key, scores in self._scores.items()
             if key.release == release and key.view not in (KNOWN, COUNTED)
         }
-        bound = self._bound(self._labels, family)
-        chance = self._chance if release == (self._experiment.judged_release or "none") else None
+        bound = self._bound(self._labels, scores_of_release)
+        control: Bound[Key] | None = None
+        if release == (self._experiment.judged_release or "none"):
+            control = self._control_bounds
         people = len(self._labels)
         rarest = int(np.bincount(self._labels).min())
         strongest = bound.worst_attacker
@@ -278,41 +291,65 @@ class _PooledScores:
             view=strongest.view,
             trained_on=strongest.trained_on,
             attackers=len(self._experiment.attacks),
-            control=None if chance is None else 0.5 + chance.distance,
-            control_upper=None if chance is None else 0.5 + chance.upper,
-            control_holds=None if chance is None else chance.lower == 0,
+            control=None if control is None else 0.5 + control.distance,
+            control_upper=None if control is None else 0.5 + control.upper,
+            control_holds=None if control is None else control.lower == 0,
             people=people,
             rarest=rarest,
             too_few=has_too_few_people(people, rarest),
         )
 
     def rows(self, bound: Bound[Key], scores: dict[Key, Floats], labels: Ints) -> list[AttackRow]:
-        """One row for each attacker; the mean over values where several are attacked."""
+        """Make a row for each attacker. If several values are attacked, it has the means over them.
+
+        Args:
+            bound: AUC of each attacker and value, with intervals.
+            scores: (people,) scores of each attacker and value.
+            labels: (people,) numbers of the values that are guessed.
+        """
+        # Keys of one attacker differ in the target only: group them by the key with target 0.
+        keys_of_attacker = group_by(bound.areas, lambda key: key._replace(target=0))
         rows = []
-        for one, keys in group_by(bound.areas, lambda key: key._replace(target=0)).items():
+        for attacker, keys in keys_of_attacker.items():
             areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
             area, low, high = np.mean(areas, axis=0).tolist()
-            of_folds = [self.mean_of_folds(scores[key], labels == key.target) for key in keys]
-            names = (one.release, one.view, one.attack, one.trained_on)
-            rows.append(AttackRow(*names, area, low, high, float(np.mean(of_folds))))
+            areas_of_folds = [self.mean_of_folds(scores[key], labels == key.target) for key in keys]
+            rows.append(
+                AttackRow(
+                    release=attacker.release,
+                    view=attacker.view,
+                    attack=attacker.attack,
+                    trained_on=attacker.trained_on,
+                    auc=area,
+                    low=low,
+                    high=high,
+                    auc_of_folds=float(np.mean(areas_of_folds)),
+                )
+            )
         return rows
 
     def mean_of_folds(self, scores: Floats, has_value: NDArray[np.bool_]) -> float:
-        """Average the AUC within each fold. has_value: who truly has the attacked value."""
+        """Compute the mean of the AUCs within each fold.
+
+        Args:
+            scores: (people,) scores of one attacker for one value.
+            has_value: (people,) whether each person has this value.
+        """
         areas = []
         for fold in range(self._experiment.folds):
-            inside = self._fold_of == fold
-            areas.append(auc(has_value[inside].astype(np.int64), scores[inside]))
+            is_member = self._fold_of == fold
+            areas.append(auc(has_value[is_member].astype(np.int64), scores[is_member]))
         return float(np.mean(areas))
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
+        """Compute AUCs, and a bound that holds for all these attackers at once."""
         seed = self._experiment.seed
         folds = self._fold_of
         return bound_attackers(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
 
 def _join_folds(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
-    """Scores of all folds, one after the other, by attacker."""
+    """Concatenate the scores of all folds, by attacker."""
     joined = {}
     for key in folds[0]:
         joined[key] = np.concatenate([scores[key] for scores in folds])

@@ -1,12 +1,12 @@
-"""One fold of the standard scheme's experiment: people the recommender never saw, attacked.
+"""One fold of the standard scheme's experiment: attacks on people whom the recommender never saw.
 
-An attacker is frozen (trained on true stars) or retrained: it knows the method and trains on
-releases of people whose attribute it knows. Everybody's releases are made with tables estimated
-without them and without the people under attack: tables that had seen their people would teach an
-attacker a cleaner picture than it meets.
+An attacker is frozen (trained on true stars) or retrained: a retrained one knows the method and
+trains on releases of people whose attribute it knows. The releases of a person are made with tables
+that were estimated without this person and without the people under attack. Otherwise the releases
+that an attacker trains on would follow their tables better than those that it attacks.
 
-At the end are attackers who know more than releases: items known to be rated, and their number.
-They are not part of the panel: they show what a release does not protect from.
+At the end are attackers who also know some rated items, or the number of rated items. They are not
+part of the panel: they show what a release does not protect from.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, FoldEvaluation
 from tacit.designs.standard_scheme.experiment.at_device import FoldLists
 from tacit.designs.standard_scheme.experiment.setup import (
-    REFITTED,
+    RELEASES_OF_SCHEDULE,
     UNION,
     Experiment,
     Floats,
@@ -52,33 +52,40 @@ from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
 
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the ratings that are obfuscated, for the curve of the patent's alpha."""
 KNOWN_ITEMS = (1, 3, 10)
+"""Numbers of a person's rated items that an attacker knows by name."""
 KNOWN = "items known to be rated"
 """View of attackers who know some rated items by name."""
 COUNTED = "number of rated items known"
 """View of attackers who know how many items were rated."""
-SURE = 1e6
-"""Stands for infinite log odds."""
+CERTAIN_LOG_ODDS = 1e6
+"""Finite number in place of infinite log odds."""
+_ROUNDING_SLACK = 2
+"""Micro-levels by which the sum of a released level and an offset may miss the lattice of stars,
+because both are rounded."""
+_TYPED_STEP = 0.01
+"""Smallest step of stars that people type on a continuous scale."""
 
 
 @dataclass
 class FoldResult:
-    """Findings of one fold; scores are (test people,) each."""
+    """Results of one fold."""
 
     lists: FoldLists | None = None
     """NDCG of each person's lists, from releases and made on the device; None if not judged."""
     scores: dict[Key, Floats] = field(default_factory=dict)
-    """Scores of each attacker."""
+    """(test people,) scores of each attacker."""
     control: dict[Key, Floats] = field(default_factory=dict)
-    """Scores of attackers who learned from permuted labels."""
+    """(test people,) scores of attackers who learned from permuted labels."""
     certain: dict[int, float] = field(default_factory=dict)
-    """Share of people for whom one value alone is possible, by the number of known items."""
+    """Share of people for whom only one value is possible, by the number of known items."""
     fractions: dict[str, float] = field(default_factory=dict)
-    """AUC of a look at the released fractions, by release: see `fraction_scores`."""
+    """AUC of `fraction_scores`, by release."""
     accuracy: dict[str, Figures] = field(default_factory=dict)
-    """Errors and lists, by release."""
+    """Errors and quality of lists, by release."""
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
-    """AUC of each frozen attack and the RMSE, by mix."""
+    """AUC by frozen attack, and the RMSE; by mix."""
 
 
 def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> FoldResult:
@@ -87,7 +94,7 @@ def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> 
     Args:
         experiment: Data and settings.
         fold: Number of the fold.
-        tables: Tables estimated without it and another fold.
+        tables: Tables estimated without this fold and another one, for each other fold.
         penalty: Penalty of the item-item weights that make the lists.
     """
     with simulation():
@@ -95,19 +102,20 @@ def run_fold(experiment: Experiment, fold: int, tables: Pairs, penalty: int) -> 
 
 
 class _Fold:
-    """One fold under attack: its people are tested, those of the other folds are trained on."""
+    """One fold under attack. Its people are tested; attackers train on those of the other folds."""
 
     def __init__(self, experiment: Experiment, fold: int, tables: Pairs) -> None:
         self.experiment = experiment
         self.fold = fold
-        self.pairs = tables
-        self.others = [other for other in range(experiment.folds) if other != fold]
-        # Training people in the order in which their releases are stacked.
-        self.train = np.concatenate([experiment.people_inside(other) for other in self.others])
+        self.tables_by_pair = tables
+        self.other_folds = [other for other in range(experiment.folds) if other != fold]
+        # Numbers of the training people, in the order in which their releases are stacked.
+        self.train = np.concatenate([experiment.people_inside(other) for other in self.other_folds])
         self.test = experiment.people_inside(fold)
         self.labels = experiment.labels[self.train]
-        self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.others)]
-        self.raw = experiment.stars(experiment.people.levels[self.train])
+        # Tables of the test people's releases, then those of each other fold's.
+        self.tables = [self.tables_of_pair(other)[0] for other in (fold, *self.other_folds)]
+        self.true_stars = experiment.stars(experiment.people.levels[self.train])
         self.evaluation: FoldEvaluation | None = None
         self.result = FoldResult()
         if not experiment.attackers_only:
@@ -115,161 +123,189 @@ class _Fold:
             self.result.lists = self.evaluation.lists
 
     def tables_of_pair(self, other: int) -> tuple[Tables, ...]:
-        """Look up the tables estimated without this fold and another, and those of the refits."""
-        return self.pairs[min(self.fold, other), max(self.fold, other)]
+        """Look up the tables estimated without this fold and another, then those of refits."""
+        return self.tables_by_pair[min(self.fold, other), max(self.fold, other)]
 
     def measure(self) -> FoldResult:
-        """Attack every value, and judge every release unless attackers alone are measured."""
+        """Attack every value, and judge every release unless only attackers are measured."""
         for target in self.experiment.targets:
             self.attack(target)
         if self.evaluation is None:
             return self.result
         for name in self.experiment.releases:
             self.result.accuracy[name] = self.evaluation.accuracy(RELEASES[name], name)
-            self.result.fractions[name] = self.read_fractions(name)
+            self.result.fractions[name] = self.auc_of_fractions(name)
         self.evaluation.judge_device_lists()
         return self.result
 
     def attack(self, target: int) -> None:
-        """Attack one value on every release; on the judged one also over time and with more."""
+        """Attack one value of the attribute on every release, and on the judged one in more ways.
+
+        The judged release is also attacked over time, with additional knowledge, and by attackers
+        who learned from permuted labels.
+        """
         experiment = self.experiment
-        public = self.make_public(target)
-        dealt = permute_labels(experiment.labels, experiment.seed)[self.train]
+        public = self.make_public_knowledge(target)
+        permuted_labels = permute_labels(experiment.labels, experiment.seed)[self.train]
         frozen = Panel(experiment.attacks, quick=experiment.quick).fit(
-            Releases.from_ratings(self.raw, public), _indicate(self.labels, target)
+            Releases.from_ratings(self.true_stars, public), _is_target(self.labels, target)
         )
         for name in experiment.releases:
-            train = self.release_people(self.others, name, public)
+            train = self.release_people(self.other_folds, name, public)
             test = self.release_people([self.fold], name, public)
-            raw = learned = frozen.scores(test)
+            frozen_scores = frozen.scores(test)
+            retrained_scores = frozen_scores
             if name != "none":
-                learned = self.learn_and_score(experiment.attacks, self.labels, target, train, test)
-            self.add_scores(name, UNION, "raw", target, raw)
-            self.add_scores(name, UNION, "released", target, learned)
+                retrained_scores = self.learn_and_score(
+                    experiment.attacks, self.labels, target, train, test
+                )
+            self.add_scores(name, UNION, "raw", target, frozen_scores)
+            self.add_scores(name, UNION, "released", target, retrained_scores)
             if name == (experiment.judged_release or "none"):
-                chance = self.learn_and_score(experiment.attacks, dealt, target, train, test)
-                for attack, scores in chance.items():
+                control_scores = self.learn_and_score(
+                    experiment.attacks, permuted_labels, target, train, test
+                )
+                for attack, scores in control_scores.items():
                     self.result.control[Key(name, UNION, attack, "released", target)] = scores
                 self.attack_over_time(name, target, public)
                 if RELEASES[name].selection and not experiment.attackers_only:
                     self.attack_with_knowledge(name, target, train, test)
                     self.count_certain(test)  # of all values at once: the same for each target
-        if self.evaluation is None or target != experiment.targets[-1]:
+        is_last_target = target == experiment.targets[-1]
+        if self.evaluation is None or not is_last_target:
             return
         if experiment.judged_release and experiment.schedules:
             self.measure_mixes(self.evaluation, experiment.judged_release, frozen, public, target)
 
-    def make_public(self, target: int) -> PublicKnowledge:
-        """Make what everybody knows, where this value is guessed."""
+    def make_public_knowledge(self, target: int) -> PublicKnowledge:
+        """Collect what every attacker knows when it guesses whether a person has this value.
+
+        Offsets are the target value's minus the mean of the other values'; `log_keep` is the
+        logarithm of the ratio of the chances to show an item.
+        """
         levels = self.experiment.people.levels
         raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
-        offsets = [_two_rows(table.offsets, target) for table in self.tables]
-        keep = [np.maximum(_two_rows(table.keep, target), 1) for table in self.tables]
-        levels_apart = np.stack([rows[1] - rows[0] for rows in offsets]) / MICRO
+        offset_differences = []
+        log_ratios = []
+        for table in self.tables:
+            offset_of_others, offset_of_target = _two_rows(table.offsets, target)
+            keep_of_others, keep_of_target = np.maximum(_two_rows(table.keep, target), 1)
+            offset_differences.append(offset_of_target - offset_of_others)
+            log_ratios.append(np.log(keep_of_target / keep_of_others))
         return PublicKnowledge(
             popularity=raters.astype(float),
-            offsets=levels_apart * self.experiment.step,
-            log_keep=np.stack([np.log(rows[1] / rows[0]) for rows in keep]),
+            offsets=np.stack(offset_differences) / MICRO * self.experiment.step,
+            log_keep=np.stack(log_ratios),
             genres=self.experiment.genres,
             years=self.experiment.years,
         )
 
     def release_people(self, folds: Sequence[int], name: str, public: PublicKnowledge) -> Releases:
-        """One letter of everybody in these folds."""
-        rule = RELEASES[name]
-        return stack_releases(
-            [
-                self.make_releases(each, public, self.simulate_people(each, rule, name))
-                for each in folds
-            ]
-        )
+        """Simulate one release of everybody in these folds."""
+        parts = []
+        for fold in folds:
+            levels = self.simulate_people(fold, RELEASES[name], name)
+            parts.append(self.make_releases(fold, public, levels))
+        return stack_releases(parts)
 
     def make_releases(
         self,
-        other: int,
+        fold: int,
         public: PublicKnowledge,
         levels: sparse.csr_array,
         epochs: sparse.csr_array | None = None,
     ) -> Releases:
-        row = 0 if other == self.fold else 1 + self.others.index(other)
-        table = np.full(levels.shape[0], row)
+        """Combine the released levels of a fold's people with what attackers know about them.
+
+        Args:
+            fold: Number of the fold.
+            public: What every attacker knows.
+            levels: (people, items) CSR of released levels.
+            epochs: CSR like the levels: 1 + label of the epoch in which each item was released.
+        """
+        position = 0 if fold == self.fold else 1 + self.other_folds.index(fold)  # in self.tables
+        table = np.full(levels.shape[0], position)
         return Releases(self.experiment.stars(levels), public, table, epochs)
 
-    def simulate_people(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
+    def simulate_people(self, fold: int, rule: Rule, name: str) -> sparse.csr_array:
         """Simulate the released levels of the people of a fold.
 
         Args:
-            other: Number of the fold.
+            fold: Number of the fold.
             rule: What devices do.
-            name: Name of the random stream.
+            name: Name of the release, by which the random stream is named.
         """
-        people = self.experiment.people_inside(other)
+        people = self.experiment.people_inside(fold)
         levels = self.experiment.people.levels[people]
         labels = self.experiment.labels[people]
-        draw = f"{self.fold}/{name}/{other}"
+        stream = f"{self.fold}/{name}/{fold}"
         return simulate_one_release(
-            self.experiment, levels, labels, self.tables_of_pair(other)[0], rule, draw
+            self.experiment, levels, labels, self.tables_of_pair(fold)[0], rule, stream
         )
 
     def attack_over_time(self, name: str, target: int, public: PublicKnowledge) -> None:
-        """Attack with retrained attackers who see in which epoch each item came."""
-        readers = readers_of_epochs(self.experiment.attacks)
-        if name == "none" or not readers:
+        """Attack a value with retrained attackers who see in which epoch each item was released."""
+        attacks = readers_of_epochs(self.experiment.attacks)
+        if name == "none" or not attacks:
             return
         for schedule in self.experiment.schedules:
-            of_train = self.watch_people(self.others, name, schedule, public)
-            of_test = self.watch_people([self.fold], name, schedule, public)
-            scores = self.learn_and_score(readers, self.labels, target, of_train, of_test)
+            train = self.release_people_over_time(self.other_folds, name, schedule, public)
+            test = self.release_people_over_time([self.fold], name, schedule, public)
+            scores = self.learn_and_score(attacks, self.labels, target, train, test)
             self.add_scores(name, schedule, "released", target, scores)
 
-    def watch_people(
+    def release_people_over_time(
         self, folds: Sequence[int], name: str, schedule: str, public: PublicKnowledge
     ) -> Releases:
-        """Simulate the last letters of everybody in these folds, over a schedule's epochs."""
-        parts = [self.simulate_letters(other, name, schedule, public) for other in folds]
+        """Simulate the last releases of everybody in these folds, over a schedule's epochs."""
+        parts = [self.simulate_schedule(fold, name, schedule, public) for fold in folds]
         return stack_releases(parts)
 
-    def simulate_letters(
-        self, other: int, name: str, schedule: str, public: PublicKnowledge
+    def simulate_schedule(
+        self, fold: int, name: str, schedule: str, public: PublicKnowledge
     ) -> Releases:
-        """Simulate the last of several letters, each made with the tables of its time."""
-        people = self.experiment.people_inside(other)
-        tables = self.tables_of_pair(other)
+        """Simulate a fold's releases of all epochs of a schedule, and return the last ones.
+
+        Under a schedule with refits, each epoch has the tables of its own fit.
+        """
+        people = self.experiment.people_inside(fold)
+        tables = self.tables_of_pair(fold)
         epochs = self.experiment.epochs(schedule)[people]
+        has_refits = schedule in RELEASES_OF_SCHEDULE
         tables_of_epoch = {}
         for number, label in enumerate(self.experiment.epoch_labels(schedule)):
-            tables_of_epoch[label] = [tables[number if schedule in REFITTED else 0]]
-        levels, decided = simulate_epochs(
+            tables_of_epoch[label] = [tables[number if has_refits else 0]]
+        levels, epoch_of_item = simulate_epochs(
             self.experiment.people.levels[people],
             self.experiment.labels[people][:, None],
             tables_of_epoch,
             epochs.data.astype(np.int64) - 1,
             RELEASES[name],
             n_levels=self.experiment.people.n_levels,
-            source=replay(f"{self.experiment.seed}/{self.fold}/{schedule}/{other}"),
+            source=replay(f"{self.experiment.seed}/{self.fold}/{schedule}/{fold}"),
         )
-        return self.make_releases(other, public, levels, replace_data(decided, decided.data + 1))
+        labels_from_1 = replace_data(epoch_of_item, epoch_of_item.data + 1)
+        return self.make_releases(fold, public, levels, labels_from_1)
 
     def attack_with_knowledge(
         self, name: str, target: int, train: Releases, test: Releases
     ) -> None:
-        """Attack with items known to be rated, or their number, beside the release."""
+        """Attack a value with a release and known rated items, or the number of rated items."""
         keep = np.stack([_two_rows(table.keep, target) / MICRO for table in self.tables])
         rated = self.experiment.people.levels
         seed = self.experiment.seed
         for number in KNOWN_ITEMS:
-            scores = known_items(rated[self.test], test.ratings, keep[0], number, seed)
+            scores = log_odds_of_known_items(rated[self.test], test.ratings, keep[0], number, seed)
             self.add_scores(name, KNOWN, "nothing", target, {str(number): scores})
         counts = np.diff(rated.indptr)
-        known = _indicate(self.labels, target)
         attacker = KnownCount(quick=self.experiment.quick).fit(
-            train, counts[self.train], keep, known
+            train, counts[self.train], keep, _is_target(self.labels, target)
         )
         scores = attacker.score(test, counts[self.test], keep)
         self.add_scores(name, COUNTED, "released", target, {COUNTED: scores})
 
     def count_certain(self, test: Releases) -> None:
-        """Count the people whose value is certain once some of their items are known."""
+        """Compute the share of people whose value is certain if some rated items are known."""
         rated = self.experiment.people.levels[self.test]
         keep = self.tables[0].keep / MICRO
         for number in KNOWN_ITEMS:
@@ -284,141 +320,187 @@ class _Fold:
         public: PublicKnowledge,
         target: int,
     ) -> None:
-        """The trade-off between hiding and accuracy, for the release that is judged."""
-        labels = _indicate(self.experiment.labels[self.test], target)
+        """Measure the frozen attacks and the RMSE for each mix of the judged release.
+
+        Args:
+            evaluation: Measures the RMSE.
+            judged: Name of the judged release.
+            frozen: The frozen attackers.
+            public: What every attacker knows.
+            target: Number of the value that is guessed.
+        """
+        labels = _is_target(self.experiment.labels[self.test], target)
         for mix in MIXES:
             name = f"mix {mix}"
             rule = replace(RELEASES[judged], mix=round(mix * MICRO))
             shown = self.experiment.stars(self.simulate_people(self.fold, rule, name))
             scores = frozen.scores(Releases.from_ratings(shown, public))
-            aucs = {attack: auc(labels, each) for attack, each in scores.items()}
+            aucs = {attack: auc(labels, attack_scores) for attack, attack_scores in scores.items()}
             self.result.mixed[mix] = (aucs, evaluation.errors(rule, name)["rmse"])
 
-    def read_fractions(self, name: str) -> float:
-        """AUC of a look at the released fractions."""
+    def auc_of_fractions(self, name: str) -> float:
+        """Compute the AUC of `fraction_scores` on a release, the mean over the guessed values."""
         lattice = MICRO
-        if not self.experiment.people.n_levels:  # people type two digits at most
-            lattice = max(1, round(0.01 / self.experiment.step * MICRO))
+        if not self.experiment.people.n_levels:  # a continuous scale
+            lattice = max(1, round(_TYPED_STEP / self.experiment.step * MICRO))
         shown = self.simulate_people(self.fold, RELEASES[name], name)
         scores = fraction_scores(shown, self.tables[0], lattice)
         labels = self.experiment.labels[self.test]
         targets = self.experiment.targets
-        return float(np.mean([auc(_indicate(labels, each), scores[:, each]) for each in targets]))
+        areas = [auc(_is_target(labels, target), scores[:, target]) for target in targets]
+        return float(np.mean(areas))
 
     def learn_and_score(
         self, attacks: Sequence[str], labels: Labels, target: int, train: Releases, test: Releases
     ) -> dict[str, Floats]:
+        """Train attackers on releases of people with known labels, and score the test people.
+
+        Args:
+            attacks: Names of the attackers.
+            labels: (training people,) numbers of their attribute values.
+            target: Number of the value that is guessed.
+            train: Releases of the training people.
+            test: Releases of the test people.
+
+        Returns:
+            (test people,) scores by attacker.
+        """
         panel = Panel(attacks, quick=self.experiment.quick)
-        return panel.fit(train, _indicate(labels, target)).scores(test)
+        return panel.fit(train, _is_target(labels, target)).scores(test)
 
     def add_scores(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
     ) -> None:
-        for attack, each in scores.items():
-            self.result.scores[Key(release, view, attack, trained_on, target)] = each
+        """Store scores in the result. The arguments are the fields of `Key`; scores by attacker."""
+        for attack, attack_scores in scores.items():
+            self.result.scores[Key(release, view, attack, trained_on, target)] = attack_scores
 
 
-def _indicate(labels: Labels, target: int) -> Ints:
+def _is_target(labels: Labels, target: int) -> Ints:
+    """Return 1 for each person with the target value, 0 for the others."""
     return np.where(labels == target, 1, 0)
 
 
 def _two_rows(table: Ints, target: int) -> Floats:
-    """(2, items): the mean over all other values, and the target's own."""
-    return np.stack([np.delete(table, target, axis=0).mean(axis=0), table[target].astype(float)])
+    """Reduce a (values, items) table to two rows for an attack on one value.
+
+    Returns:
+        (2, items): the mean over all other values, then the target value's row.
+    """
+    mean_of_others = np.delete(table, target, axis=0).mean(axis=0)
+    return np.stack([mean_of_others, table[target].astype(float)])
 
 
 def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
-    """Compute the share of released levels that are whole once a value's offset is added.
+    """Compute the share of released levels that are true levels once a value's offset is added.
 
-    Nothing is learned: offsets are public. True stars lie on the lattice, so an unrounded release
-    fits the true value only, and everybody is read exactly. A rounded one fits none.
+    Nothing has to be learned for this attack, because offsets are public. True levels are multiples
+    of the lattice. An unrounded release plus the offset of the person's own value is on the
+    lattice, and plus another value's offset it is not: everybody's value is read exactly. A rounded
+    release fits no value.
 
     Args:
         levels: (people, items) CSR of released levels.
         tables: The public tables.
-        lattice: Micro-levels between true stars, within 2 millionths.
+        lattice: Distance between two true levels, in micro-levels.
 
     Returns:
         (people, values) shares.
     """
     rows = entry_people(levels)
     people = levels.shape[0]
-    micro = np.round(levels.data * MICRO).astype(np.int64)
-    fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
-    sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
-    return np.asarray(sums / np.maximum(1, np.diff(levels.indptr))[:, None])
+    micro_levels = np.round(levels.data * MICRO).astype(np.int64)
+    counts = []
+    for offsets in tables.offsets:
+        shifted = micro_levels + offsets[levels.indices] + _ROUNDING_SLACK
+        is_on_lattice = shifted % lattice <= 2 * _ROUNDING_SLACK
+        counts.append(np.bincount(rows, is_on_lattice, minlength=people))
+    n_released = np.maximum(1, np.diff(levels.indptr))
+    return np.asarray(np.stack(counts, axis=1) / n_released[:, None])
 
 
-def known_items(
+def log_odds_of_known_items(
     rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
 ) -> Floats:
-    """Compute log odds of label 1 from some items that are known to be rated.
+    """Compute the log odds of label 1 from some items that are known to be rated.
 
-    Nothing is learned: the chances to be shown are public.
+    Nothing has to be learned, because the chances to show an item are public:
+    log odds = sum over known items of log P(shown or not | label 1) - log P(... | label 0).
 
     Args:
         rated: (people, items) CSR of true levels.
         shown: (people, items) CSR of released levels, of the same people.
         keep: (2, items) chances to be shown, by label.
-        number: How many of each person's items the attacker knows, drawn at random; all, of people
-            with fewer.
+        number: How many of each person's rated items the attacker knows, drawn at random; all items
+            of people with fewer.
         seed: Seed of these draws.
 
     Returns:
-        (people,) log odds; an item that one label cannot explain counts SURE.
+        (people,) log odds. An item that is impossible under one label adds CERTAIN_LOG_ODDS.
     """
     rows, items = _draw_known(rated, number, seed)
-    there = np.isfinite(read_entries(shown, rows, items))
-    chances = np.where(there, keep[:, items], 1 - keep[:, items])
-    with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
-        ratio = np.nan_to_num(np.log(chances[1]) - np.log(chances[0]), posinf=SURE, neginf=-SURE)
-    undecided = keep[:, items].max(axis=0) == 0  # never shown, no matter who rated it
-    ratio = np.where(undecided & ~there, 0.0, ratio)
-    return np.bincount(rows, ratio, minlength=rated.shape[0]).astype(np.float64)
+    is_shown = np.isfinite(read_entries(shown, rows, items))
+    chances = np.where(is_shown, keep[:, items], 1 - keep[:, items])
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN if both chances are 0
+        log_ratio = np.nan_to_num(
+            np.log(chances[1]) - np.log(chances[0]),
+            posinf=CERTAIN_LOG_ODDS,
+            neginf=-CERTAIN_LOG_ODDS,
+        )
+    is_never_shown = keep[:, items].max(axis=0) == 0  # such an item says nothing about the label
+    log_ratio = np.where(is_never_shown & ~is_shown, 0.0, log_ratio)
+    return np.bincount(rows, log_ratio, minlength=rated.shape[0]).astype(np.float64)
 
 
 def is_certain(
     rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
 ) -> NDArray[np.bool_]:
-    """Say whose value is certain once some items are known to be rated.
+    """Say whose attribute value is certain if some items are known to be rated.
 
-    A value is possible where it explains all known items: one that is shown has a chance to be
-    shown under it, one that is not a chance to be left out.
+    A value is possible if it explains all known items: under it, a shown item has a positive chance
+    to be shown, and an item that is not shown has a positive chance to be held back.
 
     Args:
         rated: (people, items) CSR of true levels.
         shown: (people, items) CSR of released levels, of the same people.
         keep: (values, items) chances to be shown.
-        number: How many items are known, as for `known_items`, which draws the same ones.
+        number: How many items are known. They are the same as those of `log_odds_of_known_items`.
         seed: Seed of these draws.
 
     Returns:
         (people,) whether at most one value is possible.
     """
     rows, items = _draw_known(rated, number, seed)
-    there = np.isfinite(read_entries(shown, rows, items))
-    possible = np.zeros(rated.shape[0], dtype=np.int64)
+    is_shown = np.isfinite(read_entries(shown, rows, items))
+    n_possible_values = np.zeros(rated.shape[0], dtype=np.int64)
     for chances in keep:
-        contradicts = np.where(there, chances[items] == 0, chances[items] == 1)
-        possible += np.bincount(rows, contradicts, minlength=rated.shape[0]) == 0
-    return possible <= 1
+        is_impossible = np.where(is_shown, chances[items] == 0, chances[items] == 1)
+        n_impossible = np.bincount(rows, is_impossible, minlength=rated.shape[0])
+        n_possible_values += n_impossible == 0
+    return n_possible_values <= 1
 
 
 def _draw_known(rated: sparse.csr_array, number: int, seed: int) -> tuple[Ints, Ints]:
-    """Draw the rated items that the attacker knows: their people and their numbers."""
+    """Draw the rated items that the attacker knows, up to `number` of each person.
+
+    Returns:
+        Numbers of the people, and of the items.
+    """
     rows = entry_people(rated)
+    # A random order of each person's entries; rows are sorted, so people stay in their places.
     order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
-    drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
+    rank_in_row = np.arange(len(rows)) - rated.indptr[rows]
+    drawn = order[rank_in_row < number]
     return rows[drawn], rated.indices[drawn]
 
 
 class KnownCount:
-    """Boosted trees on summaries, where the number of rated items is known.
+    """Boosted trees that know the number of a person's rated items.
 
-    Under the right value v the sum of 1 / keep_v over shown items comes near that number.
+    For the person's true value v, the sum of 1 / keep_v over shown items estimates that number.
 
     Args:
-        quick: Whether to take fewer trees.
+        quick: Whether to use fewer trees.
     """
 
     def __init__(self, *, quick: bool = False) -> None:
@@ -428,8 +510,8 @@ class KnownCount:
         """Learn from people whose labels are known.
 
         Args:
-            seen: What is released of them.
-            counts: (people,) rated items.
+            seen: Their releases.
+            counts: (people,) numbers of rated items.
             keep: (tables, 2, items) chances to be shown, by label.
             labels: (people,) 0 or 1.
         """
@@ -439,17 +521,23 @@ class KnownCount:
         return self
 
     def score(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
-        """(people,) log odds, as the attacker learned them."""
+        """Score people: (people,) log odds of label 1. Arguments are those of `fit`."""
         return log_odds(self._model, self._features(seen, counts, keep))
 
     def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
-        """Compute summaries, and the error of each value's estimate of the number of ratings."""
+        """Compute features of releases for the trees.
+
+        For each label: the error of the estimate sum(1 / keep) of the number of ratings, divided by
+        that number, and divided by the estimate's standard deviation. Then summaries of the
+        release.
+        """
         rows = seen.rows
         people = seen.ratings.shape[0]
         columns = []
         for label in (0, 1):
-            chance = np.maximum(keep[seen.table[rows], label, seen.ratings.indices], 1e-6)
-            away = np.bincount(rows, 1 / chance, minlength=people) - counts
+            chance = keep[seen.table[rows], label, seen.ratings.indices]
+            chance = np.maximum(chance, 1 / MICRO)  # the smallest chance that tables can hold
+            error = np.bincount(rows, 1 / chance, minlength=people) - counts
             variance = np.bincount(rows, (1 - chance) / chance**2, minlength=people)
-            columns += [away / np.maximum(counts, 1), away / np.sqrt(1 + variance)]
+            columns += [error / np.maximum(counts, 1), error / np.sqrt(1 + variance)]
         return np.hstack([np.stack(columns, axis=1), self._space.blocks(seen).summaries()])

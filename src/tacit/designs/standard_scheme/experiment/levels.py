@@ -7,5 +7,5 @@ NEAR = 0.06
 
 
 def shown_distance(area: float) -> float:
-    """Distance from 0.5 of an AUC as the reader sees it, in hundredths."""
+    """Return the distance from 0.5 of an AUC that is printed with two decimals."""
     return round(abs(round(area, 2) - 0.5), 2)

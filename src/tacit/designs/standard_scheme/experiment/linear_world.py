@@ -1,7 +1,7 @@
-"""A small world that follows equation (1) exactly, in which every outcome is enumerated.
+"""A small world that follows equation (1) exactly, and whose outcomes are all enumerated.
 
-All numbers of the world are sums of powers of two, so that released ratings are exact, and their
-laws can be compared without a tolerance.
+All its numbers are sums of powers of two: floats hold released ratings exactly, and the laws of two
+releases can be compared without a tolerance. A law is a probability distribution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Law = dict[tuple[float, ...], float]
-"""Chance of each released vector."""
+"""Chance of each released vector, by the vector."""
 
 NOISE = {-1.0: 0.25, 0.0: 0.5, 1.0: 0.25}
 """Values of z and their chances: mean 0, variance 1/2."""
@@ -34,7 +34,7 @@ class LinearWorld:
     """(d,) the person x."""
 
     def outcomes(self, attribute: int) -> list[tuple[Floats, float]]:
-        """Every vector of ratings (items,) that x0 = `attribute` can give, and its chance."""
+        """List every (items,) vector of ratings that x0 = `attribute` can give, with its chance."""
         mean = self.profiles @ self.taste + attribute * self.gaps
         outcomes = []
         for noise in product(NOISE, repeat=len(self.gaps)):
@@ -45,7 +45,7 @@ class LinearWorld:
         return outcomes
 
     def law(self, attribute: int, release: Callable[[Floats, int], Floats]) -> Law:
-        """Chance of each vector that `release(ratings, attribute)` can give."""
+        """Compute the law of `release(ratings, attribute)` for a person with this attribute."""
         law: Law = {}
         for ratings, chance in self.outcomes(attribute):
             released = tuple(release(ratings, attribute).tolist())
@@ -53,11 +53,11 @@ class LinearWorld:
         return law
 
     def obfuscate(self, ratings: Floats, attribute: int) -> Floats:
-        """The standard scheme's release: r_i - x0 v_i0."""
+        """Release ratings as the standard scheme does: r_i - x0 v_i0."""
         return ratings - attribute * self.gaps
 
     def risk(self, attribute: int, release: Callable[[Floats, int], Floats]) -> float:
-        """Exact mean squared error of equation (3)'s estimate of x from what is released."""
+        """Compute the exact mean squared error of equation (3)'s estimate of x from a release."""
         estimator = np.linalg.inv(self.profiles.T @ self.profiles) @ self.profiles.T
         risk = 0.0
         for ratings, chance in self.outcomes(attribute):
@@ -86,13 +86,18 @@ def show_true_ratings(ratings: Floats, attribute: int) -> Floats:
 
 
 def total_variation(first: Law, second: Law) -> float:
-    """Half the summed difference of two laws: 0 where they are equal, 1 where they are disjoint."""
-    outcomes = first.keys() | second.keys()
-    return sum(abs(first.get(each, 0.0) - second.get(each, 0.0)) for each in outcomes) / 2
+    """Compute the total variation distance of two laws.
+
+    It is half the sum of |difference| of the chances: 0 for equal laws, 1 for disjoint ones.
+    """
+    difference = 0.0
+    for outcome in first.keys() | second.keys():
+        difference += abs(first.get(outcome, 0.0) - second.get(outcome, 0.0))
+    return difference / 2
 
 
 def shifted_law(world: LinearWorld, mean: Floats, attribute: int) -> Law:
-    """Lemma 2's Z_x0(s): the law of the release where the ratings' mean is s."""
+    """Compute Lemma 2's Z_x0(s): the law of the release if the ratings' mean is s, here `mean`."""
     law: Law = {}
     for ratings, chance in world.outcomes(attribute):
         noise = ratings - world.profiles @ world.taste - attribute * world.gaps
@@ -102,9 +107,18 @@ def shifted_law(world: LinearWorld, mean: Floats, attribute: int) -> Law:
 
 
 def wrapped_law(world: LinearWorld, attribute: int, assumed_gap: float, period: float) -> Law:
-    """Law of a release that is private though it cannot distinguish two gaps: item 0, modulo xi."""
+    """Compute the law of a private release that cannot distinguish two gaps.
 
-    def release(ratings: Floats, own: int) -> Floats:
-        return np.mod(ratings[:1] - own * assumed_gap, period)
+    It is item 0's rating minus x0 times the assumed gap, modulo the period.
+
+    Args:
+        world: The world, with the true gaps.
+        attribute: x0 of the person.
+        assumed_gap: The gap that is subtracted.
+        period: Twice the difference of the two gaps, xi in the paper.
+    """
+
+    def release(ratings: Floats, own_attribute: int) -> Floats:
+        return np.mod(ratings[:1] - own_attribute * assumed_gap, period)
 
     return world.law(attribute, release)

@@ -32,9 +32,10 @@ from tacit.randomness import replay
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pairs = Mapping[tuple[int, int], tuple[Tables, ...]]
-"""By unordered pair of folds: tables without these people, then those of the refits."""
+"""By pair of folds, the smaller first: the tables estimated without the people of these folds, then
+one for each refit."""
 
-JUDGED = (
+JUDGING_ORDER = (
     DEFAULT_RELEASE,
     "coupling+selection",
     "scheme+selection",
@@ -47,33 +48,41 @@ JUDGED = (
     "attribute-average",
     "movie-average",
 )
-"""Releases in the order in which one is chosen to be judged, before any number is seen."""
+"""Releases by priority: the verdict is about the first one that is measured. The order was fixed
+before any result was known."""
 UNION = "union"
+"""View of an attacker who sees the last release."""
 EPOCHS = "epochs"
+"""View of an attacker who also sees in which epoch each item was first released."""
 WEEKLY = "weekly epochs"
+"""Schedule: releases of calendar weeks, by the times of the ratings."""
 ONE_REFIT = "one refit"
+"""Schedule: two releases, the second with tables that were fitted again."""
 THREE_REFITS = "three refits"
+"""Schedule: four releases, the last three with tables that were fitted again."""
 SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
-REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
-"""Equal parts of a person's history: that of the first day, and one before each refit."""
-LEFT_OUT = 0.1
-"""Share of the consenting people whom the tables of a refit do not know."""
+RELEASES_OF_SCHEDULE = {ONE_REFIT: 2, THREE_REFITS: 4}
+"""Releases of each schedule with refits. A person's history is cut into as many equal parts: one
+rated on the first day, and one before each refit."""
+LEFT_OUT_OF_REFIT = 0.1
+"""Share of the consenting people, drawn at random, who are left out of the tables of a refit."""
 
 
 class Key(NamedTuple):
-    """Name of one attacker's scores."""
+    """Key of one attacker's scores."""
 
     release: str
     """What the attacked people send."""
     view: str
-    """What the attacker sees of it."""
+    """What the attacker sees: `UNION`, a schedule, or additional knowledge."""
     attack: str
     """Name of the attacker."""
     trained_on: str
-    """`raw` (frozen) or `released` (knows the method)."""
+    """`raw`: frozen, trained on true stars. `released`: retrained on releases. `nothing`: computed
+    from the public tables."""
     target: int
-    """The value that is guessed, as a number."""
+    """Number of the attribute value that is guessed."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +96,17 @@ class Experiment:
     order: sparse.csr_array
     """CSR like the levels: 1 for a person's first rating, 2 for the second, ..."""
     weekly: sparse.csr_array | None
-    """CSR like the levels: 1 + label of the epoch in which it was rated; None without times."""
+    """CSR like the levels: 1 + label of the epoch of each rating; None without times."""
     genres: Floats
     """Genres of items, as `tacit.auditing.attacks.PublicKnowledge` has them."""
     years: Floats
     """Years of items, as `tacit.auditing.attacks.PublicKnowledge` has them."""
     minimum: float
-    """The lowest star."""
+    """The fewest stars of the scale."""
     step: float
     """Stars in one level."""
     published: bool
-    """Whether the paper's estimates are taken as printed."""
+    """Whether estimates are made as the paper prints them."""
     profiles: ProfileSettings
     """How item profiles are made."""
     features: Floats | None
@@ -107,7 +116,7 @@ class Experiment:
     contributions: int
     """Contributions to the public tables, as in `Settings`."""
     releases: tuple[str, ...]
-    """Names of what is attacked."""
+    """Names of the releases that are attacked."""
     attacks: tuple[str, ...]
     """Names of the attackers."""
     schedules: tuple[str, ...]
@@ -115,7 +124,7 @@ class Experiment:
     seed: int
     """Seed of folds, draws and attackers."""
     quick: bool = False
-    """Whether attackers take the shorter ways of the quick panel."""
+    """Whether attackers use the faster settings of the quick panel."""
     attackers_only: bool = False
     """Whether errors, lists, released fractions and attackers with other knowledge are left out."""
     penalty: int = 0
@@ -138,57 +147,70 @@ class Experiment:
 
     @property
     def targets(self) -> range:
-        """Values that are guessed: the second of two; of more, each against the rest."""
+        """Numbers of the values that are guessed: the second of two; of more than two, each one."""
         count = len(self.people.values[0])
         return range(1, 2) if count == 2 else range(count)
 
     @property
     def judged_release(self) -> str | None:
-        """The release that is also watched over time; None where nothing is obfuscated."""
-        return next((name for name in JUDGED if name in self.releases), None)
+        """The release that the verdict is about; None if only true stars are attacked."""
+        return next((name for name in JUDGING_ORDER if name in self.releases), None)
 
     def people_outside(self, *folds: int) -> Ints:
-        """Numbers of the people in none of these folds."""
+        """List the numbers of the people who are in none of these folds."""
         return np.flatnonzero(~np.isin(self.fold_of, folds))
 
     def people_inside(self, fold: int) -> Ints:
-        """Numbers of the people in this fold."""
+        """List the numbers of the people in this fold."""
         return np.flatnonzero(self.fold_of == fold)
 
     def stars(self, levels: sparse.csr_array) -> sparse.csr_array:
-        """Stars of these levels."""
+        """Convert a CSR of levels to stars."""
         return replace_data(levels, self.minimum + self.step * levels.data)
 
     def epochs(self, schedule: str) -> sparse.csr_array:
-        """CSR like the levels: 1 + the epoch each rating belongs to under the schedule."""
+        """Make a CSR like the levels: 1 + label of the epoch of each rating under a schedule.
+
+        Under a schedule with refits, a person's ratings are cut by time into equal parts: part 0
+        has label 0, the others the labels after the first day.
+        """
         if schedule == WEEKLY:
             assert self.weekly is not None
             return self.weekly
-        rated = np.diff(self.order.indptr)[entry_people(self.order)]
-        part = (self.order.data - 1) * REFITTED[schedule] // rated
+        ratings_of_person = np.diff(self.order.indptr)[entry_people(self.order)]
+        part = (self.order.data - 1) * RELEASES_OF_SCHEDULE[schedule] // ratings_of_person
         label = np.where(part > 0, part + LAST_EPOCH_OF_FIRST_DAY, 0)
         return replace_data(self.order, 1 + label)
 
     def epoch_labels(self, schedule: str) -> list[int]:
-        """Labels of the schedule's epochs, ascending; of refits one for each fit."""
+        """List the labels of a schedule's epochs, ascending: with refits, one for each fit."""
         if schedule == WEEKLY:
             assert self.weekly is not None
             labels: list[int] = (np.unique(self.weekly.data.astype(np.int64)) - 1).tolist()
             return labels
-        later = range(LAST_EPOCH_OF_FIRST_DAY + 1, LAST_EPOCH_OF_FIRST_DAY + REFITTED[schedule])
-        return [0, *later]
+        first_later = LAST_EPOCH_OF_FIRST_DAY + 1
+        n_later = RELEASES_OF_SCHEDULE[schedule] - 1
+        return [0, *range(first_later, first_later + n_later)]
 
 
 def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:
-    """Tables estimated without the people of one or two folds, and those of the refits."""
+    """Estimate tables without the people of one or two folds, and those of refits.
+
+    Returns:
+        The tables of all other people, then one for each refit of the longest schedule.
+    """
     numbers = experiment.people_outside(first, second)
     generator = np.random.default_rng([experiment.seed, first, second])
-    refits = max((REFITTED.get(name, 1) for name in experiment.schedules), default=1) - 1
-    shares = [generator.random(len(numbers)) >= LEFT_OUT for _ in range(refits)]
+    n_fits = [RELEASES_OF_SCHEDULE.get(name, 1) for name in experiment.schedules]
+    n_refits = max(n_fits, default=1) - 1
+    groups = [numbers]
+    for _ in range(n_refits):
+        is_in_refit = generator.random(len(numbers)) >= LEFT_OUT_OF_REFIT
+        groups.append(numbers[is_in_refit])
     coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
 
-    def estimate_of(group: Ints) -> Tables:
-        made = estimate_all_tables(
+    def estimate_for(group: Ints) -> Tables:
+        tables_by_attribute = estimate_all_tables(
             select_people(experiment.people, group),
             epsilon=experiment.disclosure_epsilon,
             contributions=experiment.contributions,
@@ -196,10 +218,9 @@ def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[T
             coupling=coupling,
             seed=experiment.seed,
         )
-        return made[experiment.people.names[0]]
+        return tables_by_attribute[experiment.people.names[0]]
 
-    groups = [numbers, *[numbers[share] for share in shares]]
-    return tuple(map(estimate_of, groups))
+    return tuple(map(estimate_for, groups))
 
 
 def simulate_one_release(
@@ -208,36 +229,59 @@ def simulate_one_release(
     labels: Ints,
     table: Tables,
     rule: Rule,
-    draw: str,
+    stream: str,
 ) -> sparse.csr_array:
-    """Released levels of people who speak once; `draw` names the random stream."""
+    """Simulate the release of people whose devices send once.
+
+    Args:
+        experiment: Data and settings.
+        levels: (people, items) CSR of true levels.
+        labels: (people,) numbers of their attribute values.
+        table: The public tables.
+        rule: What devices do.
+        stream: Name of the random stream.
+
+    Returns:
+        (people, items) CSR of released levels.
+    """
     return simulate_release(
         levels,
         labels[:, None],
         [table],
         rule,
         n_levels=experiment.people.n_levels,
-        source=replay(f"{experiment.seed}/{draw}"),
+        source=replay(f"{experiment.seed}/{stream}"),
     )
 
 
 def rating_order(ratings: Ratings, seed: int) -> sparse.csr_array:
-    """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
-    times = () if ratings.timestamps is None else (ratings.timestamps,)
-    keys = np.random.default_rng([seed, 1]).random(len(ratings))
-    place = np.argsort(np.lexsort((keys, *times)))
-    return replace_data(ratings.matrix, 1 + rank_in_person(ratings.matrix, place))
+    """Number each person's ratings by time, or at random without times.
+
+    Returns:
+        CSR like the ratings: 1 for a person's first rating, 2 for the second, ...
+    """
+    tie_breakers = np.random.default_rng([seed, 1]).random(len(ratings))
+    if ratings.timestamps is None:
+        order = np.lexsort((tie_breakers,))
+    else:
+        order = np.lexsort((tie_breakers, ratings.timestamps))  # by time first
+    rank = np.argsort(order)
+    return replace_data(ratings.matrix, 1 + rank_in_person(ratings.matrix, rank))
 
 
 def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
-    """CSR like the ratings: 1 + label of the epoch, if an account begins with its first rating."""
+    """Find the epoch of each rating, if each account was created with its first rating.
+
+    Returns:
+        CSR like the ratings: 1 + label of the epoch, with epochs of a week; None without times.
+    """
     if ratings.timestamps is None:
         return None
     times = ratings.timestamps.astype(np.int64)
-    created = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))[ratings.users]
-    label = np.where(
-        times < created + DAY, 1, np.maximum(2, (times - epoch_start(0, WEEK)) // WEEK)
-    )
+    first_times = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))
+    created = first_times[ratings.users]
+    calendar_label = np.maximum(2, (times - epoch_start(0, WEEK)) // WEEK)
+    label = np.where(times < created + DAY, LAST_EPOCH_OF_FIRST_DAY, calendar_label)
     label[times < created + FIRST_END] = 0
     return replace_data(ratings.matrix, 1 + label)
 
@@ -248,6 +292,8 @@ def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
 
 
 def read_entries(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
-    """Stored entries at these places, NaN where nothing is stored."""
-    stored = replace_data(matrix, np.arange(1, matrix.nnz + 1))[rows, items]  # 0 where nothing is
-    return np.asarray(np.append(np.nan, matrix.data)[stored])
+    """Read the entries of a CSR at these rows and columns; NaN where nothing is stored."""
+    # Number the stored entries from 1, so that 0 means that nothing is stored.
+    entry_numbers = replace_data(matrix, np.arange(1, matrix.nnz + 1))[rows, items]
+    data_after_nan = np.append(np.nan, matrix.data)
+    return np.asarray(data_after_nan[entry_numbers])

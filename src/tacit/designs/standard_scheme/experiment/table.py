@@ -1,4 +1,4 @@
-"""Findings of the experiment on hiding: rows for people and programs, and a verdict in words."""
+"""Results of the experiment on hiding, as rows and as a verdict in words."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class AttackRow:
     release: str
     """What the attacked people send."""
     view: str
-    """What the attacker sees: union (the last set), epochs (and in which week each item came), a
-    schedule, or what is known beside the release."""
+    """What the attacker sees: union (the last release), epochs (also in which week each item was
+    released), a schedule, or the knowledge that it has besides the release."""
     attack: str
     """Name of the attacker."""
     trained_on: str
-    """`raw` (frozen) or `released` (knows the method)."""
+    """`raw` (frozen: trained on true stars) or `released` (retrained: knows the method)."""
     auc: float
     """AUC of the scores of all folds together."""
     low: float
-    """Lower end of its 95 % interval over people, this row by itself."""
+    """Lower end of its 95 % interval over people, for this row alone."""
     high: float
     """Upper end."""
     auc_of_folds: float
-    """Mean of the folds' own AUC, as the patent's Table 1 has it."""
+    """Mean over folds of the AUC within a fold, as in the patent's Table 1."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ class AccuracyRow:
     release: str
     """What people send."""
     rmse: float
-    """RMSE in stars where the recommender guesses the attribute, as in the paper."""
+    """RMSE in stars of predictions by the recommender, which guesses the attribute, as in the
+    paper."""
     mae: float
-    """Mean absolute error in stars, likewise."""
+    """Mean absolute error in stars of the same predictions."""
     ndcg: float
     """NDCG of lists of 10 by item-item weights."""
     shown: float
@@ -61,7 +62,7 @@ class AccuracyRow:
     rmse_high: float
     """Upper end."""
     rmse_at_home: float
-    """RMSE where the person's own device adds the attribute's effect."""
+    """RMSE in stars of predictions on the person's device, which adds the attribute's effect."""
     ndcg_low: float
     """Lower end of the interval of `ndcg` over folds."""
     ndcg_high: float
@@ -90,7 +91,7 @@ class MixPoint:
 
 @dataclass(frozen=True)
 class KnownRow:
-    """An attacker who knows so many rated items by name."""
+    """An attacker who knows some of a person's rated items by name."""
 
     known: int
     """How many rated items are known by name."""
@@ -101,27 +102,27 @@ class KnownRow:
     high: float
     """Upper end."""
     certain: float
-    """Share of people for whom one value alone is possible."""
+    """Share of people for whom only one value is possible."""
 
 
 @dataclass(frozen=True)
 class WorstRow:
-    """The strongest attacker on a release, over all views and schedules that a device allows."""
+    """The strongest attacker on a release, over all views and schedules."""
 
     release: str
     """What the attacked people send."""
     auc: float
     """0.5 plus the distance of the attacker's AUC from 0.5."""
     upper: float
-    """Upper bound for all attackers at once, 95 %."""
+    """Upper 95 % bound on the AUC of every attacker."""
     lower: float
-    """AUC that some attacker reaches, 95 %."""
+    """Lower 95 % bound on the AUC of the strongest attacker."""
     attack: str
     """Name of the strongest attacker."""
     view: str
     """What it sees."""
     trained_on: str
-    """`raw` (frozen) or `released` (knows the method)."""
+    """`raw` (frozen: trained on true stars) or `released` (retrained: knows the method)."""
     attackers: int
     """How many attackers were tried."""
     control: float | None
@@ -140,7 +141,7 @@ class WorstRow:
 
 @dataclass(frozen=True)
 class HidingTable:
-    """Findings of the whole experiment."""
+    """Results of the whole experiment."""
 
     attribute: str
     """Name of the attribute."""
@@ -155,7 +156,7 @@ class HidingTable:
     worst: tuple[WorstRow, ...]
     """The strongest attacker on each release."""
     over_time: tuple[AttackRow, ...]
-    """Attackers on the last of a sequence of letters, who see when each item came."""
+    """Attackers on a sequence of releases, who see in which epoch each item was released."""
     known_items: tuple[KnownRow, ...]
     """Attackers who know rated items by name."""
     counts: tuple[AttackRow, ...]
@@ -165,47 +166,59 @@ class HidingTable:
     accuracy: tuple[AccuracyRow, ...]
     """Errors and lists under each release."""
     at_device: tuple[DeviceListRow, ...]
-    """Lists for which nothing is sent."""
+    """Lists made on the device, for which nothing is sent."""
     lists_compared: tuple[ListComparison, ...]
-    """The judged release's lists less those made on the device."""
+    """Differences of the judged release's lists from those made on the device."""
     fractions: dict[str, float]
-    """AUC, by release, of looking at the released fractions with the public offsets in hand; 1 on
-    unrounded whole stars, where nothing has to be learned."""
+    """AUC, by release, of an attack that adds the public offsets to the released levels and looks
+    at their fractions; 1 for unrounded whole stars."""
     tradeoff: tuple[MixPoint, ...]
-    """The patent's alpha: attacks and error by mix."""
+    """Curve of the patent's alpha: attacks and error by mix."""
 
     def strongest_on(self, release: str) -> WorstRow | None:
-        """Row of the strongest attacker on a release; None if it was not attacked."""
+        """Find the row of the strongest attacker on a release; None if it was not attacked."""
         return next((row for row in self.worst if row.release == release), None)
 
     def measurements(self, release: str, data: str) -> tuple[Measurement, ...]:
-        """For a guarantee card: the figure and its control, then this release's attackers."""
+        """List the measurements of a release for its guarantee card.
+
+        Args:
+            release: Name of the release.
+            data: The attacked people, in words.
+
+        Returns:
+            The strongest attacker and its control; then every attacker on the release, and every
+            frozen one on true stars.
+        """
         worst = self.strongest_on(release)
-        rows = [
-            Measurement(r.attack, r.trained_on, r.release, r.auc, r.low, r.high, data)
-            for r in self.rows
-            if r.view == UNION
-            and (r.release == release or (r.release == "none" and r.trained_on == "raw"))
-        ]
-        figures = () if worst is None else _panel_measurements(worst, data)
-        return (*figures, *rows)
+        strongest = () if worst is None else _panel_measurements(worst, data)
+        attackers = []
+        for row in self.rows:
+            is_on_true_stars = row.release == "none" and row.trained_on == "raw"
+            if row.view == UNION and (row.release == release or is_on_true_stars):
+                attackers.append(
+                    Measurement(
+                        row.attack, row.trained_on, row.release, row.auc, row.low, row.high, data
+                    )
+                )
+        return (*strongest, *attackers)
 
     def sentence(self, release: str) -> str | None:
-        """The figure in words, as on a card."""
+        """Say how well the strongest attacker guesses, as a card does; None if not attacked."""
         worst = self.strongest_on(release)
         if worst is None:
             return None
         return attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
 
     def describe_lists(self) -> list[str]:
-        """Sentences: how a release's lists do beside each list on the device, and for whom."""
+        """Compare the judged release's lists with each list made on the device, in sentences."""
         if not self.lists_compared:
             return []
         names = map(at_device_name, SIZES)
         return [describe_comparison(self.lists_compared, name) for name in names]
 
     def to_dict(self) -> dict[str, Any]:
-        """The findings as JSON holds them."""
+        """Return the results as JSON values."""
         plain = asdict(self)
         plain["accuracy"] = [*plain["accuracy"], *plain.pop("at_device")]
         for row in plain["over_time"]:
@@ -217,40 +230,65 @@ class HidingTable:
 
 
 def _panel_measurements(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
-    where = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
-    name = f"strongest of {worst.attackers} attackers ({where})"
-    release = worst.release
-    facts = (data, worst.people, worst.rarest)
-    strongest = Measurement(name, PANEL, release, worst.auc, worst.lower, worst.upper, *facts)
+    """Make the measurement of the strongest attacker, and that of its control if it has one."""
+    attacker = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
+    people = (data, worst.people, worst.rarest)
+    strongest = Measurement(
+        f"strongest of {worst.attackers} attackers ({attacker})",
+        PANEL,
+        worst.release,
+        worst.auc,
+        worst.lower,
+        worst.upper,
+        *people,
+    )
     if worst.control is None or worst.control_upper is None:
         return (strongest,)
-    area = (worst.control, 0.5, worst.control_upper)
-    return strongest, Measurement("strongest attacker", PERMUTED, release, *area, *facts)
+    control = Measurement(
+        "strongest attacker",
+        PERMUTED,
+        worst.release,
+        worst.control,
+        0.5,
+        worst.control_upper,
+        *people,
+    )
+    return strongest, control
 
 
 def verdict(table: HidingTable) -> Verdict:
-    """One headline and a few plain sentences, about the strongest attacker of all."""
-    after = None if table.judged is None else table.strongest_on(table.judged)
-    before = table.strongest_on("none")
-    opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
-    if after is None:
-        return Verdict(
-            "none", "Nothing was obfuscated", f"{opening} {_describe_cost(table)}".strip()
-        )
-    learned = after.auc - 0.5
-    arithmetic = shown_distance(table.fractions[after.release])
-    read = ""
-    if arithmetic > max(NEAR, learned):
-        read = (
+    """Make the verdict about the strongest attacker: a headline and a few sentences."""
+    on_true_stars = table.strongest_on("none")
+    on_release = None if table.judged is None else table.strongest_on(table.judged)
+    about_true_stars = ""
+    if on_true_stars is not None:
+        about_true_stars = f"On true stars the strongest reaches {on_true_stars.auc:.2f}."
+    about_cost = _describe_cost(table)
+    if on_release is None:
+        return Verdict("none", "Nothing was obfuscated", f"{about_true_stars} {about_cost}".strip())
+    distance_by_learning = on_release.auc - 0.5
+    distance_by_arithmetic = shown_distance(table.fractions[on_release.release])
+    about_fractions = ""
+    if distance_by_arithmetic > max(NEAR, distance_by_learning):
+        about_fractions = (
             "Arithmetic on the released fractions, which needs no learning, reaches AUC "
-            f"{0.5 + arithmetic:.2f}."
+            f"{0.5 + distance_by_arithmetic:.2f}."
         )
-    sentences = (table.sentence(after.release) or "", opening, read, _describe_cost(table))
-    state, headline = _headline(before, after, max(learned, arithmetic))
+    about_release = table.sentence(on_release.release) or ""
+    sentences = (about_release, about_true_stars, about_fractions, about_cost)
+    distance = max(distance_by_learning, distance_by_arithmetic)
+    state, headline = _headline(on_true_stars, on_release, distance)
     return Verdict(state, headline, " ".join(filter(None, sentences)))
 
 
 def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tuple[str, str]:
+    """Choose the state and the headline of the verdict.
+
+    Args:
+        before: The strongest attacker on true stars; None if they were not attacked.
+        after: The strongest attacker on the judged release.
+        distance: Largest distance of an AUC on the judged release from 0.5.
+    """
     if after.too_few and distance < SMALL_DISTANCE:
         return "none", "Too few people to say"
     if before is not None and distance > max(before.auc - 0.5, NEAR):
@@ -260,6 +298,7 @@ def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tupl
 
 
 def _describe_cost(table: HidingTable) -> str:
+    """Say what the judged release costs in error and in lists; "" if no error was measured."""
     errors = {row.release: row for row in table.accuracy}
     before = errors.get("none")
     after = errors.get(table.judged or "")
@@ -268,10 +307,13 @@ def _describe_cost(table: HidingTable) -> str:
     if before is None:
         return f"The error of predicted ratings (RMSE) is {after.rmse:.3f} stars."
     change = round(after.rmse / before.rmse - 1, 3)
-    verb = "rises" if change > 0 else "falls"
-    error = "stays the same" if change == 0 else f"{verb} by {abs(change):.1%}"
+    if change == 0:
+        change_of_error = "stays the same"
+    else:
+        verb = "rises" if change > 0 else "falls"
+        change_of_error = f"{verb} by {abs(change):.1%}"
     lists = f", and lists keep {after.ndcg / before.ndcg:.0%} of their NDCG" if before.ndcg else ""
     return (
-        f"The error of predicted ratings (RMSE) {error}, from {before.rmse:.3f} to "
+        f"The error of predicted ratings (RMSE) {change_of_error}, from {before.rmse:.3f} to "
         f"{after.rmse:.3f} stars{lists}."
     )

@@ -1,7 +1,7 @@
-"""`tacit simulate standard-scheme`: Theorem 1, Lemmas 1 and 2 and equation (4), computed.
+"""`tacit simulate standard-scheme`: Theorem 1, Lemmas 1 and 2 and equation (4) in numbers.
 
-A world of two dimensions is enumerated outcome by outcome; a larger Gaussian one is computed by the
-formulas and sampled beside them.
+All outcomes of a small world of two dimensions are enumerated. In a larger world with Gaussian
+noise, the formulas are compared with simulated people.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ from tacit.evaluation import SEED, Result, Table
 
 Floats = NDArray[np.float64]
 PRIOR_SDS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+"""Standard deviations of the priors of Lemma 1."""
 RADII = (1.0, 10.0, 100.0)
+"""Largest lengths of x over which worst risks are computed."""
 PENALTIES = (0.1, 10.0)
-"""The patent's own ridge, and the sound variant's."""
+"""Ridge penalties: the patent's own, and the sound variant's."""
 Z_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TheoremSettings:
-    """The Gaussian world; the enumerated one has no options."""
+    """Options of `tacit simulate standard-scheme`, all for the Gaussian world."""
 
     items: int = option("Items of the Gaussian world.", default=12, least=2)
     dimensions: int = option("Length of a profile there, below the items.", default=3, least=1)
@@ -59,8 +61,8 @@ class TheoremSettings:
 def simulate(settings: TheoremSettings, run: Run) -> Result:
     """Compute the patent's theorem on small worlds.
 
-    The risk with and without the attribute, minimal disclosure and what less costs, and the trace
-    formula beside an enumerated and a simulated risk.
+    Computes the risk with and without the attribute, the risk if less is disclosed, and the trace
+    formula with an enumerated and a simulated risk.
     """
     del run
     generator = np.random.default_rng(settings.seed)
@@ -76,24 +78,27 @@ def simulate(settings: TheoremSettings, run: Run) -> Result:
         "coarse_disclosure": compute_coarse_disclosure(),
     }
     shown = (*describe(data), "docs/standard-scheme.md says why real stars differ.")
-    after = "tacit guarantee standard-scheme  reads what a device's letters promise."
+    after = "tacit guarantee standard-scheme  says what is promised about a device's letters."
     return Result(data, shown, after)
 
 
 def compute_privacy() -> dict[str, Any]:
-    """Theorem 1, part 1: the laws of the release under both values, in the enumerated world."""
+    """Compare, for Theorem 1, part 1, the laws of the release under both attribute values.
+
+    Laws are those of the enumerated world; distances are total variation distances.
+    """
     world = SMALL_WORLD
-    released = [world.law(attribute, world.obfuscate) for attribute in (1, -1)]
-    shown = [world.law(attribute, show_true_ratings) for attribute in (1, -1)]
+    laws_of_release = [world.law(attribute, world.obfuscate) for attribute in (1, -1)]
+    laws_of_ratings = [world.law(attribute, show_true_ratings) for attribute in (1, -1)]
     return {
         "outcomes": len(world.outcomes(1)),
-        "distance_of_releases": total_variation(*released),
-        "distance_of_true_ratings": total_variation(*shown),
+        "distance_of_releases": total_variation(*laws_of_release),
+        "distance_of_true_ratings": total_variation(*laws_of_ratings),
     }
 
 
 def enumerate_risk() -> dict[str, Any]:
-    """Equation (4) beside the exact risk of the enumerated world."""
+    """Compute equation (4) and the exact risk in the enumerated world."""
     world = SMALL_WORLD
     return {
         "formula": theory.least_squares_risk(world.profiles, NOISE_SD),
@@ -109,7 +114,7 @@ def enumerate_risk() -> dict[str, Any]:
 def compute_risk(
     profiles: Floats, gaps: Floats, settings: TheoremSettings, generator: np.random.Generator
 ) -> dict[str, Any]:
-    """Theorem 1, part 2: the scheme's risk beside that of recommenders who get true ratings."""
+    """Compare, for Theorem 1, part 2, the scheme's risk with risks from true ratings."""
     simulated = {
         name: sample_risk(profiles, gaps, attribute, settings, generator)
         for name, attribute in (("simulated_plus", 1), ("simulated_minus", -1))
@@ -131,7 +136,7 @@ def sample_risk(
     settings: TheoremSettings,
     generator: np.random.Generator,
 ) -> dict[str, float]:
-    """Mean squared error over simulated people, with its 95 % interval."""
+    """Compute the scheme's mean squared error over simulated people, with its 95 % interval."""
     draws = settings.draws
     tastes = generator.normal(size=(draws, settings.dimensions))
     noise = generator.normal(0.0, settings.sigma, size=(draws, settings.items))
@@ -145,7 +150,7 @@ def sample_risk(
 
 
 def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
-    """Lower bounds on every estimator's worst risk, and the worst risk of some estimators."""
+    """Compute Lemma 1's lower bounds on every worst risk, and the worst risk of some estimators."""
     bounds = [
         {"prior_sd": prior_sd, "risk_at_least": theory.bayes_risk(profiles, sigma, prior_sd)}
         for prior_sd in PRIOR_SDS
@@ -163,7 +168,7 @@ def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
 
 
 def compute_lemma_2() -> dict[str, Any]:
-    """Lemma 2: Z_+(s) and Z_-(s - 2 v_0) have one law; shifted otherwise, they do not."""
+    """Compare the laws of Lemma 2: Z_+(s) with Z_-(s - 2 v_0), which are equal, and with Z_-(s)."""
     world = SQUARE_WORLD
     mean = np.array([1.5, -0.5])
     law = shifted_law(world, mean, 1)
@@ -174,9 +179,10 @@ def compute_lemma_2() -> dict[str, Any]:
 
 
 def withhold_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
-    """Theorem 1, part 3: items whose gap is not disclosed cannot be sent; the risk of the others.
+    """Compute, for Theorem 1, part 3, the risk if the gaps of some items are not disclosed.
 
-    `risk` is null where fewer items than dimensions are left: no estimator has a finite one.
+    These items cannot be sent; the risk is that of an estimate from the others. `risk` is null if
+    fewer items than dimensions are left, because then no estimator has a finite risk.
     """
     rows = []
     for withheld in range(len(profiles)):
@@ -186,10 +192,11 @@ def withhold_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
 
 
 def compute_coarse_disclosure() -> dict[str, Any]:
-    """Theorem 1, part 3, as its proof has it: a disclosure that cannot distinguish two gaps.
+    """Compute the risk of a disclosure that does not say which of two gaps is true.
 
-    The release is item 0's rating, less one of the two gaps, modulo twice their difference. It is
-    private under both gaps, and has the same law for tastes that lie a period apart.
+    This is the example of the proof of Theorem 1, part 3. The release is item 0's rating, minus one
+    of the two gaps, modulo twice their difference, the period. It is private whichever gap is true,
+    and it has the same law for two tastes that differ by a multiple of the period.
     """
     gaps = (0.5, 0.25)
     period = 2 * (gaps[0] - gaps[1])
@@ -199,9 +206,9 @@ def compute_coarse_disclosure() -> dict[str, Any]:
         laws = [wrapped_law(world, attribute, gaps[0], period) for attribute in (1, -1)]
         distances.append(total_variation(*laws))
     world = replace(SQUARE_WORLD, gaps=np.array([gaps[0], 0.0]))
-    moved = replace(world, taste=world.taste + np.array([7 * period, 0.0]))
-    same = total_variation(
-        wrapped_law(world, 1, gaps[0], period), wrapped_law(moved, 1, gaps[0], period)
+    moved_world = replace(world, taste=world.taste + np.array([7 * period, 0.0]))
+    distance_of_tastes = total_variation(
+        wrapped_law(world, 1, gaps[0], period), wrapped_law(moved_world, 1, gaps[0], period)
     )
     risks = [
         {
@@ -214,13 +221,13 @@ def compute_coarse_disclosure() -> dict[str, Any]:
     return {
         "private_under_both_gaps": max(distances) == 0.0,
         "distance_of_attributes": max(distances),
-        "distance_of_tastes_seven_periods_apart": same,
+        "distance_of_tastes_seven_periods_apart": distance_of_tastes,
         "risks": risks,
     }
 
 
 def describe(data: dict[str, Any]) -> list[Table | str]:
-    """Each statement of the patent beside what was computed."""
+    """Tabulate each statement of the patent with what was computed for it."""
     withheld = [
         (row["withheld"], "unbounded" if row["risk"] is None else f"{row['risk']:.4f}")
         for row in data["disclosure"]
@@ -241,54 +248,55 @@ def describe(data: dict[str, Any]) -> list[Table | str]:
 
 
 def describe_privacy(data: dict[str, Any]) -> str:
-    """Distances of the laws under both values."""
-    found = data["privacy"]
+    """State the distances of the laws under both values."""
+    results = data["privacy"]
     return (
-        f"distance {found['distance_of_releases']:g} over {found['outcomes']} outcomes; true "
-        f"ratings {found['distance_of_true_ratings']:.3f}"
+        f"distance {results['distance_of_releases']:g} over {results['outcomes']} outcomes; true "
+        f"ratings {results['distance_of_true_ratings']:.3f}"
     )
 
 
 def describe_formula(data: dict[str, Any]) -> str:
-    """The trace formula and the enumerated risks."""
-    found = data["enumerated"]
+    """State the trace formula and the enumerated risks."""
+    results = data["enumerated"]
     return (
-        f"formula {found['formula']:.6f}; enumerated {found['risk_plus']:.6f} and "
-        f"{found['risk_minus']:.6f}"
+        f"formula {results['formula']:.6f}; enumerated {results['risk_plus']:.6f} and "
+        f"{results['risk_minus']:.6f}"
     )
 
 
 def describe_risk(data: dict[str, Any]) -> str:
-    """The scheme's risk, and what true ratings would give."""
-    found = data["risk"]
+    """State the scheme's risk, and the risks from true ratings."""
+    results = data["risk"]
     return (
-        f"scheme {found['formula']:.4f}, simulated {found['simulated_plus']['mean']:.4f} and "
-        f"{found['simulated_minus']['mean']:.4f}; with the attribute known "
-        f"{found['attribute_known']:.4f}, estimated {found['attribute_estimated']:.4f}, ignored "
-        f"{found['attribute_ignored']:.4f}"
+        f"scheme {results['formula']:.4f}, simulated {results['simulated_plus']['mean']:.4f} and "
+        f"{results['simulated_minus']['mean']:.4f}; with the attribute known "
+        f"{results['attribute_known']:.4f}, estimated {results['attribute_estimated']:.4f}, "
+        f"ignored {results['attribute_ignored']:.4f}"
     )
 
 
 def describe_bound(data: dict[str, Any]) -> str:
-    """The bound of the widest prior beside least squares."""
-    found = data["lemma_1"]
-    widest = found["bounds"][-1]
+    """State the bound of the widest prior and the risk of least squares."""
+    results = data["lemma_1"]
+    widest = results["bounds"][-1]
     return (
         f"at least {widest['risk_at_least']:.4f} by a prior of sd {widest['prior_sd']:g}; least "
-        f"squares {found['least_squares']:.4f}"
+        f"squares {results['least_squares']:.4f}"
     )
 
 
 def describe_shift(data: dict[str, Any]) -> str:
-    """Distances with and without Lemma 2's shift."""
-    found = data["lemma_2"]
+    """State the distances with and without Lemma 2's shift."""
+    results = data["lemma_2"]
     return (
-        f"distance {found['distance']:g}; without the shift {found['distance_without_shift']:.3f}"
+        f"distance {results['distance']:g}; without the shift "
+        f"{results['distance_without_shift']:.3f}"
     )
 
 
 def describe_disclosure(data: dict[str, Any]) -> str:
-    """Risk where two gaps are not distinguished, for the longest tastes."""
+    """State the risk if two gaps are not distinguished, for the longest tastes."""
     longest = data["coarse_disclosure"]["risks"][-1]
     return (
         f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "

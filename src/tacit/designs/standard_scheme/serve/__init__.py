@@ -1,6 +1,6 @@
-"""Disclosures as a service: tables out, letters in, scores out.
+"""Disclosures as a service: devices fetch tables, send letters and get scores.
 
-operator.py     what an operator names and keeps: settings, model, the public log of digests
-disclosure.py   one disclosure as it is served: which letters count, and what is kept of them
-router.py       the resources
+operator.py     what the operator provides: settings, the model, the public log of digests
+disclosure.py   one served disclosure: which letters are accepted, and what is stored of them
+router.py       the HTTP resources
 """

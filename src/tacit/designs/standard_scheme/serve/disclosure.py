@@ -1,14 +1,16 @@
-"""One disclosure as it is served: public tables out, letters in, scores out.
+"""One disclosure as the service serves it: devices fetch its tables and send letters for scores.
+
+A letter is the encoded `Release` of one epoch.
 
 Runs at    the recommender.
 Sees       letters: obfuscated stars of the items that a device decided to show, with their epoch,
-           and whose key they came with. Never a hidden attribute, a true star or a rating that was
-           held back, and never how many ratings were.
-Keeps      a keyed hash of each letter beside the person's pseudonym, its epoch and the second, and
-           the epoch of the latest. Neither the letter nor its scores are kept: a retry brings its
-           letter again.
-Refuses    services that learn otherwise what a person rated, the published variant, and rules
-           under which devices would show stars as they are.
+           and the key of the person who sent them. Never a hidden attribute, a true star or a
+           rating that was held back, and never the number of held-back ratings.
+Stores     for each letter a keyed hash, the person's pseudonym, the epoch and the second; for each
+           person the epoch of the latest letter. Neither the letter nor its scores are stored: a
+           device that retries sends its letter again.
+Refuses    services that learn in another way what a person rated, the published variant, and rules
+           under which devices would send true stars.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, epochs
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST, MICRO, MessageError
+from tacit.designs.standard_scheme.messages import LARGEST, MICRO, MessageError
+from tacit.designs.standard_scheme.rounding import highest_level
 from tacit.designs.standard_scheme.serve.operator import (
     DigestLog,
     DisclosureSettings,
@@ -35,13 +38,17 @@ from tacit.service.idempotency import Reply, Transition, add_salt, refusal, remo
 from tacit.service.problems import Problem
 from tacit.service.served_things import PersonalState, Section, ServedThing
 
-# Made anew for each answer: an exception keeps the frames that it was raised in.
-_UNREAD = partial(
+# Functions, so that each answer has an exception of its own: an exception holds the frames in which
+# it was raised.
+_invalid_letter = partial(
     Problem, 422, "This is not a letter for this disclosure. Fetch the disclosure again."
 )
-_EARLY = partial(Problem, 422, "The epoch of this letter has not ended. Send it when it has.")
-_NO_LOG = partial(Problem, 503, "The log of this disclosure cannot be kept: tell the operator.")
+_early_letter = partial(
+    Problem, 422, "The epoch of this letter has not ended. Send it when it has."
+)
+_no_log = partial(Problem, 503, "The log of this disclosure cannot be kept: tell the operator.")
 _FORGOTTEN = b"forgotten"
+"""Stored state of a person who was forgotten, in place of the epoch of the latest letter."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +64,20 @@ class ServedDisclosure(ServedThing):
     log: DigestLog = field(repr=False)
     """The public log of digests."""
     item_table: bool = False
-    """Whether devices may fetch the table by which they rank."""
+    """Whether devices may fetch the item table, by which they rank on their own."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """Read what is served from the lines of `DisclosureSettings`.
+        """Load the model and the log that a section of the settings names.
 
         Raises:
-            ConfigError: The section names what is not served.
+            ConfigError: The section cannot be served.
         """
         settings, model, log = read_disclosure(section)
         served = cls(section.name, model, log, settings.item_table)
-        # Compile what scores and make what is fetched, before the first person waits for it.
-        shown = tuple((item, 0) for item in served.disclosure.items[:1])
-        served.score(Release(served.disclosure.digest, 0, shown))
+        # Compile the scoring and fill the caches, before the first person waits for them.
+        one_item = tuple((item, 0) for item in served.disclosure.items[:1])
+        served.score(Release(served.disclosure.digest, 0, one_item))
         _ = served.encoded_disclosure
         _ = served.encoded_item_table
         _ = served.largest_letter
@@ -85,28 +92,28 @@ class ServedDisclosure(ServedThing):
         return self.model.guarantees()
 
     def largest_bodies(self) -> Mapping[str, int]:
-        """A letter may show every item: it is read whole, whatever else is refused as too large.
+        """Return the largest accepted body of a letter: large enough for one that shows every item.
 
-        A person whose letter was too large could never send one, and silence tells.
+        A device whose letter was refused as too large would fall silent, which reveals something.
         """
         return {f"/api/disclosures/{self.name}/letters": self.largest_letter}
 
     def describe_releases(self) -> str:
-        """Say what nobody can take back."""
+        """Describe, for a person who asks to be forgotten, what was released and stays known."""
         return (
             f"letters of your device to the disclosure {self.name}, if there were any: each was "
-            "answered and not kept, but for a keyed hash and the epoch of the latest"
+            "answered and not stored, except for a keyed hash and the epoch of the latest"
         )
 
     def check_stored_states(self, _: Callable[[str], bytes | None]) -> None:
-        """Go on with the log, when everything else that is served was read."""
+        """Enter the digest in the log, once everything that is served was read."""
         self._log_digest()
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """Yield the state in which a person is forgotten.
+        """Yield the stored state of a person, with the change that forgets them.
 
-        No letter is kept; but a second first letter under the same name could be compared with the
-        first, so from then on none is accepted.
+        From then on no letter is accepted under the same name: a new account's first letter could
+        be compared with the old account's.
         """
         yield PersonalState(
             self.state(user),
@@ -115,7 +122,7 @@ class ServedDisclosure(ServedThing):
         )
 
     def state(self, user: str) -> str:
-        """Name the stored state that says whether this person was forgotten."""
+        """Name the stored state of a person: the epoch of the latest letter, or forgotten."""
         return idempotency.personal_state_name(f"letters/{self.name}", user)
 
     @property
@@ -125,45 +132,45 @@ class ServedDisclosure(ServedThing):
 
     @cached_property
     def encoded_disclosure(self) -> bytes:
-        """The public tables as they are sent."""
+        """Bytes of the public tables."""
         return self.disclosure.encode()
 
     @cached_property
     def encoded_item_table(self) -> bytes | None:
-        """The item table as it is sent; None where it is not published."""
+        """Bytes of the item table; None if it is not published."""
         table = self.model.item_table_ if self.item_table else None
         return None if table is None else table.encode()
 
     @cached_property
     def largest_letter(self) -> int:
-        """Bytes of a letter that shows every item, each at a level of the longest spelling."""
-        everything = tuple((item, self._highest) for item in self.disclosure.items)
-        return len(Release(self.disclosure.digest, LARGEST, everything).encode())
+        """Largest number of bytes of a letter: it shows every item, each at the highest level."""
+        all_items = tuple((item, self._highest) for item in self.disclosure.items)
+        return len(Release(self.disclosure.digest, LARGEST, all_items).encode())
 
-    def today(self) -> int:
-        """Return the calendar epoch by this machine's clock, with its entry in the log.
+    def enter_present_epoch(self) -> int:
+        """Enter the digest for the present calendar epoch in the log, and return that epoch.
 
         Raises:
-            Problem: Status 503; no entry can be kept.
+            Problem: Status 503; the entry cannot be written.
         """
         try:
             return self._log_digest()
         except TacitError:
-            raise _NO_LOG() from None
+            raise _no_log() from None
 
     def describe(self) -> dict[str, Any]:
         """Describe the disclosure and what it protects, as JSON."""
-        shown = self.disclosure
+        disclosure = self.disclosure
         return {
             "name": self.name,
-            "attributes": {table.name: list(table.values) for table in shown.attributes},
+            "attributes": {table.name: list(table.values) for table in disclosure.attributes},
             "release": self.model.release,
-            "rule": shown.rule.to_wire(),
-            "scale": shown.scale_to_wire(),
-            "items": len(shown.items),
-            "digest": shown.digest,
+            "rule": disclosure.rule.to_wire(),
+            "scale": disclosure.scale_to_wire(),
+            "items": len(disclosure.items),
+            "digest": disclosure.digest,
             "bytes": len(self.encoded_disclosure),
-            "epoch_length": shown.epoch_length,
+            "epoch_length": disclosure.epoch_length,
             "service_sees_items": False,
             "item_table": self.item_table,
             "guarantee": self.guarantees()[0].sentence,
@@ -173,62 +180,67 @@ class ServedDisclosure(ServedThing):
         """Read a letter that a device made for this disclosure in an epoch that has ended.
 
         Raises:
-            Problem: Status 422; the bytes are no letter, or its epoch has not ended.
+            Problem: Status 422; the bytes are not such a letter, or its epoch has not ended.
         """
         if len(data) > self.largest_letter:
-            raise _UNREAD()
+            raise _invalid_letter()
         try:
             letter = Release.decode(data)
         except MessageError:
-            raise _UNREAD() from None
-        if letter.disclosure != self.disclosure.digest or not self._fits(letter):
-            raise _UNREAD()
-        if letter.epoch >= self.today() and letter.epoch > 1:
-            raise _EARLY()
+            raise _invalid_letter() from None
+        if letter.disclosure != self.disclosure.digest or not self._is_possible(letter):
+            raise _invalid_letter()
+        # Epochs of an account's first day do not count by the calendar.
+        is_calendar_epoch = letter.epoch > epochs.LAST_EPOCH_OF_FIRST_DAY
+        if letter.epoch >= self.enter_present_epoch() and is_calendar_epoch:
+            raise _early_letter()
         return letter
 
     def acceptance(self, letter: Release) -> Transition:
-        """Return the step that accepts a letter, unless its person was forgotten."""
+        """Make the change of a person's stored state that accepts a letter.
 
-        def accept(source: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
-            if remove_salt(kept) == _FORGOTTEN:
+        The change refuses the letter with status 409 if the person was forgotten.
+        """
+
+        def accept(source: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
+            if remove_salt(stored) == _FORGOTTEN:
                 reason = "You were forgotten: no letter is accepted under this name."
                 return refusal(409, reason), None
-            latest = max(letter.epoch, self.latest_epoch(kept))
+            latest = max(letter.epoch, self.latest_epoch(stored))
             return reply({"accepted": True}), add_salt(source, b"%d" % latest)
 
         return accept
 
-    def latest_epoch(self, kept: bytes | None) -> int:
+    def latest_epoch(self, stored: bytes | None) -> int:
         """Read the epoch of the latest accepted letter from a stored state; -1 for none."""
-        content = remove_salt(kept)
+        content = remove_salt(stored)
         return -1 if content in (None, _FORGOTTEN) else int(content)
 
     def score(self, letter: Release) -> bytes:
-        """Score all items for a letter, as they are sent."""
+        """Score all items for a letter, and return the bytes of the `Scores`."""
         return self.model.server_.score(letter).encode()
 
-    def _fits(self, letter: Release) -> bool:
+    def _is_possible(self, letter: Release) -> bool:
         """Say whether a device could have sent these items at these levels, in this order.
 
-        An item that these tables have no chance for may have been decided by earlier ones.
+        Items that the tables here give no chance to be shown are possible too: they may have been
+        decided by the tables of an earlier disclosure.
         """
-        known = self.disclosure.item_number
-        numbers = [known.get(item, -1) for item, _ in letter.ratings]
-        whole = MICRO if self.disclosure.rule.rounding or self.disclosure.levels else 1
-        return (
-            numbers == sorted(numbers)
-            and -1 not in numbers
-            and all(0 <= n <= self._highest and n % whole == 0 for _, n in letter.ratings)
-        )
+        number_of = self.disclosure.item_number
+        numbers = [number_of.get(item, -1) for item, _ in letter.ratings]
+        if -1 in numbers or numbers != sorted(numbers):
+            return False
+        sends_whole_levels = self.disclosure.rule.rounding or self.disclosure.levels
+        unit = MICRO if sends_whole_levels else 1
+        return all(0 <= level <= self._highest and level % unit == 0 for _, level in letter.ratings)
 
     def _log_digest(self) -> int:
-        """Enter the digest in the log; return the calendar epoch."""
-        now = epochs.calendar_epoch(int(time.time()), self.disclosure.epoch_length)
-        self.log.enter_digest(self.disclosure.digest, now)
-        return now
+        """Enter the digest for the present calendar epoch in the log, and return that epoch."""
+        present_epoch = epochs.calendar_epoch(int(time.time()), self.disclosure.epoch_length)
+        self.log.enter_digest(self.disclosure.digest, present_epoch)
+        return present_epoch
 
     @property
     def _highest(self) -> int:
-        """Highest level of the scale, in micro-levels: whatever leaves a device lies below."""
-        return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
+        """Highest level of the scale, in micro-levels: no released level is above it."""
+        return highest_level(self.disclosure.levels) * MICRO

@@ -1,9 +1,10 @@
-"""Settings, model and public log of a disclosure: what an operator names and keeps.
+"""Settings, model and public log of a served disclosure.
 
-The log has the digest of every epoch in which the disclosure was served. It is a file of canonical
-JSON lines that is only ever added to. Each line holds the SHA-256 of itself and of everything
-before it, so that a line that was changed, moved or taken out is noticed. Devices keep the log that
-they saw and compare it with the next one: what no file can prove, they notice.
+The log has the digest of the disclosure for every epoch in which it was served. It is a file of
+canonical JSON lines to which lines are only added. Each line holds the SHA-256 of its own content
+and of all lines before it, so that a changed, moved or removed line is detected. An operator could
+still write a whole new file; devices detect that, because they store the log that they saw and
+compare it with the next one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.standard_scheme.messages import encode, is_integer
-from tacit.designs.standard_scheme.settings import WHO_MAY_USE_IT
+from tacit.designs.standard_scheme.settings import CONDITION_OF_USE
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
 from tacit.recommenders.model_files import load_model
@@ -59,11 +60,11 @@ def read_disclosure(section: Section) -> tuple[DisclosureSettings, StandardSchem
     """Read a section's settings, its model and its log.
 
     Raises:
-        ConfigError: The section names what is not served.
+        ConfigError: The section cannot be served.
     """
     if section.values.get("service_sees_items") is not False:
         raise ConfigError(
-            f"{TOML}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
+            f"{TOML}: {section.name}.service_sees_items is not false. {CONDITION_OF_USE} Write  "
             "service_sees_items = false  where the service does not."
         )
     settings = section.read_settings(DisclosureSettings)
@@ -92,10 +93,10 @@ def read_disclosure(section: Section) -> tuple[DisclosureSettings, StandardSchem
 
 
 def _log_path(section: Section) -> Path:
-    """Find the file of the digests, by default beside the model.
+    """Return the path of the log: by default `NAME.digests` beside the model.
 
     Raises:
-        ConfigError: It lies outside of the folder.
+        ConfigError: The path lies outside of the folder of the settings.
     """
     if "log" not in section.values:
         return section.file_path("file").with_name(f"{section.name}.digests")
@@ -106,92 +107,106 @@ def _log_path(section: Section) -> Path:
 
 
 class DigestLog:
-    """One disclosure's log. Processes and threads that share the file take turns.
-
-    `now` is a calendar epoch in every method. Every method raises ConfigError for a file that is
-    not as it was written.
-    """
+    """Log of one disclosure. Processes and threads that share the file wait for each other."""
 
     def __init__(self, path: Path, epoch_length: int) -> None:
-        """Name the log, whether or not its file is there.
+        """Name the log's file, which need not exist yet.
 
         Args:
             path: Its file.
-            epoch_length: Seconds of an epoch, for the log's life.
+            epoch_length: Seconds of an epoch, which is fixed for a log.
         """
         self._path = path
-        self._first = _line({"epoch_length": epoch_length, "log": KIND})
-        self._known: dict[int, str] = {}
+        self._first_line = _make_line({"epoch_length": epoch_length, "log": KIND})
+        self._digests: dict[int, str] = {}
 
     def entries(self) -> list[dict[str, Any]]:
-        """List the entries as they are shown, the earliest first."""
-        return [{"epoch": epoch, "digest": digest} for epoch, digest in self._known.items()]
+        """List the entries as JSON, the earliest first."""
+        return [{"epoch": epoch, "digest": digest} for epoch, digest in self._digests.items()]
 
-    def enter_digest(self, digest: str, now: int) -> None:
-        """Enter a digest as the one of epoch `now`.
+    def enter_digest(self, digest: str, epoch: int) -> None:
+        """Enter a digest as that of a calendar epoch, unless it is entered already.
 
         Raises:
-            ConfigError: Another digest was served in this epoch.
+            ConfigError: Another digest was served in this epoch, or the file was changed.
         """
-        if self._known.get(now) != digest:
+        if self._digests.get(epoch) != digest:
             with _lock_folder(self._path.parent):
-                self._add(digest, now)
+                self._add(digest, epoch)
 
-    def _add(self, digest: str, now: int) -> None:
-        data = self._path.read_bytes() if self._path.exists() else self._first
+    def _add(self, digest: str, epoch: int) -> None:
+        """Read the file again, and add a line for this epoch if there is none."""
+        data = self._path.read_bytes() if self._path.exists() else self._first_line
         digests = self._read(data)
-        last = max(digests, default=now)
-        if last > now:
+        last = max(digests, default=epoch)
+        if last > epoch:
             raise ConfigError(
-                f"{self._path}: has an entry of epoch {last}, and by the clock it is epoch {now}. "
-                "Set the clock of this machine."
+                f"{self._path}: has an entry of epoch {last}, and by the clock it is epoch "
+                f"{epoch}. Set the clock of this machine."
             )
-        served = digests.get(now, digest)
+        served = digests.get(epoch, digest)
         if served != digest:
             raise ConfigError(
                 f"{self._path}: the disclosure {served} was served in this epoch, and devices "
-                f"accept one in each. Serve that one again, or wait for epoch {now + 1}."
+                f"accept one in each. Serve that one again, or wait for epoch {epoch + 1}."
             )
-        if now not in digests:
-            write_whole(self._path, data + _line({"digest": digest, "epoch": now}, data))
-        self._known = {**digests, now: digest}
+        if epoch not in digests:
+            line = _make_line({"digest": digest, "epoch": epoch}, data)
+            write_whole(self._path, data + line)
+        self._digests = {**digests, epoch: digest}
 
     def _read(self, data: bytes) -> dict[int, str]:
-        if not data.startswith(self._first):
+        """Read the digest of each epoch from the file's bytes.
+
+        Raises:
+            ConfigError: The file belongs to another epoch length, or was changed.
+        """
+        if not data.startswith(self._first_line):
             raise ConfigError(
                 f"{self._path}: is no log of this disclosure's epochs. Name another file, or fit "
                 "the model with the epoch_length that the log began with."
             )
         digests: dict[int, str] = {}
-        before = self._first
+        before = self._first_line
         for line in data[len(before) :].splitlines(keepends=True):
             try:
                 content = json.loads(line)
                 epoch = content["epoch"]
                 digest = content["digest"]
-                written = line == _line({"digest": digest, "epoch": epoch}, before)
-                if not (written and is_integer(epoch, 1 + max(digests, default=-1))):
+                is_unchanged = line == _make_line({"digest": digest, "epoch": epoch}, before)
+                is_later = is_integer(epoch, 1 + max(digests, default=-1))
+                if not is_unchanged or not is_later:
                     raise ValueError
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise ConfigError(
                     f"{self._path}: its history was changed. Restore it from a copy: devices "
-                    "refuse a log that does not go on from the one they saw."
+                    "refuse a log that does not continue the one they saw."
                 ) from None
             digests[epoch] = digest
             before += line
         return digests
 
 
-def _line(content: dict[str, Any], before: bytes | None = None) -> bytes:
+def _make_line(content: dict[str, Any], before: bytes | None = None) -> bytes:
+    """Write a line of the log.
+
+    Args:
+        content: What the line says.
+        before: All bytes before it, which its SHA-256 covers; None for the first line, which has no
+            SHA-256.
+    """
     if before is not None:
-        seal = hashlib.sha256(before + encode(content)).hexdigest()
-        content = {**content, "sha256": seal}
+        digest = hashlib.sha256(before + encode(content)).hexdigest()
+        content = {**content, "sha256": digest}
     return encode(content) + b"\n"
 
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes from adding to a log of this folder; make a new name in it durable."""
+    """Lock the folder against other processes that add to a log in it.
+
+    At the end the folder is synced, so that a new file in it is durable.
+    """
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -205,7 +220,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 _DATA = "600 generated people in 5 folds"
-MEASURED = (
+MEASUREMENTS_OF_DEMO = (
     Measurement(
         "strongest of 8 attackers (boosting-meta, three refits, trained on released data)",
         *("panel", "scheme+selection+rounding", 0.6591, 0.5936, 0.7247, _DATA, 600, 180),
@@ -216,19 +231,23 @@ MEASURED = (
     ),
     Measurement("logistic-svd", "raw", "none", 0.817, 0.7819, 0.8521, _DATA),
 )
-"""Measured on the demonstration's model: half a minute, so a long test measures it again."""
+"""Attacks that were measured on the demonstration's model. Measuring takes half a minute; a long
+test measures them again."""
 
 
 def make_demo(folder: Path) -> str:
-    """Write the model of a disclosure that hides the generated people's gender.
+    """Fit a model that hides generated people's gender, and write it to a folder.
 
-    No real people are concerned: the item table is published, so devices make lists at once.
+    The people are generated, so the item table is published and devices can make lists at once.
+
+    Returns:
+        The model's section of tacit.toml.
     """
     from tacit.service.demo_data import population
 
     model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
     model.fit(population())
-    model.add_measurements(MEASURED)
+    model.add_measurements(MEASUREMENTS_OF_DEMO)
     model.save(folder / "gender.tacit")
     return """[disclosures.gender]
 file = "gender.tacit"

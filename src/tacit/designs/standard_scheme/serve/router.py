@@ -31,16 +31,16 @@ router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disc
 
 @router.get("", **allow(Role.ANONYMOUS))
 def disclosures(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
-    """List what is disclosed to devices, and what that protects."""
+    """List the disclosures, with what each protects."""
     served = service.deployment.find_all(ServedDisclosure).values()
     return {"disclosures": [disclosure.describe() for disclosure in served]}
 
 
 @router.get("/{name}", **allow_bytes(Role.ANONYMOUS, response="A disclosure, in canonical JSON."))
 def disclosure(service: CurrentService, name: PathName) -> Response:
-    """Return the public tables that a device obfuscates by."""
+    """Return the public tables by which a device obfuscates."""
     served = find_served(service, ServedDisclosure, name)
-    served.today()
+    served.enter_present_epoch()
     return Response(served.encoded_disclosure, media_type=OCTETS)
 
 
@@ -48,10 +48,10 @@ def disclosure(service: CurrentService, name: PathName) -> Response:
 def log(service: CurrentService, name: PathName) -> dict[str, list[dict[str, Any]]]:
     """Return the digest of every epoch in which the disclosure was served.
 
-    The log is only ever added to.
+    Entries are only added to the log.
     """
     served = find_served(service, ServedDisclosure, name)
-    served.today()
+    served.enter_present_epoch()
     return {"log": served.log.entries()}
 
 
@@ -60,7 +60,7 @@ def log(service: CurrentService, name: PathName) -> dict[str, list[dict[str, Any
     **allow_bytes(Role.ANONYMOUS, response="An item table, in canonical JSON."),
 )
 def item_table(service: CurrentService, name: PathName) -> Response:
-    """Return the table by which a device ranks, where the operator publishes it."""
+    """Return the table by which a device ranks, if the operator publishes it."""
     table = find_served(service, ServedDisclosure, name).encoded_item_table
     if table is None:
         raise Problem(404, NOT_FOUND)
@@ -71,7 +71,7 @@ def item_table(service: CurrentService, name: PathName) -> Response:
 def popular(service: CurrentService, name: PathName) -> dict[str, list[int | str]]:
     """List all items, those that most people like first.
 
-    It is the list of a person who sent no letter yet.
+    This is the list for a person who has sent no letter yet.
     """
     model = find_served(service, ServedDisclosure, name).model
     order = np.argsort(model.fitted_.ease.popularity)  # by likes, which are counted in fives
@@ -82,11 +82,11 @@ def popular(service: CurrentService, name: PathName) -> dict[str, list[int | str
 def latest(service: CurrentService, caller: CurrentCaller, name: PathName) -> dict[str, int]:
     """Return the epoch of your latest letter that was accepted, -1 for none.
 
-    A device that knows of none so late is not the only one of your account.
+    If it is later than the last letter of a device, your account has another device.
     """
     served = find_served(service, ServedDisclosure, name)
-    kept = service.ledger.state(f"{caller.tenant}/{served.state(caller.name)}")
-    return {"latest": served.latest_epoch(kept)}
+    stored = service.ledger.state(f"{caller.tenant}/{served.state(caller.name)}")
+    return {"latest": served.latest_epoch(stored)}
 
 
 @router.post(
@@ -101,25 +101,25 @@ async def letters(
     service: CurrentService,
     request: Request,
     caller: CurrentCaller,
-    key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the epoch
+    key: IdempotencyKey,  # noqa: ARG001  # required as for every POST; the epoch is used in its place
     name: PathName,
     letter: BodyBytes,
 ) -> Response:
-    """Score all items for a letter, one of each epoch.
+    """Score all items for a letter. One letter is accepted in each epoch.
 
-    The ledger keeps a keyed hash of it alone.
+    The ledger stores only a keyed hash of it.
     """
     served = find_served(service, ServedDisclosure, name)
-    read = served.read_letter(letter)
-    try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
+    release = served.read_letter(letter)
+    try:  # the epoch is the idempotency key: the ledger accepts one letter of a person for each key
         stored = await idempotency.answer_once(
             service,
             caller,
             f"POST /api/disclosures/{name}/letters",
-            str(read.epoch),
+            str(release.epoch),
             letter,
             state=served.state(caller.name),
-            transition=served.acceptance(read),
+            transition=served.acceptance(release),
         )
     except KeyReused:
         raise Problem(
@@ -127,7 +127,7 @@ async def letters(
         ) from None
     if stored.status_code != 200:
         return stored
-    scores = await run_in_thread(request, lambda: served.score(read))
+    scores = await run_in_thread(request, lambda: served.score(release))
     answer = Response(scores, media_type=OCTETS)
     if "idempotency-replayed" in stored.headers:
         answer.headers["idempotency-replayed"] = stored.headers["idempotency-replayed"]

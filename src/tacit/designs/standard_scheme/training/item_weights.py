@@ -22,7 +22,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED
-from tacit.designs.standard_scheme.server import UNIT, Ease, weigh_levels
+from tacit.designs.standard_scheme.server import WEIGHT_UNIT, Ease, weigh_levels
 from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, round_counts
 from tacit.designs.standard_scheme.training.people import Floats, Ints, select_entries
 from tacit.designs.standard_scheme.training.tables import FEWEST
@@ -120,7 +120,7 @@ def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_arra
     weights = [empty]
     ends = np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
-        whole = np.round(dense[:, column] * UNIT).astype(np.int64)
+        whole = np.round(dense[:, column] * WEIGHT_UNIT).astype(np.int64)
         largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
         largest = np.sort(largest[whole[largest] != 0])
         rows.append(columns[largest])

@@ -27,7 +27,7 @@ from tacit.designs.standard_scheme.disclosure import (
     Disclosure,
     Rule,
 )
-from tacit.designs.standard_scheme.messages import MICRO, WEEK, frozen
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, as_tuples
 from tacit.designs.standard_scheme.theory import keep_probability
 from tacit.designs.standard_scheme.training import estimates
 from tacit.designs.standard_scheme.training.people import (
@@ -231,14 +231,14 @@ def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Dis
     def array_if(transform: str, array: Ints | None) -> Any:
         """Return the array as tuples if the rule has this transform, else an empty tuple."""
         is_needed = array is not None and rule.transform == transform
-        return frozen(array.tolist()) if is_needed else ()  # type: ignore[union-attr]  # see above
+        return as_tuples(array.tolist()) if is_needed else ()  # type: ignore[union-attr]  # see above
 
     attributes = tuple(
         AttributeTable(
             name,
             table.values,
-            offsets=frozen(table.offsets.tolist()),
-            keep=frozen(table.keep.tolist()),
+            offsets=as_tuples(table.offsets.tolist()),
+            keep=as_tuples(table.keep.tolist()),
             means=array_if("attribute-average", table.means),
             coupling=array_if("coupling", table.coupling),
         )

@@ -1,5 +1,5 @@
-"""X-Map audited: what the paper claims and what this library claims.
+"""Audits of X-Map: the paper's claims and this library's claims.
 
-bench.py    lines of the audit, and planted bugs that it must catch
-tables.py   pairs of rating tables with and without one person; the game of who was in them
+bench.py    the audited claims, and planted bugs that the audit must catch
+tables.py   pairs of rating tables with and without one person; the attack on who was in the data
 """

@@ -1,9 +1,11 @@
-"""X-Map on the audit's bench: what the paper claims, and what this library claims.
+"""Audited claims of X-Map: the paper's, which are refuted, and those of the sound variant.
 
-Source   the published claims and why they fail: the variant's card. Draws of whole fits are
-         enumerated with the weights that the running code draws with, and sampled with them. The
-         release of the sound variant is that of the design `private`, which has a bench of its own;
-         here it is fitted by XMap, and replayed with and without one person.
+The card of the published variant says what the paper claims and why it fails. Here whole fits are
+executed in every possible way, with the weights by which the running code draws; chances of results
+are summed exactly, and results are sampled with these chances.
+
+The sound variant releases the sums of the design `private`, which has its own audits. Here the same
+sums are audited as `XMap` fits them, with and without one person.
 """
 
 from __future__ import annotations
@@ -52,11 +54,13 @@ Released = Mapping[str, NDArray[Any]]
 """The arrays of a model file."""
 
 PRIME = 0.8
-"""epsilon' of the lines about neighbours: the paper's for the item-based recommender."""
+"""epsilon' of the audits of neighbours: that of the paper's item-based recommender."""
 REPLACEMENT = 1.0
-"""epsilon of the lines about images."""
-_DRAWS_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
-_WHOLE_FITS = 500  # one fit for so many samples that are asked for
+"""epsilon of the audits of images."""
+_MODULES_OF_IMAGES = ("tacit.mechanisms.selection", "tacit.designs.xmap.generator")
+"""Modules that draw images; all other draws of a fit are of neighbours."""
+_SAMPLES_OF_A_FIT = 500
+"""Requested samples for each whole fit: fits are slow."""
 
 
 def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
@@ -67,90 +71,114 @@ def fit_published(settings: Mapping[str, Any], table: Ratings) -> Released:
 
 
 class Noise(NamedTuple):
-    """Noise of one similarity."""
+    """Laplace noise of one released similarity: centre + step * draw of the sampler."""
 
     centre: float
     """The similarity without noise."""
     step: float
-    """What 1 in the noise adds."""
-    asked: float
-    """Scale that the sampler is called with."""
+    """Change of the similarity if the sampler's draw is larger by 1."""
+    sampler_scale: float
+    """Scale with which the sampler is called."""
 
 
 @dataclass(frozen=True)
-class Drawer:
-    """Draws of a fit: images, or the neighbours of one film."""
+class DrawnPart:
+    """The part of a fit's draws that an audit looks at: all images, or one film's neighbours."""
 
     settings: Mapping[str, Any]
     """Parameters of XMap."""
-    row: int | None = None
-    """Row of the film; None for images."""
+    film: int | None = None
+    """Number of the film among the films; None for images."""
 
-    def every_execution(self, table: Ratings) -> list[Execution[Hashable]]:
-        """Enumerate the executions of a fit, each with what it drew."""
+    def list_executions(self, table: Ratings) -> list[Execution[Hashable]]:
+        """Execute a fit in every possible way; the result of an execution is what it drew."""
         program = partial(fit_published, self.settings, table)
         return [
-            Execution(each.draws, self._read_drawn(each.result))
-            for each in executions(program, self._is_enumerated)
+            Execution(execution.draws, self._read_drawn(execution.result))
+            for execution in executions(program, self._is_enumerated)
         ]
 
-    def noise(self, table: Ratings, given: int) -> Noise:
-        """Read the noise of the similarity of the film and its neighbour `given`."""
-        drawn = (it for it in self.every_execution(table) if it.result == (given,))
-        indices = next(drawn).indices
+    def noise(self, table: Ratings, neighbour: int) -> Noise:
+        """Find the noise of the similarity of the film and one neighbour.
+
+        The fit in which this neighbour is drawn is executed with a sampler that answers 0, and with
+        one that answers 1.
+        """
+        with_neighbour = next(
+            execution
+            for execution in self.list_executions(table)
+            if execution.result == (neighbour,)
+        )
+        indices = with_neighbour.indices
         program = partial(fit_published, self.settings, table)
         similarities = []
-        for noise in (0, 1):
-            with intercept_samplers(partial(_answer_with_noise, noise)) as calls:
+        for draw in (0, 1):
+            with intercept_samplers(partial(_answer_with, draw)) as calls:
                 execution = execute(program, indices, self._is_enumerated)
-            similarities.append(float(execution.result["0.similarities"][self.row, 0]))
-        without_noise, with_noise = similarities
-        return Noise(without_noise, with_noise - without_noise, calls[0].scale)
+            similarities.append(float(execution.result["0.similarities"][self.film, 0]))
+        similarity_at_0, similarity_at_1 = similarities
+        return Noise(similarity_at_0, similarity_at_1 - similarity_at_0, calls[0].scale)
 
     def _is_enumerated(self, module: str, row: int) -> bool:
-        """Say whether a draw is looked at: by the module that makes it, and by its row."""
-        draws_images = module in _DRAWS_IMAGES
-        if self.row is None:
+        """Say whether all outcomes of a draw are executed.
+
+        Args:
+            module: Module that draws.
+            row: Row of the draw: for neighbours the number of the film.
+        """
+        draws_images = module in _MODULES_OF_IMAGES
+        if self.film is None:
             return draws_images
-        return not draws_images and row == self.row
+        return not draws_images and row == self.film
 
     def _read_drawn(self, released: Released) -> Hashable:
-        shown = released["0.images"] if self.row is None else released["0.neighbours"][self.row]
-        return tuple(shown.tolist())
+        """Read what was drawn from the arrays of a model file."""
+        if self.film is None:
+            return tuple(released["0.images"].tolist())
+        return tuple(released["0.neighbours"][self.film].tolist())
 
 
-def _answer_with_noise(noise: int, call: SamplerCall) -> NDArray[np.int64]:
-    """Answer a sampler's call by a noise that is fixed."""
-    return call.values + noise
+def _answer_with(draw: int, call: SamplerCall) -> NDArray[np.int64]:
+    """Answer a call of the sampler with a fixed draw of noise."""
+    return call.values + draw
 
 
-def _chances_of_results(side: Sequence[Execution[Hashable]]) -> dict[Hashable, Fraction]:
-    """Look up the chance of each result of one table's executions."""
-    return {execution.result: execution.chance for execution in side}
+def _chances_of_results(
+    all_executions: Sequence[Execution[Hashable]],
+) -> dict[Hashable, Fraction]:
+    """Return the chance of each result."""
+    return {execution.result: execution.chance for execution in all_executions}
 
 
 def _sample_codes(
-    side: Sequence[Execution[Hashable]], code: Mapping[Hashable, int], count: int
+    all_executions: Sequence[Execution[Hashable]], code_of: Mapping[Hashable, int], count: int
 ) -> NDArray[np.int64]:
-    """Sample one table's executions, and return the (count,) codes of their results."""
-    codes = np.array([code[execution.result] for execution in side], dtype=np.int64)
-    return codes[sample_executions(side, count, secure())]
+    """Sample executions by their chances, and return the (count,) codes of their results."""
+    codes = np.array([code_of[execution.result] for execution in all_executions], dtype=np.int64)
+    return codes[sample_executions(all_executions, count, secure())]
 
 
-def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
-    """Make a check that compares two tables' draws, by exact chances and by samples.
+def choice_check(name: str, drawn_part: DrawnPart, pair: Tables) -> Check:
+    """Make a check that compares what is drawn from two tables, exactly and by samples.
 
-    Noise is left aside.
+    Noise of similarities is not looked at.
+
+    Args:
+        name: Name of the pair.
+        drawn_part: The part of the draws.
+        pair: Tables with and without one person.
     """
 
     def check(samples: int, alpha: float) -> PairResult:
-        sides = [drawer.every_execution(table) for table in pair]
-        p, q = map(_chances_of_results, sides)
-        code = {result: number for number, result in enumerate(dict.fromkeys([*p, *q]))}
-        sample_first, sample_second = (partial(_sample_codes, side, code) for side in sides)
-        known = best_known_event(
-            (encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha
-        )
+        with_person, without_person = (drawn_part.list_executions(table) for table in pair)
+        p = _chances_of_results(with_person)
+        q = _chances_of_results(without_person)
+        results = dict.fromkeys([*p, *q])
+        code_of = {result: code for code, result in enumerate(results)}
+        sample_first = partial(_sample_codes, with_person, code_of)
+        sample_second = partial(_sample_codes, without_person, code_of)
+        distributions = (encode_outcomes(p, code_of), encode_outcomes(q, code_of))
+        known = best_known_event(distributions, samples, alpha)
         sampled = compare(
             sample_first, sample_second, samples=samples, alpha=alpha, known_event=known
         )
@@ -162,22 +190,25 @@ def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
 
 
 def number_of_film(pair: Tables, film: str) -> int:
-    """Number of a film among the films."""
-    domains = pair[0].item_metadata["domain"]
-    return int((domains == TARGET)[: pair[0].item_ids.tolist().index(film)].sum())
+    """Return the number of a film among the films of the catalogue."""
+    ratings = pair[0]
+    is_film = ratings.item_metadata["domain"] == TARGET
+    position = ratings.item_ids.tolist().index(film)
+    return int(is_film[:position].sum())
 
 
-_SINGLE = {"significance": 0, "k": 1}
-_IMAGES = Drawer(_SINGLE | {"epsilon": REPLACEMENT, "epsilon_prime": math.inf})
+_ONE_NEIGHBOUR = {"significance": 0, "k": 1}
+_IMAGES = DrawnPart(_ONE_NEIGHBOUR | {"epsilon": REPLACEMENT, "epsilon_prime": math.inf})
 
 
-def _neighbours_of_i(pair: Tables, k: int = 1, pnsa: Pnsa = "positive") -> Drawer:
-    settings = _SINGLE | {"k": k, "epsilon": math.inf, "epsilon_prime": PRIME, "pnsa": pnsa}
-    return Drawer(settings, number_of_film(pair, "i"))
+def _neighbours_of_i(pair: Tables, k: int = 1, pnsa: Pnsa = "positive") -> DrawnPart:
+    """Make the part of the draws with the neighbours of film `i`."""
+    settings = _ONE_NEIGHBOUR | {"k": k, "epsilon": math.inf, "epsilon_prime": PRIME, "pnsa": pnsa}
+    return DrawnPart(settings, number_of_film(pair, "i"))
 
 
 def one_image() -> AuditedClaim:
-    """Theorem 1: a replacement costs epsilon."""
+    """Claim Theorem 1: a replacement costs epsilon."""
     checks = (
         choice_check("candidates that do not change", _IMAGES, turned_tables(1, 4)),
         choice_check("the person is the book's only link", _IMAGES, only_link()),
@@ -186,71 +217,79 @@ def one_image() -> AuditedClaim:
 
 
 def all_images() -> AuditedClaim:
-    """Theorem 1, read as a claim about AlterEgos: one person moves every image."""
+    """Claim Theorem 1 for AlterEgos: one person can change all their images, not only one."""
     checks = (choice_check("three books, four films", _IMAGES, turned_tables(3, 4)),)
     return AuditedClaim("alterego-published", REPLACEMENT, checks, published=True)
 
 
 def published_selection() -> AuditedClaim:
-    """PNSA: drawing neighbours costs epsilon' / 2.
+    """Claim PNSA's epsilon' / 2 for the draw of neighbours.
 
-    Among all items, as printed, and among the positively similar ones alone. As printed and with
-    60 people, chances fall below what the sampler can draw, so the larger groups are audited in
-    the restricted reading.
+    Neighbours are drawn among all items, as printed, or among items of positive similarity. With 60
+    people and all items, some chances are below the smallest that the sampler can draw, so larger
+    groups are audited in the reading "positive".
     """
 
-    def check(people: int, k: int, pnsa: Pnsa) -> Check:
+    def make_check(people: int, k: int, pnsa: Pnsa) -> Check:
         pair = strong(people)
         name = f"5-5-1-1 among {people} and {people}, k = {k}, PNSA {pnsa}"
         return choice_check(name, _neighbours_of_i(pair, k, pnsa), pair)
 
     checks = (
-        check(10, 1, "printed"),
-        check(10, 1, "positive"),
-        check(60, 1, "positive"),
-        check(60, 2, "positive"),
+        make_check(10, 1, "printed"),
+        make_check(10, 1, "positive"),
+        make_check(60, 1, "positive"),
+        make_check(60, 2, "positive"),
     )
     return AuditedClaim("pnsa-published", PRIME / 2, checks, published=True)
 
 
 def published_noise() -> AuditedClaim:
-    """Claim PNCF's epsilon' / 2 for noise on the similarities of neighbours.
+    """Claim PNCF's epsilon' / 2 for the noise on the similarities of neighbours.
 
-    Laplace noise of two scales has no epsilon at all.
+    If the noise has different scales with and without a person, no epsilon holds.
     """
     pair = strong(10)
     claim = PRIME / 2
-    drawer = _neighbours_of_i(pair)
-    given = number_of_film(pair, "one")
-    noises = [drawer.noise(table, given) for table in pair]
-    scales = [noise.step * noise.asked for noise in noises]
+    neighbours_of_i = _neighbours_of_i(pair)
+    neighbour = number_of_film(pair, "one")
+    noises = [neighbours_of_i.noise(table, neighbour) for table in pair]
+    scales = [noise.step * noise.sampler_scale for noise in noises]
     name = f"5-5-1-1 among 10 and 10; scales {scales[0]:.3g} and {scales[1]:.3g}"
     exact = math.inf
     if math.isclose(*scales):
         exact = abs(noises[0].centre - noises[1].centre) / scales[0]
 
-    def ratios(noise: Noise, count: int) -> Floats:
-        """Log likelihood ratios, as an auditor computes them who knows both tables."""
-        drawn = samplers.discrete_laplace(np.zeros(count, dtype=np.int64), noise.asked)
-        releases = noise.centre + drawn * noise.step
-        first, second = (
-            stats.laplace.logpdf(releases, each.centre, scale)
-            for each, scale in zip(noises, scales, strict=True)
-        )
-        return np.asarray(first - second, dtype=np.float64)
+    def sample_log_ratios(noise: Noise, count: int) -> Floats:
+        """Sample releases with a noise, and compute their (count,) log likelihood ratios.
+
+        These are the features by which an auditor who knows both tables tells them apart.
+        """
+        draws = samplers.discrete_laplace(np.zeros(count, dtype=np.int64), noise.sampler_scale)
+        releases = noise.centre + draws * noise.step
+        with_person, without_person = noises
+        log_density = stats.laplace.logpdf(releases, with_person.centre, scales[0])
+        log_density_without = stats.laplace.logpdf(releases, without_person.centre, scales[1])
+        return np.asarray(log_density - log_density_without, dtype=np.float64)
 
     def check(samples: int, alpha: float) -> PairResult:
-        first, second = (partial(ratios, noise) for noise in noises)
-        estimate = compare(first, second, samples=samples // 10, alpha=alpha)
-        return PairResult(name, exact, None, estimate.lower_bound, 0.0, samples // 10)
+        with_person, without_person = noises
+        count = samples // 10
+        estimate = compare(
+            partial(sample_log_ratios, with_person),
+            partial(sample_log_ratios, without_person),
+            samples=count,
+            alpha=alpha,
+        )
+        return PairResult(name, exact, None, estimate.lower_bound, 0.0, count)
 
     return AuditedClaim("pncf-published", claim, (check,), published=True)
 
 
 def published_fit() -> AuditedClaim:
-    """Claim epsilon + epsilon' for the shipped recommender, fitted many times on both tables.
+    """Claim epsilon + epsilon' for the whole published model, fitted many times on both tables.
 
-    The exact loss is infinite if the mean of an item differs, for means have no noise.
+    The exact loss is infinite if the mean of any item differs, because means have no noise.
     """
     pair = strong(60)
     epsilon = 0.3
@@ -259,13 +298,17 @@ def published_fit() -> AuditedClaim:
     one = number_of_film(pair, "one")
 
     def sample_choices(table: Ratings, count: int) -> NDArray[Any]:
-        fits = (fit_published(settings, table) for _ in range(count))
-        return np.array([float(made["0.neighbours"][i, 0] == one) for made in fits])
+        """Fit a number of times: (count,) 1 if the neighbour of `i` is `one`, otherwise 0."""
+        is_one = []
+        for _ in range(count):
+            released = fit_published(settings, table)
+            is_one.append(float(released["0.neighbours"][i, 0] == one))
+        return np.array(is_one)
 
     def check(samples: int, alpha: float) -> PairResult:
-        count = max(samples // _WHOLE_FITS, 4)
-        first, second = (partial(sample_choices, table) for table in pair)
-        estimate = compare(first, second, samples=count, alpha=alpha)
+        count = max(samples // _SAMPLES_OF_A_FIT, 4)
+        sample_first, sample_second = (partial(sample_choices, table) for table in pair)
+        estimate = compare(sample_first, sample_second, samples=count, alpha=alpha)
         means = [fit_published(settings, table)["item_means"] for table in pair]
         loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
         name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
@@ -275,16 +318,16 @@ def published_fit() -> AuditedClaim:
 
 
 def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
-    """The shipped recommender with stars; all that it released."""
-    made = XMap(source=SOURCE, target=TARGET, epsilon=epsilon, delta=DELTA, stars=True)
-    lists = made.fit(table).sound_
+    """Fit the sound variant with stars, and return everything that it released, by name."""
+    xmap = XMap(source=SOURCE, target=TARGET, epsilon=epsilon, delta=DELTA, stars=True)
+    lists = xmap.fit(table).sound_
     assert lists is not None
     return worlds.released_numbers(lists)
 
 
 @dataclass(frozen=True)
 class SoundWorld(worlds.World):
-    """A world of the design `private`, fitted by XMap: the planted bugs of `private` fit it."""
+    """A world of the design `private` that XMap is fitted to. Planted bugs of `private` apply."""
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
         """Fit XMap, and return the released numbers."""
@@ -300,10 +343,10 @@ def sums() -> AuditedClaim:
 
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
-    """Leave items out of the public catalogue that nobody rated: a planted bug."""
-    rated = np.bincount(ratings.items, minlength=ratings.n_items) > 0
+    """Planted bug: leave items that nobody rated out of the public catalogue."""
+    is_rated = np.bincount(ratings.items, minlength=ratings.n_items) > 0
     domains = ratings.item_metadata[settings.domain].copy()
-    domains[~rated] = None
+    domains[~is_rated] = None
     metadata = {**ratings.item_metadata, settings.domain: domains}
     return keep_domains(replace(ratings, item_metadata=metadata), settings)
 
@@ -320,7 +363,7 @@ BUGS = (
         "each sum with the noise of the whole budget", planted_bugs.SHARES_FORGOTTEN, world=WORLD
     ),
 )
-"""Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
+"""Bugs that the audit must find. Each replaces one step of a fit."""
 
 PUBLISHED = (one_image, all_images, published_selection, published_noise, published_fit)
 BENCH: tuple[Callable[[], AuditedClaim], ...] = (*PUBLISHED, sums)

@@ -1,10 +1,12 @@
-"""Rating tables with and without one person, and the game of who was in them.
+"""Rating tables with and without one person, and the attack on who was in the data.
 
-X-Map's private steps are audited on the tables. Every pair holds the table with the person first.
-Films are the target domain, books the source. The game is played against whole fits.
+X-Map's private steps are audited on pairs of tables: first the table with the person, then the one
+without. Films are the target domain, books the source domain. The attack is a membership game
+against whole fits: an attacker guesses which of some targeted people were in the data.
 
-Knows   what every target rated; asks the fitted recommender through accounts of their own.
-Feeds   on what others seldom rate together: targets rate items at random.
+Knows    what every targeted person rated. The attacker asks the fitted recommender through own
+         accounts.
+Exploits combinations of items that few people rate together: targeted people rate items at random.
 """
 
 from __future__ import annotations
@@ -30,85 +32,109 @@ Stars = Mapping[str, float]
 
 
 def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
-    """Make ratings of people's stars.
+    """Make ratings with a public catalogue.
 
     Args:
         people: Stars by item, for each person.
         items: Domain of every item of the public catalogue.
     """
-    cells = []
-    for person, row in enumerate(people):
-        cells += [(person, item, stars) for item, stars in row.items()]
-    users, names, stars = map(np.array, zip(*cells, strict=True))
-    return on_catalogue(Ratings.from_arrays(users, names, stars, scale=SCALE), dict(items))
+    users: list[int] = []
+    rated_items: list[str] = []
+    stars: list[float] = []
+    for person, stars_of_person in enumerate(people):
+        users += [person] * len(stars_of_person)
+        rated_items += stars_of_person.keys()
+        stars += stars_of_person.values()
+    ratings_alone = Ratings.from_arrays(
+        np.array(users), np.array(rated_items), np.array(stars), scale=SCALE
+    )
+    return on_catalogue(ratings_alone, dict(items))
 
 
 def strong_among_mild(people: int) -> Tables:
     """Make tables in which one person rates strongly among many who rate mildly.
 
-    All rate the film `i` and one of the films `one` and `rival` high, and `low` and `lower` low:
-    `people` people each film, with stars 4-4-2-2, and the person `one` with 5-5-1-1. Without that
-    person both films are equally similar to `i`, and their printed sensitivities are equal; with
-    the person neither holds.
+    Everybody rates film `i` and one of the films `one` and `rival` high, and `low` and `lower` low.
+    For each of `one` and `rival` there are `people` people with stars 4-4-2-2; the one person rates
+    `one`, with stars 5-5-1-1. Without this person both films are equally similar to `i` and have
+    the same printed sensitivity; with this person neither is the case.
+
+    Args:
+        people: Number of people who rate each of the two films mildly.
     """
     items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
-    mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")] * people
-    extra = {"i": 5.0, "one": 5.0, "low": 1.0, "lower": 1.0}
-    return ratings([*mild, extra], items), ratings(mild, items)
+    mild_pair = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")]
+    mild_people = mild_pair * people
+    strong_person = {"i": 5.0, "one": 5.0, "low": 1.0, "lower": 1.0}
+    return ratings([*mild_people, strong_person], items), ratings(mild_people, items)
 
 
 def only_link() -> Tables:
-    """Make tables in which one person alone connects the book with the films `two` and `beside`.
+    """Make tables in which only one person connects the book with films `two` and `beside`.
 
-    In the table without that person, the book has no X-SIM with either film.
+    In the table without this person, the book has no X-SIM with either film.
     """
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]
-    alone = {"book": 5.0, "two": 5.0, "beside": 1.0}
-    return ratings([*others, alone], items), ratings(others, items)
+    linking_person = {"book": 5.0, "two": 5.0, "beside": 1.0}
+    return ratings([*others, linking_person], items), ratings(others, items)
 
 
 def turned_tables(books: int, films: int) -> Tables:
-    """Make tables in which one person turns every similarity negative.
+    """Make tables in which one person reverses the sign of every similarity of books and films.
 
-    Another rates books and all films but the first alike, mildly. Without the one person the first
-    film is as unlike each book as can be, and all else like them; with them nearly the reverse. A
-    third person gives one star to everything: being all at their mean, their ratings change no
-    similarity, but let every pair agree.
+    A mild person rates the books and all films but the first slightly above their mean, and the
+    first film below it: the similarity of a book and the first film is -1, and of a book and
+    another film 1. The one person rates the books and the first film much higher than the other
+    films, which nearly reverses these similarities. A third person gives one star to everything:
+    all their stars are equal to their mean and change no similarity, but they make people agree on
+    every pair of items.
+
+    Args:
+        books: Number of books.
+        films: Number of films.
     """
-    first, *others = (f"film {place}" for place in range(films))
-    alike = [f"book {place}" for place in range(books)]
-    items = dict.fromkeys(alike, SOURCE) | dict.fromkeys((first, *others), TARGET)
-    mild = dict.fromkeys((*alike, *others), 3.1) | {first: 2.5}
-    extra = dict.fromkeys((*alike, first), 5.0) | dict.fromkeys(others, 1.0)
-    people = [mild, dict.fromkeys(items, 1.0)]
-    return ratings([*people, extra], items), ratings(people, items)
+    first_film, *other_films = (f"film {number}" for number in range(films))
+    book_names = [f"book {number}" for number in range(books)]
+    items = dict.fromkeys(book_names, SOURCE) | dict.fromkeys((first_film, *other_films), TARGET)
+    mild_person = dict.fromkeys((*book_names, *other_films), 3.1) | {first_film: 2.5}
+    indifferent_person = dict.fromkeys(items, 1.0)
+    reversing_person = dict.fromkeys((*book_names, first_film), 5.0)
+    reversing_person |= dict.fromkeys(other_films, 1.0)
+    people = [mild_person, indifferent_person]
+    return ratings([*people, reversing_person], items), ratings(people, items)
 
 
 ITEMS = 50
-"""Items of each domain."""
+"""Items of each domain in the membership game."""
 PEOPLE = 120
 """People who are always in the data."""
 TARGETS = 60
-"""People of whom half are in the data."""
+"""Targeted people, of whom about half are in the data."""
 RATED = 4
 """Ratings of each person in each domain."""
 DELTA = 1e-10
-"""Far below the chance of a false alarm, or what is due to delta could explain every guess."""
+"""Delta of the private model. It is far below the chance of a false alarm; with a larger delta, the
+guarantee would allow every guess to be right."""
 ATTACKS = (FromLists(20, SCALE.maximum), FromPredictions())
 
 
 def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
-    """Fit one world with these settings, and score its targets by each attack.
+    """Generate ratings, fit a model with these settings, and score the targets by each attack.
+
+    Args:
+        settings: Parameters of XMap.
+        generator: Random numbers of the ratings.
 
     Returns:
-        (targets,) 1 for those in the data, and by attack (targets,) scores.
+        (targets,) 1 for those in the data, otherwise 0; and (targets,) scores by attack.
     """
     books = [f"book {number:02}" for number in range(ITEMS)]
     films = [f"film {number:02}" for number in range(ITEMS)]
-    fame = 1 / (1 + np.arange(ITEMS))
+    popularity = 1 / (1 + np.arange(ITEMS))
 
     def draw_people(count: int, weights: Any) -> list[Stars]:
+        """Draw people who rate items in proportion to weights, with random stars."""
         chances = weights / weights.sum()
         people: list[Stars] = []
         for _ in range(count):
@@ -119,17 +145,17 @@ def play_once(settings: dict[str, Any], generator: np.random.Generator) -> Score
             people.append(stars)
         return people
 
-    others = draw_people(PEOPLE, fame)
+    others = draw_people(PEOPLE, popularity)
     targets = draw_people(TARGETS, np.ones(ITEMS))
-    inside = generator.random(TARGETS) < 0.5
-    present = [person for person, there in zip(targets, inside, strict=True) if there]
+    is_present = generator.random(TARGETS) < 0.5
+    present = [person for person, present in zip(targets, is_present, strict=True) if present]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
     model = XMap(source=SOURCE, target=TARGET, **settings)
     model.fit(ratings([*others, *present], items))
     scores = {}
     for attack in ATTACKS:
         scores[attack.name] = np.array([attack.score(model, person) for person in targets])
-    return inside.astype(np.int64), scores
+    return is_present.astype(np.int64), scores
 
 
 GAMES = (
@@ -141,6 +167,7 @@ GAMES = (
         DELTA,
     ),
 )
-"""The control, in which the attack has to work, and the guarantee, under which it has to fail."""
+"""The membership game without privacy, where the attack must work, and with it, where it must fail.
+"""
 
 STUDY = study(lambda: GAMES, "recommender", "attack")

@@ -1,8 +1,9 @@
-"""The figures of X-Map's paper, made again.
+"""Experiments that reproduce the figures of X-Map's paper.
 
-evaluation.py      every method in every setting and split, and the table of all of them
-contenders.py      the methods, and each judged on people new to the target
+evaluation.py      runs every method in every setting and split, and collects the results
+contenders.py      the methods, how each is judged on people new to the target, and comparisons
 report.py          the page: figures, tables, a verdict
 paper_figures.py   errors that the paper prints
 theorems.py        Theorems 2 to 4 on small worlds
+commands.py        `tacit evaluate xmap`
 """

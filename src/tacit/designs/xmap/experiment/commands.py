@@ -10,14 +10,14 @@ from tacit.data.domains import cross_domain_split
 from tacit.design import Command, Run, option, options_of
 from tacit.designs.xmap.experiment.evaluation import (
     Grid,
+    count_similarities,
     evaluate_cross_domain,
-    similarities_found,
 )
 from tacit.evaluation import REPORT, SEED, WORKERS, Result, manifest
 from tacit.profile_sums.options import FEATURES_HELP
 
 _LEGEND = (
-    "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
+    "MAE in stars, predictions not rounded; ±: 95 % intervals, for means over splits, for "
     "differences over people."
 )
 
@@ -35,7 +35,7 @@ class EvaluateSettings(Grid):
     similarities: bool = option(
         "Count the pairs of items with a similarity, at each overlap.", default=False
     )
-    share: float = option("Share of the people in both who are tested.", default=0.2)
+    share: float = option("Share of the people in both domains who are tested.", default=0.2)
     report: Path | None = option(REPORT, default=None, writes=True)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=0, least=0)
@@ -45,20 +45,20 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """Predict stars in a domain new to a person.
 
     Compares X-Map with and without privacy and its competitors on the same people: error by k,
-    overlap, profile size and budget. Features and stars are the sound variant's; without --stars it
-    is judged by its lists alone.
+    overlap, profile size and budget. Only the sound variant uses features and stars; without
+    --stars it is judged by its lists alone.
     """
     from tacit.designs.xmap.experiment.report import (
         page_of,
-        points,
+        table_of_points,
         tables_of_alpha,
         tables_of_similarities,
         verdict,
     )
 
-    of_grid = options_of(Grid)
-    measured = {name: value for name, value in asdict(settings).items() if name in of_grid}
-    parameters = measured | {
+    grid_options = options_of(Grid)
+    grid = {name: value for name, value in asdict(settings).items() if name in grid_options}
+    parameters = grid | {
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
@@ -73,31 +73,33 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             progress=advance,
             **parameters,
         )
-    pairs = []
-    counted_overlaps = settings.overlaps if settings.similarities else ()
-    for overlap in counted_overlaps:
-        split = cross_domain_split(
-            ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
-        )
-        pairs.append({"overlap": overlap} | similarities_found(split.train, **domains))
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **parameters)
-    if settings.report is not None:
-        page_of(table, made_with).write(settings.report)
-    outcome = verdict(table)
-    data = table.to_dict()
-    if pairs:
-        data["similarities"] = pairs
-    data["manifest"] = made_with
-    after = "tacit guarantee xmap --epsilon 1  reads what each variant promises."
+    pair_counts = []
+    if settings.similarities:
+        for overlap in settings.overlaps:
+            split = cross_domain_split(
+                ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
+            )
+            pair_counts.append({"overlap": overlap} | count_similarities(split.train, **domains))
+    manifest_of_run = manifest(
+        ratings, seed=settings.seed, command=run.command, **domains, **parameters
+    )
     if settings.report is None:
         after = f"{run.command} --report xmap.html  draws it on one page."
+    else:
+        page_of(table, manifest_of_run).write(settings.report)
+        after = "tacit guarantee xmap --epsilon 1  reads what each variant promises."
+    outcome = verdict(table)
+    data = table.to_dict()
+    if pair_counts:
+        data["similarities"] = pair_counts
+    data["manifest"] = manifest_of_run
     return Result(
         data,
         (
             f"{outcome.headline}. {outcome.sentence}",
-            points(table),
+            table_of_points(table),
             *tables_of_alpha(table),
-            *tables_of_similarities(pairs),
+            *tables_of_similarities(pair_counts),
             _LEGEND,
         ),
         after,

@@ -1,13 +1,13 @@
-"""The contenders of an experiment across domains, and each judged on people new to the target.
+"""Contenders of an experiment across domains, and how they are judged on people new to the target.
 
 nx-map     X-Map without privacy: the published variant at epsilon = inf
 x-map      X-Map with privacy, in its variants; user-based only as published
-baselines  popularity has lists alone, for its scores are not stars; remote-user asks people who are
-           alike in the source domain about the target domain; mf takes both domains as one
+baselines  popularity makes lists only, because its scores are not stars; remote-user predicts from
+           people who are similar in the source domain; mf treats both domains as one
 
-Whether one is better than another is judged by paired differences: a person may be a test person
-under several seeds and counts once, with all their ratings. So the interval is about other people
-of the same kind, and not about other draws of the split alone.
+Two contenders are compared by paired differences over people. A person who is a test person under
+several seeds counts once, with all their ratings, so that the interval is about other people of the
+same kind and not only about other random splits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,8 @@ VARIANTS = ("sound", "published")
 READINGS = ("printed", "counted", "positive")
 WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
 PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
-"""(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
+"""(epsilon, epsilon_prime) of the paper's figures: for one replaced item, and for one list of
+neighbours."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +65,21 @@ class Contender:
     method: str
     """A key of `NAMES`."""
     variant: str = "baseline"
-    """X-Map's; `published` for NX-Map, which it is at infinity; `baseline` for the others."""
+    """Variant of X-Map; `published` for NX-Map; `baseline` for the other methods."""
     epsilon: float = math.inf
-    """Nats; inf without privacy."""
+    """Nats; infinity without privacy."""
     epsilon_prime: float | None = None
-    """Nats of the published recommender's step."""
+    """Nats of the published variant for one list of neighbours."""
     delta: float = 0.0
-    """Chance beside epsilon, of the sound variant alone."""
+    """Delta of the sound variant; 0 for other methods."""
     k: int | None = None
     """Number of neighbours, if the method has any."""
     pnsa: str | None = None
-    """Reading of PNSA, of the published variant with privacy alone."""
+    """Reading of PNSA, for the published variant with privacy only."""
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None, str | None]:
-        """Parameters by which a comparison names the contender; k is none of them."""
+        """Parameters by which a comparison identifies the contender. k is not among them."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
@@ -88,12 +89,12 @@ class Contender:
 
     @property
     def has_alpha(self) -> bool:
-        """Whether old ratings lose weight in it: the paper's item-based methods."""
+        """Whether it can give old ratings less weight, as the paper's item-based methods can."""
         return self.method.endswith("-ib") and self.variant == "published"
 
     @property
     def name(self) -> str:
-        """Name such as `X-Map (item-based), sound`; baselines and NX-Map have no variant in it."""
+        """Name such as `X-Map (item-based), sound`; without a variant for baselines and NX-Map."""
         name = NAMES[self.method]
         return f"{name}, {self.variant}" if self.method in PRIVATE else name
 
@@ -105,12 +106,19 @@ class Contender:
         if math.isinf(self.epsilon):
             return "ε = ∞"
         if self.epsilon_prime is not None:
-            claimed = f"ε = {self.epsilon:g}, ε′ = {self.epsilon_prime:g}, as claimed"
-            return claimed if self.pnsa in (None, "printed") else f"{claimed}; PNSA {self.pnsa}"
+            budget = f"ε = {self.epsilon:g}, ε′ = {self.epsilon_prime:g}, as claimed"
+            has_printed_reading = self.pnsa in (None, "printed")
+            return budget if has_printed_reading else f"{budget}; PNSA {self.pnsa}"
         return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
 
     def predicts(self, options: Mapping[str, Any]) -> bool:
-        """Whether its scores are stars: not popularity's, nor sound ones without the option."""
+        """Say whether its scores are stars.
+
+        Those of popularity are not, nor those of the sound variant without its option `stars`.
+
+        Args:
+            options: Further keywords of XMap, by name.
+        """
         if self.variant == "sound":
             return bool(options.get("stars"))
         return self.method != "popularity"
@@ -157,70 +165,93 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Errors and lists of one recommender, for each test person."""
+    """Errors and quality of lists of one recommender, for each test person."""
 
     ids: Column
-    """(people,) ids, in the order of their numbers."""
+    """(people,) ids of the test people."""
     counts: Ints
-    """(people,) held-out ratings."""
+    """(people,) numbers of held-out ratings."""
     errors: Floats
     """(people,) sums of |prediction - star|; NaN for scores that are not stars."""
     ndcg: Floats
-    """(people,) NDCG of their lists; NaN for people who liked none of their held-out items."""
+    """(people,) NDCG of their lists; NaN for people without a relevant held-out item."""
 
     @property
     def mae(self) -> float | None:
-        """Stars; every rating weighs the same, not every person. None for scores not in stars."""
+        """Mean absolute error in stars over all held-out ratings; None if scores are not stars."""
         if not np.isfinite(self.errors).all():
             return None
         return float(self.errors.sum() / self.counts.sum())
 
     @property
     def mean_ndcg(self) -> float:
-        """Mean NDCG of the people with something relevant."""
+        """Mean NDCG of the people with a relevant held-out item."""
         return float(np.nanmean(self.ndcg))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One value of everything that an experiment moves."""
+    """Values of everything that an experiment varies, except k and the budget."""
 
     overlap: float
-    """Share of the training people in both domains who stay in training."""
+    """Share of the training people with ratings in both domains who are kept for training."""
     profile_size: int
-    """Ratings in the target domain that a test person keeps; 0: cold start."""
+    """Ratings in the target domain that are not held out for a test person; 0: cold start."""
     alpha: float = 0.0
     """How fast old ratings lose weight; 0: not at all."""
 
 
-Shared = tuple[Ratings, str, str, float, int, Mapping[str, Any]]
-"""What every split shares: ratings, source, target, share of people who are tested, how many
-ratings in the target make a test person, and options of XMap by name (significance, stars, ...)."""
+class SharedInputs(NamedTuple):
+    """Inputs that all splits and settings share."""
+
+    ratings: Ratings
+    """Ratings of everybody, in both domains."""
+    source: str
+    """Domain that people have rated in."""
+    target: str
+    """Domain to recommend from."""
+    share: float
+    """Share of the people with ratings in both domains who are tested."""
+    least_ratings: int
+    """Fewest ratings in the target domain of a test person."""
+    options: Mapping[str, Any]
+    """Further keywords of XMap by name, such as `stars`."""
 
 
 def run_setting(
-    shared: Shared, seed: int, setting: Setting, contenders: Sequence[Contender]
+    shared: SharedInputs, seed: int, setting: Setting, contenders: Sequence[Contender]
 ) -> list[Judgement]:
-    """Fit every contender on one split and judge it on the same test people."""
-    ratings, source, target, share, test_ratings, options = shared
+    """Fit every contender on one split, and judge all of them on the same test people.
+
+    Args:
+        shared: Inputs that all splits share.
+        seed: Seed of the split.
+        setting: Overlap, profile size and alpha.
+        contenders: The contenders.
+
+    Returns:
+        The judgement of each contender.
+    """
+    ratings = shared.ratings
     split = cross_domain_split(
         ratings,
-        source=source,
-        target=target,
-        share=share,
+        source=shared.source,
+        target=shared.target,
+        share=shared.share,
         keep=setting.profile_size,
-        at_least=test_ratings,
+        at_least=shared.least_ratings,
         overlap=setting.overlap,
         seed=seed,
     )
-    listed = np.isin(np.arange(ratings.n_items), items_in(ratings, target))
-    options = {**options, "alpha": setting.alpha}
-    judged = []
+    is_target = np.isin(np.arange(ratings.n_items), items_in(ratings, shared.target))
+    options = {**shared.options, "alpha": setting.alpha}
+    judgements = []
     for contender in contenders:
-        model = contender.make(source, target, options, seed).fit(split.train)
+        recommender = contender.make(shared.source, shared.target, options, seed)
+        model = recommender.fit(split.train)
         stars = contender.predicts(options)
-        judged.append(judge_target(model, split, listed, stars=stars))
-    return judged
+        judgements.append(judge_target(model, split, is_target, stars=stars))
+    return judgements
 
 
 def judge_target(
@@ -228,16 +259,18 @@ def judge_target(
 ) -> Judgement:
     """Judge errors on the held-out ratings, and lists of ten from all items of the target domain.
 
-    Predictions are not rounded; for none, the target's mean star in training stands in.
+    Predictions are not rounded. If a recommender makes no prediction for a rating, the mean stars
+    of the target domain in training are used.
 
     Args:
-        recommender: Fitted on `split.train`.
+        recommender: A recommender fitted on `split.train`.
         split: Training and test people.
-        target: (items,) which items are of the target domain.
-        stars: Whether scores are stars.
+        target: (items,) whether each item is in the target domain.
+        stars: Whether the recommender's scores are stars.
 
     Raises:
-        DataError: Nobody is tested, nobody liked anything, or the target has no training rating.
+        DataError: There is no test person, no relevant held-out item, or no training rating in the
+            target domain.
     """
     test = split.test
     people = np.flatnonzero(np.diff(test.offsets) > 0)
@@ -262,8 +295,8 @@ def judge_target(
     errors = np.full(len(people), np.nan)
     if stars:
         truth, predicted = stars_of(recommender, split.train.where(in_target), test, people)
-        owner = np.repeat(np.arange(len(people)), counts)
-        errors = np.bincount(owner, np.abs(predicted - truth))
+        person_of_rating = np.repeat(np.arange(len(people)), counts)
+        errors = np.bincount(person_of_rating, np.abs(predicted - truth))
     ndcg = ranking_by_person(lists, relevant)["ndcg"]
     return Judgement(test.user_ids[people], counts, errors, ndcg)
 
@@ -285,19 +318,19 @@ class Comparison:
     k: int | None
     """The method's number of neighbours."""
     against: str
-    """The other method."""
+    """Name of the other method."""
     measure: str
     """`mae` (below 0: the method is better) or `ndcg_at_10` (above 0: the method is better)."""
     difference: float
-    """Mean difference, in the measure's unit."""
+    """The method's mean minus the other's, in the measure's unit."""
     low: float
     """Lower end of its 95 % interval over people."""
     high: float
     """Upper end."""
     people: int
-    """How many people the difference rests on."""
+    """Number of people over whom the difference was computed."""
     alpha: float | None = None
-    """The method's, where it differs from the base's; then `against` is the method itself."""
+    """The method's alpha, if the method is compared with itself at the base's alpha."""
 
     @property
     def interval(self) -> Interval:
@@ -306,40 +339,56 @@ class Comparison:
 
 
 def mae_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tuple[Interval, int]:
-    """Difference of MAE over all seeds, and how many people it rests on.
+    """Compute the difference of the MAE of two methods over all seeds.
 
-    Ratings weigh the same, people differ in how many they have: the interval is that of a ratio of
-    two means, by linearisation (Cochran, Sampling techniques, 1977, chapter 6).
+    The MAE weighs ratings equally, and people have different numbers of ratings. So the difference
+    is a ratio of two means over people, sum of errors / number of ratings; its interval is computed
+    by linearisation (Cochran, Sampling techniques, 1977, chapter 6).
+
+    Returns:
+        The difference with its interval, and the number of people.
     """
-    gaps = [a.errors - b.errors for a, b in zip(mine, theirs, strict=True)]
-    gap = _sum_by_person(mine, gaps)
-    counts = _sum_by_person(mine, [judged.counts for judged in mine])
-    overall = gap.sum() / counts.sum()
-    return mean_interval(overall + (gap - overall * counts) / counts.mean()), len(gap)
+    differences_by_seed = [a.errors - b.errors for a, b in zip(mine, theirs, strict=True)]
+    differences = _sum_by_person(mine, differences_by_seed)
+    counts = _sum_by_person(mine, [judgement.counts for judgement in mine])
+    ratio = differences.sum() / counts.sum()
+    linearised = ratio + (differences - ratio * counts) / counts.mean()
+    return mean_interval(linearised), len(differences)
 
 
 def ndcg_difference(mine: Sequence[Judgement], theirs: Sequence[Judgement]) -> tuple[Interval, int]:
-    """Difference of NDCG over all seeds, of the people with something relevant."""
-    gaps = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
-    times = _sum_by_person(mine, [np.isfinite(gap).astype(float) for gap in gaps])
-    total = _sum_by_person(mine, [np.nan_to_num(gap) for gap in gaps])
-    judged = times > 0
-    return mean_interval(total[judged] / times[judged]), int(judged.sum())
+    """Compute the difference of the NDCG of two methods over all seeds.
+
+    Returns:
+        The mean over people with a relevant held-out item, with its interval; and their number.
+    """
+    differences_by_seed = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
+    finite_by_seed = [np.isfinite(values).astype(float) for values in differences_by_seed]
+    n_lists = _sum_by_person(mine, finite_by_seed)
+    sums = _sum_by_person(mine, [np.nan_to_num(values) for values in differences_by_seed])
+    is_judged = n_lists > 0
+    return mean_interval(sums[is_judged] / n_lists[is_judged]), int(is_judged.sum())
 
 
 def compare(judged: Mapping[Contender, Sequence[Judgement]]) -> list[Comparison]:
-    """Compare X-Map and NX-Map with every baseline, and X-Map with NX-Map."""
-    compared = []
+    """Compare X-Map and NX-Map with every baseline, and X-Map with NX-Map.
+
+    Args:
+        judged: Judgements of each contender, one for each seed.
+    """
+    comparisons = []
     for mine, theirs in itertools.product(judged, judged):
         is_baseline = theirs.method in BASELINES
-        is_without_privacy = theirs.method == f"n{mine.method}"
-        if mine.method in BASELINES or not (is_baseline or is_without_privacy):
+        is_same_without_privacy = theirs.method == f"n{mine.method}"  # such as nx-map-ib
+        if mine.method in BASELINES or not (is_baseline or is_same_without_privacy):
             continue
         have_errors = None not in (judged[mine][0].mae, judged[theirs][0].mae)
-        for measure in ("mae", "ndcg_at_10") if have_errors else ("ndcg_at_10",):
-            pair = judged[mine], judged[theirs]
-            compared.append(compare_contenders(mine, theirs, measure, *pair))
-    return compared
+        measures = ("mae", "ndcg_at_10") if have_errors else ("ndcg_at_10",)
+        comparisons += [
+            compare_contenders(mine, theirs, measure, judged[mine], judged[theirs])
+            for measure in measures
+        ]
+    return comparisons
 
 
 def compare_contenders(
@@ -358,14 +407,39 @@ def compare_contenders(
         measure: `mae` or `ndcg_at_10`.
         judged: The first one's judgements, one for each seed.
         against: The second one's.
-        alpha: The first one's alpha, where it differs from the base's.
+        alpha: The first one's alpha, if both are the same contender with different alphas.
     """
-    take_difference = mae_difference if measure == "mae" else ndcg_difference
-    gap, people = take_difference(judged, against)
-    return Comparison(*mine.parameters, mine.k, theirs.method, measure, *gap, people, alpha)
+    compute_difference = mae_difference if measure == "mae" else ndcg_difference
+    interval, people = compute_difference(judged, against)
+    return Comparison(
+        method=mine.method,
+        variant=mine.variant,
+        epsilon=mine.epsilon,
+        epsilon_prime=mine.epsilon_prime,
+        pnsa=mine.pnsa,
+        k=mine.k,
+        against=theirs.method,
+        measure=measure,
+        difference=interval.mean,
+        low=interval.low,
+        high=interval.high,
+        people=people,
+        alpha=alpha,
+    )
 
 
-def _sum_by_person(judged: Sequence[Judgement], values: Sequence[NDArray[np.generic]]) -> Floats:
-    """Sum over the seeds: (distinct people,)."""
-    _, place = np.unique(np.concatenate([each.ids for each in judged]), return_inverse=True)
-    return np.bincount(place, weights=np.concatenate(values)).astype(np.float64)
+def _sum_by_person(
+    judgements: Sequence[Judgement], values: Sequence[NDArray[np.generic]]
+) -> Floats:
+    """Sum values over the seeds for each person.
+
+    Args:
+        judgements: A contender's judgement of each seed, with the ids of its test people.
+        values: For each seed, (people,) values.
+
+    Returns:
+        (distinct people,) sums, in the order of sorted ids.
+    """
+    ids = np.concatenate([judgement.ids for judgement in judgements])
+    _, number_of_person = np.unique(ids, return_inverse=True)
+    return np.bincount(number_of_person, weights=np.concatenate(values)).astype(np.float64)

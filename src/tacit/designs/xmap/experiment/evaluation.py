@@ -1,19 +1,19 @@
 """Recommendations in a domain where a person has rated nothing yet: the figures of X-Map's paper.
 
 Split    A share of the people who rated in both domains are test people: all but `profile_size` of
-         their ratings in the target domain are held out. Every contender of a seed is judged on the
+         their ratings in the target domain are held out. All contenders of a seed are judged on the
          same people and the same ratings.
-Figures  One thing moves at a time (k, overlap, profile size, alpha, budget); the others stay at the
-         base: the largest overlap, the smallest profile and alpha, k of 50 or else the largest, the
-         first epsilon.
-MAE      In stars, predictions clipped to the scale and not rounded. The authors' code rounds them
-         to whole stars, which moves an MAE by more than many methods differ.
+Figures  One thing is varied at a time (k, overlap, profile size, alpha, budget); the others have
+         their base values: the largest overlap, the smallest profile size and alpha, k = 50 or else
+         the largest, the first epsilon.
+MAE      In stars; predictions are clipped to the scale and not rounded. The authors' code rounds
+         them to whole stars, which changes an MAE by more than many methods differ.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
-from tacit.design import Comparison as Asked
+from tacit.design import Comparison as ComparisonRequest
 from tacit.design import ComparisonEntry, option
 from tacit.designs.xmap.experiment.contenders import (
     METHODS,
@@ -35,6 +35,7 @@ from tacit.designs.xmap.experiment.contenders import (
     Contender,
     Judgement,
     Setting,
+    SharedInputs,
     compare,
     compare_contenders,
     run_setting,
@@ -44,32 +45,36 @@ from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.runner import Progress, Runner
 
 PAPERS_K = 50
+"""Number of neighbours in most of the paper's figures."""
 PROFILE = "a person's whole profile, added or removed"
+"""What the sound variant protects, in `tacit compare`."""
 PRINTED = "a rating, as printed: refuted, see the card"
+"""What the published variant claims to protect, in `tacit compare`."""
 LISTS = "everybody who has the lists or the model"
+"""The adversary, in `tacit compare`."""
 
 
 @dataclass(frozen=True)
 class Grid:
     """Settings of the experiment, as options of the command.
 
-    `epsilons` and `delta` are the sound variant's. The published one takes the paper's budgets, and
-    every pair of `surface` as (epsilon, epsilon_prime).
+    `epsilons` and `delta` are for the sound variant. The published one is run with the paper's
+    budgets, and with every pair of numbers of `surface` as (epsilon, epsilon_prime).
 
     Raises:
-        ConfigError: A method, variant or reading that there is not, or a number out of range.
+        ConfigError: An unknown method, variant or reading, or a number out of range.
     """
 
     ks: tuple[int, ...] = option(
         "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
     )
     overlaps: tuple[float, ...] = option(
-        "Shares of the people in both domains who stay in training.",
+        "Shares of the people in both domains who are kept for training.",
         default=(1.0,),
         flag="--overlap",
     )
     profile_sizes: tuple[int, ...] = option(
-        "Ratings in the target that a test person keeps; 0: cold start.",
+        "Ratings in the target that are not held out for a test person; 0: cold start.",
         default=(0,),
         flag="--profile-size",
     )
@@ -82,12 +87,12 @@ class Grid:
         "Only these methods, with commas.", default=METHODS, flag="--method"
     )
     variants: tuple[str, ...] = option(
-        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
+        "Variants of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
     )
     epsilons: tuple[float, ...] = option(
         "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
     )
-    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
+    delta: float = option("Delta of the sound variant, such as 1e-6.", default=1e-6)
     readings: tuple[str, ...] = option(
         "Readings of PNSA in the published variant: printed, counted, positive; with commas.",
         default=("printed",),
@@ -96,76 +101,77 @@ class Grid:
     surface: tuple[float, ...] = option(
         "Budgets of the published variant: every pair is measured.", default=()
     )
-    seeds: int = option("How many splits.", default=5, least=1)
+    seeds: int = option("Number of splits.", default=5, least=1)
 
     def __post_init__(self) -> None:
-        for kind, names, known in (
-            ("method", self.methods, METHODS),
-            ("variant", self.variants, VARIANTS),
-            ("reading of PNSA", self.readings, READINGS),
-        ):
-            unknown = [name for name in names if name not in known]
-            if unknown:
-                raise ConfigError(f"No {kind} '{unknown[0]}'. There are: {', '.join(known)}.")
+        _check_names("method", self.methods, METHODS)
+        _check_names("variant", self.variants, VARIANTS)
+        _check_names("reading of PNSA", self.readings, READINGS)
         budgets = (*self.epsilons, *self.surface)
-        for name, values, fits, rule in (
-            ("method", self.methods, lambda _: True, "a name"),
-            ("reading of PNSA", self.readings, lambda _: True, "a name"),
-            ("k", self.ks, lambda k: k >= 1, "1 or more"),
-            ("overlap", self.overlaps, lambda share: 0 <= share <= 1, "a share, 0 to 1"),
-            ("profile size", self.profile_sizes, lambda size: size >= 0, "0 or more"),
-            ("alpha", self.alphas, lambda alpha: 0 <= alpha < math.inf, "0 or more"),
-            ("epsilon", budgets, lambda epsilon: epsilon > 0, "above 0"),
-            ("seed", range(self.seeds), lambda _: True, "a number"),
-        ):
-            if not values:
-                raise ConfigError(f"The evaluation needs at least one {name}.")
-            refused = [value for value in values if not fits(value)]
-            if refused:
-                raise ConfigError(f"Each {name} is {rule}; got {refused[0]}.")
+        _require_any("method", self.methods)
+        _require_any("reading of PNSA", self.readings)
+        _check_numbers("k", self.ks, lambda k: k >= 1, "1 or more")
+        _check_numbers("overlap", self.overlaps, lambda share: 0 <= share <= 1, "a share, 0 to 1")
+        _check_numbers("profile size", self.profile_sizes, lambda size: size >= 0, "0 or more")
+        _check_numbers("alpha", self.alphas, lambda alpha: 0 <= alpha < math.inf, "0 or more")
+        _check_numbers("epsilon", budgets, lambda epsilon: epsilon > 0, "above 0")
+        _require_any("seed", range(self.seeds))
 
     @property
     def base(self) -> Setting:
-        """The setting at which everything stays that does not move."""
+        """The setting with the base value of everything."""
         return Setting(max(self.overlaps), min(self.profile_sizes), min(self.alphas))
 
     @property
     def base_k(self) -> int:
-        """The number of neighbours at the base: the paper's, or else the largest."""
+        """The base value of k: the paper's if it is measured, otherwise the largest."""
         return PAPERS_K if PAPERS_K in self.ks else max(self.ks)
 
     @property
     def steps(self) -> int:
-        """How many settings are run, over all seeds."""
+        """Number of settings that are run, over all seeds."""
         return self.seeds * len(self.plan())
 
     def plan(self) -> dict[Setting, list[Contender]]:
-        """Plan every k and budget at the base, elsewhere the base's k and the first budget."""
-        first = list(self._contenders(self.epsilons[:1], ()))
-        elsewhere = [self._at_base_k(contender) for contender in first]
-        at_base = []
-        for contender in first:
-            if contender.has_k:
-                at_base += [replace(contender, k=k) for k in self.ks]
-        at_base += elsewhere
-        at_base += map(self._at_base_k, self._contenders(self.epsilons, self.surface))
-        planned = {self.base: [*dict.fromkeys(at_base)]}
-        moved = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
-        moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
-        for setting in moved:
-            planned.setdefault(setting, elsewhere)
-        for alpha in sorted(self.alphas):
-            with_alpha = [each for each in elsewhere if each.has_alpha]
-            planned.setdefault(replace(self.base, alpha=alpha), with_alpha)
-        return planned
+        """List the contenders of each setting.
 
-    def _at_base_k(self, contender: Contender) -> Contender:
+        In the base setting there is a contender for every k and every budget; in other settings
+        only those with the base's k and the first budget, and for an alpha only those that use it.
+        """
+        with_first_budget = list(self._contenders(self.epsilons[:1], ()))
+        with_base_k = [self._set_base_k(contender) for contender in with_first_budget]
+        in_base_setting = []
+        for contender in with_first_budget:
+            if contender.has_k:
+                in_base_setting += [replace(contender, k=k) for k in self.ks]
+        in_base_setting += with_base_k
+        in_base_setting += map(self._set_base_k, self._contenders(self.epsilons, self.surface))
+        plan = {self.base: [*dict.fromkeys(in_base_setting)]}  # each contender once
+        varied = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
+        varied += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
+        for setting in varied:
+            plan.setdefault(setting, with_base_k)
+        with_alpha = [contender for contender in with_base_k if contender.has_alpha]
+        for alpha in sorted(self.alphas):
+            plan.setdefault(replace(self.base, alpha=alpha), with_alpha)
+        return plan
+
+    def _set_base_k(self, contender: Contender) -> Contender:
+        """Return the contender with the base's k, if it has a k."""
         return replace(contender, k=self.base_k) if contender.has_k else contender
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
     ) -> Iterator[Contender]:
-        for method in (each for each in METHODS if each in self.methods):
+        """Yield the contenders without a k.
+
+        Args:
+            epsilons: Epsilons of the sound variant.
+            surface: Numbers whose pairs are budgets of the published variant, besides the paper's.
+        """
+        for method in METHODS:
+            if method not in self.methods:
+                continue
             if method not in PRIVATE:
                 yield Contender(method, "published" if method in NON_PRIVATE else "baseline")
                 continue
@@ -180,6 +186,36 @@ class Grid:
                     yield Contender(method, "published", *pair, pnsa=self.readings[0])
 
 
+def _check_names(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise ConfigError for a name that is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError(f"No {kind} '{unknown[0]}'. There are: {', '.join(known)}.")
+
+
+def _require_any(kind: str, values: Sequence[Any]) -> None:
+    """Raise ConfigError if there is no value."""
+    if not values:
+        raise ConfigError(f"The evaluation needs at least one {kind}.")
+
+
+def _check_numbers(
+    kind: str, numbers: Sequence[float], is_allowed: Callable[[float], bool], rule: str
+) -> None:
+    """Raise ConfigError if there is no number, or one that is not allowed.
+
+    Args:
+        kind: What the numbers are, for the error.
+        numbers: The numbers.
+        is_allowed: Says whether a number is allowed.
+        rule: The allowed numbers in words, for the error.
+    """
+    _require_any(kind, numbers)
+    refused = [number for number in numbers if not is_allowed(number)]
+    if refused:
+        raise ConfigError(f"Each {kind} is {rule}; got {refused[0]}.")
+
+
 @dataclass(frozen=True)
 class Point:
     """One contender in one setting, over all seeds."""
@@ -187,15 +223,15 @@ class Point:
     contender: Contender
     """The method."""
     setting: Setting
-    """What it was measured at."""
+    """Overlap, profile size and alpha."""
     mae: Interval | None
-    """Mean error in stars; None for scores that are not stars."""
+    """Mean absolute error in stars, with its interval over seeds; None if scores are not stars."""
     ndcg_at_10: Interval
-    """Mean NDCG of lists of ten."""
+    """Mean NDCG of lists of ten, with its interval over seeds."""
 
     @property
-    def place(self) -> dict[str, float | None]:
-        """Value of each thing that can move."""
+    def varied_values(self) -> dict[str, float | None]:
+        """Values of k, overlap, profile size and alpha, by name."""
         return {"k": self.contender.k, **asdict(self.setting)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -210,48 +246,55 @@ class Point:
 
 @dataclass(frozen=True)
 class CrossDomainTable:
-    """The whole experiment."""
+    """Results of the whole experiment."""
 
     source: str
     """Domain that people have rated in."""
     target: str
     """Domain to recommend from."""
     base: Setting
-    """Where everything stays that does not move."""
+    """The setting with the base value of everything."""
     base_k: int
-    """Number of neighbours at the base."""
+    """Base value of k."""
     seeds: tuple[int, ...]
     """Seeds of the splits."""
     people: tuple[int, ...]
-    """Test people of each seed, at the base."""
+    """Number of test people of each seed in the base setting."""
     rows: tuple[dict[str, Any], ...]
-    """One contender in one split each, as docs/cli.md has it."""
+    """Results of one contender in one split each, in the JSON form of docs/cli.md."""
     points: tuple[Point, ...]
     """Each contender in each setting."""
     comparisons: tuple[Comparison, ...]
-    """Differences at the base, and those of alpha."""
+    """Differences between contenders in the base setting, and differences between alphas."""
 
     @property
-    def still(self) -> dict[str, float]:
-        """Values of `Point.place` at the base."""
+    def base_values(self) -> dict[str, float]:
+        """Base values of k, overlap, profile size and alpha, by name."""
         return {"k": self.base_k, **asdict(self.base)}
 
-    def names_of_moved(self, point: Point) -> list[str]:
-        """Names of what differs from the base; a contender without k has no k that differs."""
-        still = self.still
-        return [name for name, value in point.place.items() if value not in (None, still[name])]
+    def names_of_varied(self, point: Point) -> list[str]:
+        """List the names of the values that differ from the base.
+
+        For a contender without k, k does not differ.
+        """
+        base_values = self.base_values
+        return [
+            name
+            for name, value in point.varied_values.items()
+            if value not in (None, base_values[name])
+        ]
 
     def at_base(self) -> list[Point]:
-        """List every contender where nothing moves, by method."""
-        unmoved = [point for point in self.points if not self.names_of_moved(point)]
-        return sorted(unmoved, key=lambda point: METHODS.index(point.contender.method))
+        """List the points with base values, ordered by method."""
+        base_points = [point for point in self.points if not self.names_of_varied(point)]
+        return sorted(base_points, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
             "source": self.source,
             "target": self.target,
-            "base": self.still,
+            "base": self.base_values,
             "seeds": list(self.seeds),
             "people": list(self.people),
             "rows": list(self.rows),
@@ -270,27 +313,33 @@ def evaluate_cross_domain(
     options: Mapping[str, Any] | None = None,
     workers: int = 0,
     progress: Progress | None = None,
-    **measured: Any,
+    **grid_fields: Any,
 ) -> CrossDomainTable:
     """Run every method in every setting and seed.
 
-    Splits depend on the seed only; noise takes no seed, so private rows differ a little from run to
-    run. These are simulations, not releases.
+    Splits depend on the seed only. Noise takes no seed, so that the results of private methods
+    differ a little from run to run. These are simulations, not releases.
 
     Args:
-        ratings: In memory, with the item metadata `domain`.
+        ratings: Ratings in memory, with the item metadata `domain`.
         source: Domain that people have rated in.
         target: Domain to recommend from.
-        share: Share of the people in both domains who are tested.
-        first_seed: Seed of the first split; the others follow it.
+        share: Share of the people with ratings in both domains who are tested.
+        first_seed: Seed of the first split; the next seeds are one larger each.
         options: Further keywords of XMap, such as `stars` and `features`.
-        workers: Processes; 0: one for each core.
+        workers: Number of processes; 0 for one for each core.
         progress: Called with the number of settings that are done.
-        measured: Fields of `Grid`.
+        grid_fields: Fields of `Grid`.
     """
-    grid = Grid(**measured)
-    least = max(grid.profile_sizes) + 1
-    shared = ratings, source, target, share, least, dict(options or {})
+    grid = Grid(**grid_fields)
+    shared = SharedInputs(
+        ratings=ratings,
+        source=source,
+        target=target,
+        share=share,
+        least_ratings=max(grid.profile_sizes) + 1,  # at least one rating is held out
+        options=dict(options or {}),
+    )
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
     tasks = []
     for seed in seeds:
@@ -298,43 +347,48 @@ def evaluate_cross_domain(
             tasks.append((seed, setting, contenders))
     with Runner(shared, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
-    cells: dict[tuple[Setting, Contender], list[Judgement]] = {}
-    for (_, setting, contenders), by_seed in zip(tasks, results, strict=True):
-        for contender, judged in zip(contenders, by_seed, strict=True):
-            cells.setdefault((setting, contender), []).append(judged)
+    judgements_of: dict[tuple[Setting, Contender], list[Judgement]] = {}  # one for each seed
+    for (_, setting, contenders), judgements in zip(tasks, results, strict=True):
+        for contender, judgement in zip(contenders, judgements, strict=True):
+            judgements_of.setdefault((setting, contender), []).append(judgement)
     base = grid.base
     base_k = grid.base_k
     at_base = {
-        contender: judged
-        for (setting, contender), judged in cells.items()
+        contender: judgements
+        for (setting, contender), judgements in judgements_of.items()
         if setting == base and contender.k in (None, base_k)
     }
-    with_alpha = [
-        compare_contenders(contender, contender, "mae", judged, at_base[contender], setting.alpha)
-        for (setting, contender), judged in cells.items()
-        if setting.alpha != base.alpha
-    ]
+    comparisons = compare(at_base)
     rows: list[dict[str, Any]] = []
-    for (setting, contender), by_seed in cells.items():
-        for seed, judgement in zip(seeds, by_seed, strict=True):
+    points = []
+    for (setting, contender), judgements in judgements_of.items():
+        points.append(_make_point(setting, contender, judgements))
+        for seed, judgement in zip(seeds, judgements, strict=True):
             rows.append(_make_row(setting, contender, seed, judgement))
+        if setting.alpha != base.alpha:
+            comparisons.append(
+                compare_contenders(
+                    contender, contender, "mae", judgements, at_base[contender], setting.alpha
+                )
+            )
+    people_of_seeds = [len(judgement.ids) for judgement in next(iter(at_base.values()))]
     return CrossDomainTable(
         source=source,
         target=target,
         base=base,
         base_k=base_k,
         seeds=seeds,
-        people=tuple(len(judgement.ids) for judgement in next(iter(at_base.values()))),
+        people=tuple(people_of_seeds),
         rows=tuple(rows),
-        points=tuple(_make_point(*cell, judged) for cell, judged in cells.items()),
-        comparisons=(*compare(at_base), *with_alpha),
+        points=tuple(points),
+        comparisons=tuple(comparisons),
     )
 
 
 def _make_row(
     setting: Setting, contender: Contender, seed: int, judgement: Judgement
 ) -> dict[str, Any]:
-    """Make the row of one contender in one split."""
+    """Make the JSON row of one contender in one split."""
     return {
         **asdict(contender),
         "seed": seed,
@@ -345,46 +399,67 @@ def _make_row(
     }
 
 
-def _make_point(setting: Setting, contender: Contender, judged: Sequence[Judgement]) -> Point:
-    """Summarise one contender's judgements over the seeds."""
-    errors = [judgement.mae for judgement in judged if judgement.mae is not None]
-    lists = [judgement.mean_ndcg for judgement in judged]
+def _make_point(setting: Setting, contender: Contender, judgements: Sequence[Judgement]) -> Point:
+    """Average one contender's judgements over the seeds."""
+    maes = [judgement.mae for judgement in judgements if judgement.mae is not None]
+    ndcgs = [judgement.mean_ndcg for judgement in judgements]
     return Point(
         contender,
         setting,
-        mean_interval(errors) if errors else None,
-        mean_interval(lists, bounds=(0.0, 1.0)),
+        mae=mean_interval(maes) if maes else None,
+        ndcg_at_10=mean_interval(ndcgs, bounds=(0.0, 1.0)),
     )
 
 
-def contenders(asked: Asked) -> tuple[ComparisonEntry, ...] | str:
-    """List X-Map in its variants for `tacit compare`, where two domains are named."""
-    if asked.source is None or asked.target is None:
+def contenders(request: ComparisonRequest) -> tuple[ComparisonEntry, ...] | str:
+    """List X-Map's entries in `tacit compare`, which need two domains.
+
+    Returns:
+        Entries of the sound and the published variant for each epsilon, at infinity of NX-Map; or
+        the reason why there are none.
+    """
+    if request.source is None or request.target is None:
         return "needs two domains: name --source and --target"
-    maker = "tacit.designs.xmap:XMap"
     entries = []
-    for epsilon in asked.epsilons:
-        given = {"source": asked.source, "target": asked.target, "epsilon": epsilon}
-        published = given | {"variant": "published", "k": 10}
+    for epsilon in request.epsilons:
+        shared = {"source": request.source, "target": request.target, "epsilon": epsilon}
+        published = shared | {"variant": "published", "k": 10}
         if math.isinf(epsilon):
-            kinds = [("non-private", PROFILE, published)]
-        else:
-            sound = given | {"variant": "sound", "delta": asked.delta, "features": asked.features}
-            kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
-        entries += [
-            ComparisonEntry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
-            for variant, unit, settings in kinds
-        ]
+            entries.append(_make_entry("non-private", epsilon, PROFILE, published))
+            continue
+        sound = shared | {
+            "variant": "sound",
+            "delta": request.delta,
+            "features": request.features,
+        }
+        entries.append(_make_entry("sound", epsilon, PROFILE, sound))
+        entries.append(_make_entry("published", epsilon, PRINTED, published))
     return tuple(entries)
 
 
-def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, int]:
-    """Count the pairs of an item of each domain that have a similarity.
+def _make_entry(
+    variant: str, epsilon: float, unit: str, settings: Mapping[str, Any]
+) -> ComparisonEntry:
+    """Make an entry of X-Map in `tacit compare`."""
+    return ComparisonEntry(
+        design="xmap",
+        variant=variant,
+        epsilon=epsilon,
+        unit=unit,
+        against=LISTS,
+        maker="tacit.designs.xmap:XMap",
+        settings=settings,
+        stars=True,
+    )
+
+
+def count_similarities(ratings: Ratings, source: str, target: str) -> dict[str, int]:
+    """Count the pairs of a source item and a target item that have a similarity.
 
     Returns:
-        `adjusted_cosine`: pairs with a cosine that is not 0, from people who rated both; `x_sim`:
-        pairs that a meta-path joins, with the neighbours that an item keeps by default; `pairs`:
-        all of them.
+        Number of pairs by name. `adjusted_cosine`: pairs with a cosine other than 0, which people
+        who rated both items give. `x_sim`: pairs that a meta-path joins, with the default number of
+        neighbours. `pairs`: all pairs.
     """
     from tacit.designs.xmap.baseliner import make_baseline
     from tacit.designs.xmap.extender import blocks_of_starts, extend, similarities
@@ -404,8 +479,13 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
         significance=defaults.significance,
         engine=engine,
     )
-    parts = [sources[part] for part in blocks_of_starts(extension, sources)]
     centred = base.table.values
-    direct = sum(int((centred[:, part].T @ centred[:, targets]).count_nonzero()) for part in parts)
-    reached = sum(int(np.isfinite(similarities(extension, part, engine)).sum()) for part in parts)
-    return {"adjusted_cosine": direct, "x_sim": reached, "pairs": len(sources) * len(targets)}
+    with_cosine = 0
+    with_x_sim = 0
+    for block in blocks_of_starts(extension, sources):
+        items = sources[block]
+        products = centred[:, items].T @ centred[:, targets]
+        with_cosine += int(products.count_nonzero())
+        with_x_sim += int(np.isfinite(similarities(extension, items, engine)).sum())
+    all_pairs = len(sources) * len(targets)
+    return {"adjusted_cosine": with_cosine, "x_sim": with_x_sim, "pairs": all_pairs}

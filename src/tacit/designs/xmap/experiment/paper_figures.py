@@ -1,8 +1,8 @@
-"""MAE that the paper's figures print, on Amazon's books and movies; read off the drawings.
+"""MAE in the paper's figures, on Amazon's books and movies, read from the drawings of its draft.
 
-Curves of the draft, to within 0.0005 stars, the privacy surfaces to within 0.003. The draft's plots
+Curves were read to within 0.0005 stars, the privacy surfaces to within 0.003. The draft's figures
 disagree with each other at the same setting (X-Map user-based, books to movies: .500 by k and .575
-by overlap), so orders and margins can be compared, third decimals cannot.
+by overlap), so the order of methods and large differences can be compared, third decimals cannot.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 
 class PrintedErrors(NamedTuple):
-    """MAE of one method in one figure of the paper, in stars, at each place of the axis."""
+    """MAE of one method in one figure of the paper."""
 
     figure: str
-    """Number of the figure."""
+    """What the figure varies, and its values."""
     method: str
-    """Name of the method there."""
+    """Name of the method."""
     books_to_movies: str
-    """MAE in stars."""
+    """MAE in stars at each of these values, or its range, from books to movies."""
     movies_to_books: str
-    """MAE in stars."""
+    """MAE in stars at each of these values, or its range, from movies to books."""
 
 
 BY_K = "k = 10, 50, 100"

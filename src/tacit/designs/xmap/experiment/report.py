@@ -1,10 +1,10 @@
-"""One page of an experiment across domains: figures of X-Map's paper, and words from numbers."""
+"""Page of an experiment across domains: a verdict in words, tables, figures as in X-Map's paper."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.designs.xmap.experiment.contenders import (
     NAMES,
@@ -37,20 +37,20 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("knn-cross", "baseline"): ("var(--b2)", DASHED),
     ("mf", "baseline"): ("var(--b3)", SOLID),
 }
-"""(method, variant): colour and dash of its line; popularity has no error to draw."""
+"""Colour and dashes of the line of each (method, variant). Popularity has no MAE, so no line."""
 SHADES = ("var(--nx)", "var(--printed)", "var(--sound)", "var(--b1)", "var(--b2)", "var(--b3)")
 """Colours of the lines of a surface, one for each epsilon."""
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
-    """Lay out the page: a verdict, the table of all methods, figures, what the paper prints."""
+    """Make the page: a verdict, the table of all methods, figures, the paper's own errors."""
     size = table.base.profile_size
     profile = f"{size} ratings kept" if size else "cold start"
     sections = [
-        Section("Everybody, side by side", [_standings(table)]),
+        Section("Everybody, side by side", [_table_of_methods(table)]),
         *_figures_over_settings(table, profile),
         *_surfaces(table, profile),
-        Section("What the paper prints", [_printed_errors()]),
+        Section("What the paper prints", [_table_of_printed_errors()]),
     ]
     return Page(
         f"From {table.source} to {table.target}",
@@ -63,98 +63,149 @@ def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
     )
 
 
-def _standings(table: CrossDomainTable) -> Table:
-    ends = len(table.seeds) > 1
+def _table_of_methods(table: CrossDomainTable) -> Table:
+    """Tabulate all methods at the base values, with their differences from simple baselines."""
+    has_intervals = len(table.seeds) > 1
 
-    def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
-        compared = find_comparison(table, point, other, measure)
-        return interval_cell(compared.interval, "+.3f", better=better) if compared else None
+    def difference(point: Point, other: str, measure: str, better_sign: int) -> Cell | None:
+        """Make the cell of a difference; a difference with sign `better_sign` is better."""
+        comparison = find_comparison(table, point, other, measure)
+        if comparison is None:
+            return None
+        return interval_cell(comparison.interval, "+.3f", better=better_sign)
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: Cell(point.contender.name, mark=_mark(point.contender)),
         "privacy": lambda point: point.contender.budget or "none",
         "k": lambda point: "–" if point.contender.k is None else point.contender.k,
-        "MAE, stars": lambda point: interval_cell(point.mae, ends=ends),
-        "against item averages": lambda point: gap(point, BASELINE, "mae", -1),
-        "NDCG at 10": lambda point: interval_cell(point.ndcg_at_10, ends=ends),
-        "against popularity": lambda point: gap(point, "popularity", "ndcg_at_10", 1),
+        "MAE, stars": lambda point: interval_cell(point.mae, ends=has_intervals),
+        "against item averages": lambda point: difference(point, BASELINE, "mae", -1),
+        "NDCG at 10": lambda point: interval_cell(point.ndcg_at_10, ends=has_intervals),
+        "against popularity": lambda point: difference(point, "popularity", "ndcg_at_10", 1),
     }
     return Table.from_rows("Table of all methods", columns, table.at_base())
 
 
 def _mark(contender: Contender) -> str:
+    """Return the page's mark of methods without privacy; "" for others."""
     return "plain" if contender.method in NON_PRIVATE else ""
 
 
 def _figures_over_settings(table: CrossDomainTable, profile: str) -> Iterator[Section]:
-    """Draw a figure of each thing that moves, with the first budget of each method and variant."""
-    drawn: dict[tuple[str, str], Contender] = {}
+    """Yield the section of figures that vary one value each: k, overlap, profile size, alpha.
+
+    Each method and variant has a line, for the first of its budgets.
+
+    Args:
+        table: The results.
+        profile: The base's profile size in words.
+    """
+    contender_of: dict[tuple[str, str], Contender] = {}  # by (method, variant)
     for point in table.points:
         if point.mae is not None:
-            drawn.setdefault((point.contender.method, point.contender.variant), point.contender)
-    where = table.target
-    words = {
-        "k": ("the number of neighbours", "neighbours, k", "Level lines have no k."),
-        "overlap": ("overlap", "overlap", "The share of the training people in both who stay."),
-        "profile_size": (
-            "profile size",
-            f"ratings in {where}",
-            f"Ratings in {where} that they keep.",
-        ),
-        "alpha": ("the age of ratings", "alpha", "How fast old ratings lose weight."),
-    }
-    still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
+            contender = point.contender
+            contender_of.setdefault((contender.method, contender.variant), contender)
+    base_values = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
     figures = []
-    for name, (title, axis, note) in words.items():
-        points = [point for point in table.points if {name} >= {*table.names_of_moved(point)}]
+    for words in _words_of_figures(table.target):
         lines = []
-        for pair, contender in drawn.items():
-            if name == "alpha" and not contender.has_alpha:
-                continue
-            means = {
-                point.place[name]: point.mae
-                for point in points
-                if point.contender.parameters == contender.parameters
-            }
-            if means:
+        for stroke, contender in contender_of.items():
+            maes = _maes_over(table, words.name, contender)
+            if maes:
+                colour, dashes = STROKES[stroke]
                 mark = _mark(contender)
-                lines.append(Line(contender.name, *STROKES[pair], means, contender.budget, mark))
+                lines.append(Line(contender.name, colour, dashes, maes, contender.budget, mark))
         figure = figure_over_setting(
-            f"Error by {title}",
+            f"Error by {words.title}",
             lines,
-            axis=axis,
+            axis=words.axis,
             unit="mean absolute error, stars",
-            caption=f"{note} {still}",
+            caption=f"{words.note} {base_values}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
-        figures += [figure] if figure else []
+        if figure:
+            figures.append(figure)
     if figures:
         key = []
-        for pair, contender in drawn.items():
+        for stroke, contender in contender_of.items():
             budget = f" ({contender.budget})" if contender.budget else ""
-            key.append(Mark(contender.name + budget, *STROKES[pair]))
+            key.append(Mark(contender.name + budget, *STROKES[stroke]))
         yield Section("One thing at a time", figures=figures, key=key)
 
 
+class _FigureWords(NamedTuple):
+    """Texts of a figure that varies one value."""
+
+    name: str
+    """Name of the value in `Point.varied_values`."""
+    title: str
+    """The value in words."""
+    axis: str
+    """Label of the axis."""
+    note: str
+    """Sentence of the caption."""
+
+
+def _words_of_figures(target: str) -> tuple[_FigureWords, ...]:
+    """Return the texts of the four figures."""
+    return (
+        _FigureWords("k", "the number of neighbours", "neighbours, k", "Level lines have no k."),
+        _FigureWords(
+            "overlap", "overlap", "overlap", "The share of the training people in both who stay."
+        ),
+        _FigureWords(
+            "profile_size",
+            "profile size",
+            f"ratings in {target}",
+            f"Ratings in {target} that they keep.",
+        ),
+        _FigureWords("alpha", "the age of ratings", "alpha", "How fast old ratings lose weight."),
+    )
+
+
+def _maes_over(
+    table: CrossDomainTable, name: str, contender: Contender
+) -> dict[float | None, Interval | None]:
+    """Collect a contender's MAE by one varied value; the others have their base values."""
+    if name == "alpha" and not contender.has_alpha:
+        return {}
+    maes = {}
+    for point in table.points:
+        varies_only_this = set(table.names_of_varied(point)) <= {name}
+        if varies_only_this and point.contender.parameters == contender.parameters:
+            maes[point.varied_values[name]] = point.mae
+    return maes
+
+
 def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
-    """Draw the privacy surface of each private method: error by ε′, a line for each ε."""
+    """Yield the section of privacy surfaces: for each private method, the error by ε and ε′.
+
+    A surface is drawn as a line over ε′ for each ε that was measured with several ε′.
+
+    Args:
+        table: The results.
+        profile: The base's profile size in words.
+    """
     figures = []
     epsilons: list[float] = []
     for method in PRIVATE:
-        points = [point for point in table.at_base() if point.contender.method == method]
-        by_epsilon: dict[float, dict[float | None, Interval | None]] = {}
-        for point in points:
+        maes_by_epsilon: dict[float, dict[float | None, Interval | None]] = {}
+        for point in table.at_base():
             contender = point.contender
-            if contender.epsilon_prime is not None and contender.pnsa in (None, "printed"):
-                means = by_epsilon.setdefault(contender.epsilon, {})
-                means[contender.epsilon_prime] = point.mae
-        drawn = {epsilon: means for epsilon, means in by_epsilon.items() if len(means) > 1}
-        epsilons += [epsilon for epsilon in sorted(drawn) if epsilon not in epsilons]
-        lines = [
-            Line(f"ε = {epsilon:g}", _shade(epsilons.index(epsilon)), SOLID, drawn[epsilon])
-            for epsilon in sorted(drawn)
-        ]
+            is_printed = contender.pnsa in (None, "printed")
+            if contender.method != method or contender.epsilon_prime is None or not is_printed:
+                continue
+            maes = maes_by_epsilon.setdefault(contender.epsilon, {})
+            maes[contender.epsilon_prime] = point.mae
+        lines = []
+        for epsilon, maes in sorted(maes_by_epsilon.items()):
+            if len(maes) < 2:
+                continue
+            if epsilon not in epsilons:
+                epsilons.append(epsilon)
+            colour = _shade(epsilons.index(epsilon))
+            lines.append(Line(f"ε = {epsilon:g}", colour, SOLID, maes))
         if not lines:
             continue
         figure = figure_over_setting(
@@ -166,7 +217,8 @@ def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             bars=False,  # intervals of one budget would hide the others
             ends=len(table.seeds) > 1,
         )
-        figures += [figure] if figure else []
+        if figure:
+            figures.append(figure)
     if figures:
         key = [
             Mark(f"ε = {epsilon:g}", _shade(number), SOLID)
@@ -180,7 +232,8 @@ def _shade(number: int) -> str:
     return SHADES[number % len(SHADES)]
 
 
-def _printed_errors() -> Table:
+def _table_of_printed_errors() -> Table:
+    """Tabulate the errors in the paper's figures."""
     columns: dict[str, Callable[[PrintedErrors], object]] = {
         "figure": lambda printed: printed.figure,
         "method": lambda printed: printed.method,
@@ -195,107 +248,122 @@ def _printed_errors() -> Table:
 def find_comparison(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
-    """Find a point's difference from another method; None where there is none."""
-    wanted = (*point.contender.parameters, other, measure)
-    for each in table.comparisons:
-        own = (each.method, each.variant, each.epsilon, each.epsilon_prime, each.pnsa)
-        if (*own, each.against, each.measure) == wanted:
-            return each
+    """Find the difference of a point's contender from another method; None if there is none."""
+    for comparison in table.comparisons:
+        parameters = (
+            comparison.method,
+            comparison.variant,
+            comparison.epsilon,
+            comparison.epsilon_prime,
+            comparison.pnsa,
+        )
+        is_of_pair = parameters == point.contender.parameters and comparison.against == other
+        if is_of_pair and comparison.measure == measure:
+            return comparison
     return None
 
 
 def verdict(table: CrossDomainTable) -> Verdict:
     """Say in a headline and a sentence or two whether X-Map beats its competitors.
 
-    The verdict is NX-Map's, with the sound X-Map's beside it; without NX-Map it is X-Map's as
-    fitted. Its state is `hidden` (good), `weakened`, `open` (bad) or `none`.
+    The verdict is about NX-Map, with a sentence about the sound X-Map. If NX-Map was not run, it is
+    about the sound X-Map, or else about the published one. Its state is `hidden` (good),
+    `weakened`, `open` (bad) or `none`.
     """
-    points: dict[tuple[str, str], Point] = {}
+    point_of: dict[tuple[str, str], Point] = {}
     for point in table.at_base():
-        # The first counts of several budgets, and of item-based and user-based.
-        points.setdefault((point.contender.method[:-3], point.contender.variant), point)
-    nx_map = points.get(("nx-map", "published"))
-    sound = points.get(("x-map", "sound"))
-    first = nx_map or sound or points.get(("x-map", "published"))
-    if first is None:
+        # The first of several budgets, and item-based before user-based.
+        method = point.contender.method.removesuffix("-ib").removesuffix("-ub")
+        point_of.setdefault((method, point.contender.variant), point)
+    nx_map = point_of.get(("nx-map", "published"))
+    sound = point_of.get(("x-map", "sound"))
+    judged = nx_map or sound or point_of.get(("x-map", "published"))
+    if judged is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
-    state, headline, sentence = _describe_point(table, first)
-    more = f" {_describe_point(table, sound)[2]}" if sound and nx_map else ""
-    return Verdict(state, headline, sentence + more)
+    result = _describe_point(table, judged)
+    if nx_map is None or sound is None:
+        return result
+    about_sound = _describe_point(table, sound).sentence
+    return Verdict(result.state, result.headline, f"{result.sentence} {about_sound}")
 
 
-def _describe_point(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
-    """Say state, headline and sentence of one contender, by its errors or else by its lists."""
+def _describe_point(table: CrossDomainTable, point: Point) -> Verdict:
+    """Make the verdict of one contender, by its errors, or by its lists if it has no errors."""
     if point.mae is None:
-        has = f"an NDCG at 10 of {point.ndcg_at_10.mean:.3f}"
-        gap = find_comparison(table, point, "popularity", "ndcg_at_10")
+        score = f"an NDCG at 10 of {point.ndcg_at_10.mean:.3f}"
+        comparison = find_comparison(table, point, "popularity", "ndcg_at_10")
         other = "the most rated items"
-        better = 1
+        better_sign = 1
     else:
-        has = f"a mean error of {point.mae.mean:.3f} stars"
-        gap = find_comparison(table, point, BASELINE)
+        score = f"a mean error of {point.mae.mean:.3f} stars"
+        comparison = find_comparison(table, point, BASELINE)
         other = "item averages"
-        better = -1
+        better_sign = -1
     size = table.base.profile_size
-    where = table.target
-    who = f"people with {size} ratings" if size else "people who have rated nothing"
+    target = table.target
+    people = f"people with {size} ratings" if size else "people who have rated nothing"
     budget = point.contender.budget or "no privacy"
-    sentence = f"For {who} in {where}, {point.contender.name} ({budget}) has {has}"
-    if gap is None:
-        return "none", f"People new to {where}", f"{sentence}."
-    if gap.low <= 0 <= gap.high:
+    sentence = f"For {people} in {target}, {point.contender.name} ({budget}) has {score}"
+    if comparison is None:
+        return Verdict("none", f"People new to {target}", f"{sentence}.")
+    if comparison.low <= 0 <= comparison.high:
         headline = f"No better than {other}, as far as these people show"
-        return "weakened", headline, f"{sentence}, not distinguished from {other}."
-    side = "above" if gap.difference > 0 else "below"
-    sentence += f", {abs(gap.difference):.3f} {side} that of {other}."
-    if better * gap.difference < 0:
-        return "open", f"Worse than {other}", sentence
-    headline = f"What people rated in {table.source} tells what they like in {where}"
-    return "hidden", headline, sentence
+        return Verdict("weakened", headline, f"{sentence}, not distinguished from {other}.")
+    side = "above" if comparison.difference > 0 else "below"
+    sentence += f", {abs(comparison.difference):.3f} {side} that of {other}."
+    if better_sign * comparison.difference < 0:
+        return Verdict("open", f"Worse than {other}", sentence)
+    headline = f"What people rated in {table.source} tells what they like in {target}"
+    return Verdict("hidden", headline, sentence)
 
 
-def points(table: CrossDomainTable) -> Table:
-    """Tabulate errors with intervals, and lists: the base first, then what moves."""
+def table_of_points(table: CrossDomainTable) -> Table:
+    """Tabulate errors with intervals and NDCG: points with base values first, then the others."""
 
-    def describe_moved(point: Point) -> str:
-        names = table.names_of_moved(point)
-        return ", ".join(f"{name.replace('_', ' ')} {point.place[name]:g}" for name in names)
+    def describe_varied(point: Point) -> str:
+        """Name the values that differ from the base, such as "overlap 0.5"."""
+        values = point.varied_values
+        names = table.names_of_varied(point)
+        return ", ".join(f"{name.replace('_', ' ')} {values[name]:g}" for name in names)
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: point.contender.method,
         "privacy": lambda point: _privacy(point.contender),
-        "at": describe_moved,
-        "MAE": lambda point: _with_width(point.mae),
+        "at": describe_varied,
+        "MAE": lambda point: _with_half_width(point.mae),
         "NDCG@10": lambda point: point.ndcg_at_10.mean,
     }
-    base = table.at_base()
-    return Table.from_rows(
-        "", columns, [*base, *(each for each in table.points if each not in base)]
-    )
+    base_points = table.at_base()
+    other_points = [point for point in table.points if point not in base_points]
+    return Table.from_rows("", columns, base_points + other_points)
 
 
 def tables_of_alpha(table: CrossDomainTable) -> Iterator[Table]:
-    """Tabulate each method with an alpha less itself at the base's."""
+    """Yield the table of each method's MAE with an alpha minus its MAE with the base's alpha."""
     rows = [
-        (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
-        for each in table.comparisons
-        if each.alpha is not None
+        (comparison.method, f"{comparison.alpha:g}", _with_half_width(comparison.interval, "+.5f"))
+        for comparison in table.comparisons
+        if comparison.alpha is not None
     ]
     if rows:
         title = f"MAE less that at alpha {table.base.alpha:g}"
         yield Table(title, ("method", "alpha", "difference"), rows)
 
 
-def tables_of_similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
-    """Tabulate the pairs of items with a similarity at each overlap, if they were counted."""
+def tables_of_similarities(pair_counts: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    """Yield the table of pairs of items with a similarity, if pairs were counted.
+
+    Args:
+        pair_counts: The result of `count_similarities` for each overlap, and the overlap.
+    """
     rows = [
         (
-            f"{counted['overlap']:g}",
-            f"{counted['adjusted_cosine']:,}",
-            f"{counted['x_sim']:,}",
-            f"{counted['pairs']:,}",
+            f"{counts['overlap']:g}",
+            f"{counts['adjusted_cosine']:,}",
+            f"{counts['x_sim']:,}",
+            f"{counts['pairs']:,}",
         )
-        for counted in pairs
+        for counts in pair_counts
     ]
     if rows:
         yield Table(
@@ -306,6 +374,7 @@ def tables_of_similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
 
 
 def _privacy(contender: Contender) -> str:
+    """Describe a contender's variant and budget in a few letters, for the terminal."""
     if not contender.budget:
         return "none"
     if contender.epsilon_prime is not None:
@@ -316,10 +385,18 @@ def _privacy(contender: Contender) -> str:
     return f"{contender.variant} {contender.epsilon:g}"
 
 
-def _with_width(estimate: Interval | Comparison | None, sign: str = ".3f") -> str:
-    """Write the mean and half of its interval, which is as wide on either side."""
-    if estimate is None:
+def _with_half_width(interval: Interval | None, mean_format: str = ".3f") -> str:
+    """Write a mean with half the width of its interval, such as "0.700 ± 0.010"; "" for None.
+
+    Args:
+        interval: The mean and its interval, which is symmetric.
+        mean_format: Format of the mean, also of the half width but without a "+".
+    """
+    if interval is None:
         return ""
-    mean, low, high = estimate if isinstance(estimate, Interval) else estimate.interval
-    half = (high - low) / 2
-    return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
+    mean = f"{interval.mean:{mean_format}}"
+    half_width = (interval.high - interval.low) / 2
+    if not math.isfinite(half_width):
+        return mean
+    width_format = mean_format.lstrip("+")
+    return f"{mean} ± {half_width:{width_format}}"

@@ -1,13 +1,13 @@
-"""Theorems 2 to 4 of the X-Map report, checked on small worlds by exact sums and by shipped draws.
+"""Theorems 2 to 4 of the X-Map report, checked on small worlds, exactly and by sampling.
 
-Theorem 2   SS bounds what one person can change a similarity by. Random pairs of items are counted
-            on which leaving out one person changes the similarity by more than SS.
+Theorem 2   One person changes a similarity by at most SS. Here random pairs of items are counted
+            for which leaving out one person changes the similarity by more than SS.
 Theorem 3   All k neighbours have a similarity above Sim_k - w, except with probability rho.
 Theorem 4   All items with a similarity above Sim_k + w are neighbours, except with probability rho.
 
-Theorems 3 and 4 are proved with one SS for all candidates, with the w that the proof needs and with
-|v| the number of candidates. What is printed departs from each of the three; one case for each
-departure shows what becomes of the chance.
+Theorems 3 and 4 are proved for one SS for all candidates, for a w that the minimum does not cut,
+and for |v| as the number of candidates. The report's definitions differ from all three. Each
+difference has a case, which shows the chance that the theorem then fails.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EPSILON_PRIME = 0.8
 CANDIDATES = 1000
 """Items that can be neighbours."""
 SHORT_VECTOR = 60
-"""Ratings of the longest rating vector, where |v| is smaller than the number of candidates."""
+"""Ratings of the longest rating vector in the case "v printed", fewer than there are candidates."""
 CLEAR = 0.9
 """Similarity of the one clear neighbour."""
 KTH = 0.4
@@ -42,20 +42,25 @@ KTH = 0.4
 FAR = -0.2
 """Similarity of all other items."""
 WIDTH = 0.3
-"""w where the minimum leaves it alone: below Sim_k, and below CLEAR - KTH."""
+"""w in the cases where the minimum does not cut it: below Sim_k, and below CLEAR - KTH."""
 CASES = {
     "as proved": "one SS, w below Sim_k, |v| counts the candidates",
     "w cut": "one SS that holds (2), so the minimum cuts w at Sim_k",
     "v printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
     "SS printed": "each pair has its own SS, 0 where nobody rated both",
 }
+"""Cases by name, with what each means."""
 _STARS = (-2.0, -1.0, 1.0, 2.0, np.nan)
+"""Values of the random pairs of Theorem 2: centred stars, or unrated."""
 _TAIL = 0.025
+"""Error rate of each end of a 95 % interval."""
+_ROUNDING = 1e-9
+"""A change must be above SS by more than this to count, because floats are rounded."""
 
 
 @dataclass(frozen=True)
 class TheoremCase:
-    """One theorem in one case."""
+    """Result for one theorem in one case."""
 
     theorem: int
     """Number of the theorem, 3 or 4."""
@@ -64,15 +69,15 @@ class TheoremCase:
     k: int
     """Number of neighbours."""
     length: int
-    """Number of candidates |v|."""
+    """|v| in the formula of w."""
     width: float
     """Width w."""
     allowed: float
-    """Chance of a miss that the theorem allows, rho."""
+    """rho: the chance of a miss that the theorem allows."""
     exact: float
-    """Chance of a miss, by numerical integration."""
+    """The chance of a miss, by numerical integration."""
     share: float
-    """Share of the sampled lists with a miss."""
+    """Share of the sampled lists of neighbours with a miss."""
     low: float
     """Lower end of the 95 % interval of the chance, from the samples."""
     high: float
@@ -86,38 +91,38 @@ class TheoremCase:
 
 @dataclass(frozen=True)
 class SensitivityCount:
-    """Count of pairs for which SS, as Theorem 2 prints it, is no bound."""
+    """Number of pairs of items for which SS, as printed in Theorem 2, is not a bound."""
 
     stars: str
     """`centred` values of either sign, or `positive` stars."""
     removed: str
     """Who may be left out: `anyone`, or a person who `rated both` items."""
     pairs: int
-    """Random pairs of items looked at."""
+    """Number of random pairs of items."""
     exceeded: int
-    """Pairs on which leaving out one person changes the similarity by more than SS."""
+    """Number of pairs for which leaving out one person changes the similarity by more than SS."""
 
 
 @dataclass(frozen=True)
 class DrawingWorld:
-    """Candidates of one item, and the w and |v| with which PNSA draws among them."""
+    """Candidates to be neighbours of one item, and the |v| and w with which PNSA draws them."""
 
     candidates: Candidates
     """Candidates with their similarities and sensitivities."""
     length: int
-    """|v|."""
+    """|v| in the formula of w."""
     width: float
-    """w."""
+    """Width w."""
 
 
 def make_world(case: str, k: int) -> DrawingWorld:
-    """Make the candidates of one case: one clear neighbour, k - 1 at Sim_k, all others far."""
+    """Make the candidates of a case: one clear neighbour, k - 1 with Sim_k, all others far away."""
     similarities = np.full(CANDIDATES, FAR)
     similarities[:k] = KTH
     similarities[0] = CLEAR
     length = SHORT_VECTOR if case == "v printed" else CANDIDATES
     shared_sensitivity = theory.SPREAD
-    if case != "w cut":  # w is proportional to SS: choose the SS that makes it WIDTH
+    if case != "w cut":  # w is proportional to SS: choose the SS for which w is WIDTH
         shared_sensitivity = WIDTH / theory.uncut_truncation(k, 1.0, EPSILON_PRIME, length)
     sensitivities = np.full(CANDIDATES, shared_sensitivity)
     if case == "SS printed":
@@ -133,70 +138,81 @@ def check_theorems(k: int, samples: int, source: Source) -> Iterator[TheoremCase
 
     Args:
         k: Number of neighbours, 2 or more.
-        samples: Lists of neighbours that are drawn with the shipped PNSA.
+        samples: Number of lists of neighbours that are drawn by `draw_neighbours`.
         source: Where draws come from.
     """
     for case in CASES:
         world = make_world(case, k)
         similarities = world.candidates.similarities
+        sensitivities = world.candidates.sensitivities
         exponents = theory.neighbour_exponents(
-            *world.candidates[1:], k, EPSILON_PRIME, world.length
+            similarities, sensitivities, k, EPSILON_PRIME, world.length
         )
         pnsa = PrivateNeighbours(k, EPSILON_PRIME, "printed")
         drawn, _ = draw_neighbours([world.candidates] * samples, pnsa, world.length, source)
-        too_far = similarities < KTH - world.width
-        clear = similarities > KTH + world.width
-        chances = {
-            3: theory.chance_of_any(exponents, too_far, k),
-            4: theory.chance_of_a_gap(exponents, clear, k),
+        is_too_far = similarities < KTH - world.width
+        is_clear = similarities > KTH + world.width
+        chance_of_miss = {
+            3: theory.chance_of_any(exponents, is_too_far, k),
+            4: theory.chance_of_a_gap(exponents, is_clear, k),
         }
-        missed = {
-            3: int(too_far[drawn].any(axis=1).sum()),
-            4: int((clear[drawn].sum(axis=1) < clear.sum()).sum()),
-        }
-        for theorem, exact in chances.items():
-            low, high = clopper_pearson(missed[theorem], samples, _TAIL)
+        lists_with_far_item = is_too_far[drawn].any(axis=1)
+        lists_without_clear_item = is_clear[drawn].sum(axis=1) < is_clear.sum()
+        n_misses = {3: int(lists_with_far_item.sum()), 4: int(lists_without_clear_item.sum())}
+        for theorem, chance in chance_of_miss.items():
+            low, high = clopper_pearson(n_misses[theorem], samples, _TAIL)
             yield TheoremCase(
-                theorem,
-                case,
-                k,
-                world.length,
-                world.width,
-                theory.RHO,
-                exact,
-                missed[theorem] / samples,
-                float(low),
-                float(high),
+                theorem=theorem,
+                case=case,
+                k=k,
+                length=world.length,
+                width=world.width,
+                allowed=theory.RHO,
+                exact=chance,
+                share=n_misses[theorem] / samples,
+                low=float(low),
+                high=float(high),
             )
 
 
 def count_exceeded_sensitivities(pairs: int, seed: int) -> list[SensitivityCount]:
-    """Count on how many random pairs of items one person changes a similarity by more than SS.
+    """Count the random pairs of items for which one person changes the similarity by more than SS.
 
-    Each pair has 3 to 6 people, each with one of two values of either sign, or no rating, of both
-    items; positive stars are the absolute values.
+    A pair has 3 to 6 people; each person's value of each item is drawn from _STARS. Positive stars
+    are the absolute values.
+
+    Args:
+        pairs: Number of pairs to draw; those for which SS has no term are not counted.
+        seed: Seed of the draws.
     """
     generator = np.random.default_rng(seed)
-    instances = [generator.choice(_STARS, (2, generator.integers(3, 7))) for _ in range(pairs)]
-    defined = [rows for rows in instances if _has_terms(rows)]
+    drawn_pairs = [generator.choice(_STARS, (2, generator.integers(3, 7))) for _ in range(pairs)]
+    pairs_with_ss = [pair for pair in drawn_pairs if _has_terms(pair)]
     counts = []
     for stars in ("centred", "positive"):
         for removed in ("anyone", "rated both"):
-            exceeded = sum(_is_exceeded(rows, stars, removed) for rows in defined)
-            counts.append(SensitivityCount(stars, removed, len(defined), exceeded))
+            exceeded = [pair for pair in pairs_with_ss if _is_exceeded(pair, stars, removed)]
+            counts.append(SensitivityCount(stars, removed, len(pairs_with_ss), len(exceeded)))
     return counts
 
 
-def _has_terms(rows: Floats) -> bool:
-    """Whether SS has a term: a person rated both items and leaves no norm of 0."""
-    return theory.similarity_sensitivity(*rows) > -np.inf
+def _has_terms(pair: Floats) -> bool:
+    """Say whether SS of a (2, people) pair of items has a term: without one it is -inf."""
+    r_i, r_j = pair
+    return theory.similarity_sensitivity(r_i, r_j) > -np.inf
 
 
-def _is_exceeded(rows: Floats, stars: str, removed: str) -> bool:
-    values = np.abs(rows) if stars == "positive" else rows
-    r_i, r_j = values
+def _is_exceeded(pair: Floats, stars: str, removed: str) -> bool:
+    """Say whether leaving out one person changes the similarity of a pair by more than SS.
+
+    Args:
+        pair: (2, people) centred stars of two items, NaN for unrated.
+        stars: As in `SensitivityCount`.
+        removed: As in `SensitivityCount`.
+    """
+    r_i, r_j = np.abs(pair) if stars == "positive" else pair
     people = None
     if removed == "rated both":
         people = ~(np.isnan(r_i) | np.isnan(r_j))
     change = theory.largest_change(r_i, r_j, people=people)
-    return change > theory.similarity_sensitivity(r_i, r_j) + 1e-9
+    return change > theory.similarity_sensitivity(r_i, r_j) + _ROUNDING
