@@ -1,10 +1,10 @@
 """A plugin of pytest: two tiers of tests, those that only compute first.
 
 First    no process, no socket, no database, no browser, no real data, no sampling of many draws,
-         and no file that computes for more than five seconds.
+         and no file that computes for more than two seconds: all together take a minute.
          Such a test fails if it starts a process, connects or binds a socket, opens a database, or
          asks for a fixture that does. Tests marked `long` may.
-Second   all others: the files that `FOLDERS` and `FILES` name.
+Second   all others: the files that `FOLDERS`, `FILES` and `COMPUTING_FILES` name.
 
 `--tier first` or `--tier second` runs one of them, and imports no file of the other. Without it
 all tests run, the first tier before the second, and in each the files with the most tests first:
@@ -92,7 +92,53 @@ FILES = frozenset(
         "test_randomness.py",
     }
 )
-"""Paths below the tests."""
+"""Paths below the tests, of files that do what the first tier may not."""
+COMPUTING_FILES = frozenset(
+    {
+        "accounting/test_conformance.py",
+        "accounting/test_smoothing.py",
+        "accounting/test_zcdp.py",
+        "data/tables/test_encodings.py",
+        "data/tables/test_layouts.py",
+        "data/tables/test_written_format.py",
+        "data/test_import_doubts.py",
+        "data/test_import_forms.py",
+        "data/test_synthetic.py",
+        "data/test_tabular.py",
+        "designs/pdap/test_features.py",
+        "designs/pdap/test_forwarding.py",
+        "designs/pdap/test_joint.py",
+        "designs/pdap/test_local.py",
+        "designs/pdap/test_trust_noisy.py",
+        "designs/prec/test_curator.py",
+        "designs/prec/test_exact.py",
+        "designs/prec/test_output_distribution.py",
+        "designs/prec/test_planner.py",
+        "designs/prec/test_theory.py",
+        "designs/private/test_device.py",
+        "designs/sketches/test_audit.py",
+        "designs/sketches/test_device.py",
+        "designs/sketches/test_guarantees.py",
+        "designs/standard_scheme/test_disclosure.py",
+        "designs/standard_scheme/test_first_day.py",
+        "designs/standard_scheme/test_messages_refused.py",
+        "designs/standard_scheme/test_names.py",
+        "designs/xmap/test_extender.py",
+        "engine/test_best_items.py",
+        "engine/test_memory.py",
+        "evaluation/test_comparison_page.py",
+        "evaluation/test_inference.py",
+        "evaluation/test_metrics_lists.py",
+        "profile_sums/sums/test_contributions.py",
+        "recommenders/baselines/test_conformance.py",
+        "recommenders/test_conformance.py",
+        "recommenders/test_fits_in_process.py",
+        "recommenders/test_hostile_files.py",
+        "test_docstrings.py",
+        "test_house.py",
+    }
+)
+"""Paths below the tests, of files that compute for more than two seconds."""
 FIXTURES = frozenset({"chromium_path", "ml_100k", "ml_latest_small", "postgres"})
 FORBIDDEN = frozenset(
     {
@@ -113,7 +159,7 @@ FORBIDDEN = frozenset(
 def second(path: Path) -> bool:
     """Whether a whole file, or a whole folder, is of the second tier."""
     parts = path.parts[path.parts.index(TESTS) + 1 :] if TESTS in path.parts else path.parts
-    return not FOLDERS.isdisjoint(parts) or "/".join(parts) in FILES
+    return not FOLDERS.isdisjoint(parts) or "/".join(parts) in FILES | COMPUTING_FILES
 
 
 class _Guard:
