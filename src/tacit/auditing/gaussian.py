@@ -79,7 +79,7 @@ def audit_gaussian(
     """
     if not sigma_in_steps >= LEAST_STEPS:
         raise ConfigError(
-            f"The Gaussian audit takes noise for continuous, and a sigma of {sigma_in_steps:g} "
+            f"The Gaussian audit treats noise as continuous, and a sigma of {sigma_in_steps:g} "
             f"steps is too coarse for that: give it {LEAST_STEPS} or more, or use audit() with "
             "a delta."
         )

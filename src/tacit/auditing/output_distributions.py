@@ -131,14 +131,14 @@ def execute(
 def _next_indices(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
     """Return the indices of the next run in lexicographic order; None after the last run.
 
-    The last draw that has a further possible index takes it, and the draws after it begin anew.
+    The last draw that has a larger possible index takes it, and the draws after it begin anew.
     """
     for number in range(len(draws) - 1, -1, -1):
         weights, index = draws[number]
-        further = [other for other in range(index + 1, len(weights)) if weights[other] > 0]
-        if further:
-            earlier = [earlier_index for _, earlier_index in draws[:number]]
-            return [*earlier, further[0]]
+        larger_indices = [i for i in range(index + 1, len(weights)) if weights[i] > 0]
+        if larger_indices:
+            earlier_indices = [earlier_index for _, earlier_index in draws[:number]]
+            return [*earlier_indices, larger_indices[0]]
     return None
 
 

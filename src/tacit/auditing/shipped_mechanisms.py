@@ -84,7 +84,7 @@ def _response_pair(
     name: str,
     answers: list[int],
     index: int,
-    other: int,
+    other_answer: int,
     *,
     dtype: str = "i8",
     share: int = 10,
@@ -97,20 +97,20 @@ def _response_pair(
         name: Name of the pair.
         answers: True answers of the first input.
         index: Index of the answer that differs.
-        other: This answer in the second input.
+        other_answer: This answer in the second input.
         dtype: Type of both inputs.
         share: As in `Pair`.
     """
-    changed = [*answers[:index], other, *answers[index + 1 :]]
+    answers_of_second = [*answers[:index], other_answer, *answers[index + 1 :]]
     answer = answers[index]
     truth = release.truth
-    lie = (1 - truth) / (categories - 1)
-    chances = {answer: truth, other: lie}, {answer: lie, other: truth}
+    lie = (1 - truth) / (categories - 1)  # the chance of each other answer
+    chances = {answer: truth, other_answer: lie}, {answer: lie, other_answer: truth}
     return Pair(
         name,
         release,
         np.array(answers, dtype=dtype),
-        np.array(changed, dtype=dtype),
+        np.array(answers_of_second, dtype=dtype),
         exact_losses.exact_loss(*chances),
         chances,
         feature=lambda rows: rows[:, index],

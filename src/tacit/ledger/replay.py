@@ -209,9 +209,11 @@ def _compare_states(connection: sa.Connection, log_state: LogState) -> None:
     """
     stored_sequences = {state.name: state.sequence for state in list_states(connection)}
     for name in sorted(stored_sequences.keys() | log_state.states.keys()):
-        state = connection.scalar(sa.select(states.c.state).where(states.c.name == name))
-        number, digest = log_state.states.get(name, (stored_sequences.get(name), None))
-        if state is None or (stored_sequences.get(name), fingerprint(state)) != (number, digest):
+        content = connection.scalar(sa.select(states.c.state).where(states.c.name == name))
+        stored_state = None if content is None else (stored_sequences[name], fingerprint(content))
+        logged_state = log_state.states.get(name)
+        if stored_state != logged_state:
+            number = stored_sequences[name] if logged_state is None else logged_state[0]
             log_state.problems.append(
                 f"The stored state of entry {number} is not what the log says."
             )

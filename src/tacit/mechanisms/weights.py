@@ -49,8 +49,9 @@ def truth_below(epsilon: float, categories: int, bits: int) -> int:
         categories: k, the number of possible answers.
         bits: Bits of the chance.
     """
-    lie = (categories - 1) * bound_exp_of_minus(Fraction(epsilon))
-    return int((1 << bits) / (1 + lie))
+    # e^epsilon / (e^epsilon + k - 1) = 1 / (1 + (k - 1) e^-epsilon)
+    odds_of_lie = (categories - 1) * bound_exp_of_minus(Fraction(epsilon))
+    return int((1 << bits) / (1 + odds_of_lie))
 
 
 @lru_cache(maxsize=32)
