@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored_ratings import PublicInputs, columns_among
+from tacit.data.stored_ratings import PublicInputs, find_columns
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
@@ -338,7 +338,7 @@ def test_what_is_missing_is_said(files, monkeypatch):
         ):
             pytest.fail("it was opened")
     with pytest.raises(ConfigError, match="--events"):
-        columns_among(["user", "item", "plays"], {}, events=False, path=None)
+        find_columns(["user", "item", "plays"], {}, events=False, path=None)
     monkeypatch.setattr(spark.socket, "create_connection", lambda *_, **__: open(files[1]))  # noqa: PTH123, SIM115
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
     with pytest.raises(MissingExtra, match=r"tacit-rec\[spark\]"):

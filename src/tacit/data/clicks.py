@@ -1,10 +1,11 @@
 """Generated contexts and clicks, with a known optimum: for experiments with vendors of videos.
 
-Model    Video k is liked most at its own point c_k of [0, 1]^d:  mean = LOW + h_k b(|x - c_k| / w)
-         with the bump b(r) = (1 + cos(pi r)) / 2 up to r = 1 and 0 beyond. Widths are such that the
-         mean changes by at most L per unit of distance: it is Lipschitz with the constant L.
-Rewards  a click with that chance, independent of everything else. A result on generated clicks is
-         no evidence about people.
+Model    A context x is a point of [0, 1]^d. Video k is liked most at its own point c_k; its chance
+         of a click is LOW + h_k b(|x - c_k| / w_k), with the bump b(r) = (1 + cos(pi r)) / 2 for
+         r <= 1, else 0. The width w_k is chosen such that the chance changes by at most L per unit
+         of distance: it is Lipschitz with the constant L.
+Rewards  A reward is a click (1) with that chance, independent of everything else.
+Limits   A result on generated clicks is no evidence about people.
 """
 
 from __future__ import annotations
@@ -18,21 +19,29 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
-LOW, HIGH = 0.1, 0.9  # chances of a click: far from a video's point, and the largest there may be
+LOW = 0.1
+"""Chance of a click far from a video's point."""
+HIGH = 0.9
+"""Largest chance of a click that a video may have."""
+CLUSTER_SPREAD = 0.08
+"""Standard deviation of contexts around the centre of their cluster."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clicks:
-    """Videos of several vendors, none in common. Video v * videos + i is vendor v's i-th.
+    """Chances of clicks on the videos of several vendors, which have no video in common.
 
-    centres: (vendors * videos, d) where each is liked most. heights: (vendors * videos,) by how
-    much its best mean is above LOW. lipschitz: L, in chance per unit of Euclidean distance.
+    Video `v * videos + i` is the i-th of vendor v, both from 0.
     """
 
     vendors: int
+    """Number of vendors."""
     centres: Floats
+    """(vendors * videos, d) the context in which each video is liked most."""
     heights: Floats
+    """(vendors * videos,) a video's chance of a click at its centre, less LOW."""
     lipschitz: float
+    """L: the largest change of a chance per unit of Euclidean distance."""
 
     @property
     def videos(self) -> int:
@@ -49,28 +58,51 @@ class Clicks:
         return range(vendor * self.videos, (vendor + 1) * self.videos)
 
     def means(self, contexts: Floats) -> Floats:
-        """(n, vendors * videos) chances of a click. contexts: (n, d)."""
+        """Compute every video's chance of a click in each context.
+
+        Args:
+            contexts: (n, d).
+
+        Returns:
+            (n, vendors * videos) chances.
+        """
         return np.stack([self.mean(arm, contexts) for arm in range(len(self.centres))], axis=1)
 
     def mean(self, arms: int | NDArray[np.int64], contexts: Floats) -> Floats:
-        """(n,) chances of a click. arms: one video for all, or (n,) one for each of (n, d)."""
-        apart = np.linalg.norm(contexts - self.centres[arms], axis=1) / self.widths[arms]
-        bump = (1 + np.cos(math.pi * np.minimum(apart, 1.0))) / 2
+        """Compute one video's chance of a click in each context.
+
+        Args:
+            arms: The number of one video for all contexts, or (n,) one for each.
+            contexts: (n, d).
+
+        Returns:
+            (n,) chances.
+        """
+        distances = np.linalg.norm(contexts - self.centres[arms], axis=1) / self.widths[arms]
+        bump = (1 + np.cos(math.pi * np.minimum(distances, 1.0))) / 2
         return np.asarray(LOW + self.heights[arms] * bump, dtype=np.float64)
 
     def best(self, contexts: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """(n,) the best video of all vendors, the first of equals, and its mean."""
+        """Find the video with the highest chance of a click in each context.
+
+        Args:
+            contexts: (n, d).
+
+        Returns:
+            (n,) numbers of videos of any vendor, the smallest of equally good ones, and (n,) their
+            chances.
+        """
         arms = np.zeros(len(contexts), dtype=np.int64)
-        best = np.full(len(contexts), -np.inf)
+        highest = np.full(len(contexts), -np.inf)
         for arm in range(len(self.centres)):
             mean = self.mean(arm, contexts)
-            better = mean > best
-            arms[better] = arm
-            best[better] = mean[better]
-        return arms, best
+            is_better = mean > highest
+            arms[is_better] = arm
+            highest[is_better] = mean[is_better]
+        return arms, highest
 
     def draw(self, arms: int | NDArray[np.int64], contexts: Floats, *, seed: int) -> Floats:
-        """(n,) 0 or 1: who clicks; arms and contexts as in `mean`."""
+        """Draw who clicks: (n,) 0 or 1; arms and contexts as in `mean`."""
         uniform = np.random.default_rng(seed).random(len(contexts))
         return (uniform < self.mean(arms, contexts)).astype(np.float64)
 
@@ -78,16 +110,16 @@ class Clicks:
 def generate(
     *, vendors: int = 4, videos: int = 20, dimension: int = 2, lipschitz: float = 2.0, seed: int
 ) -> Clicks:
-    """Generate `vendors` times `videos` videos, liked most at random points of the cube.
+    """Generate the videos of all vendors, each liked most at a random point of the cube [0, 1]^d.
 
-    The chance of a click is LOW far from a video's point, and at it between half of the way to HIGH
-    and all of it.
+    A video's chance of a click is LOW far from its point. At the point it is uniformly random
+    between the middle of LOW and HIGH, and HIGH.
 
     Args:
         vendors: Number of vendors.
         videos: Number of videos of each vendor.
         dimension: Number of features of a context.
-        lipschitz: The larger, the narrower a video's audience.
+        lipschitz: L of the module's docstring: the larger it is, the narrower are the bumps.
         seed: Seed of the points and chances.
 
     Raises:
@@ -97,22 +129,31 @@ def generate(
         raise ConfigError("Vendors, videos and features are each at least 1.")
     if not (math.isfinite(lipschitz) and lipschitz > 0):
         raise ConfigError(f"lipschitz is a finite number above 0; got {lipschitz}.")
-    where, how_high = np.random.SeedSequence(seed).spawn(2)
+    centre_seed, height_seed = np.random.SeedSequence(seed).spawn(2)
     count = vendors * videos
-    shares = np.random.default_rng(how_high).uniform(0.5, 1.0, count)
+    shares = np.random.default_rng(height_seed).uniform(0.5, 1.0, count)
     return Clicks(
         vendors=vendors,
-        centres=np.random.default_rng(where).random((count, dimension)),
+        centres=np.random.default_rng(centre_seed).random((count, dimension)),
         heights=shares * (HIGH - LOW),
         lipschitz=lipschitz,
     )
 
 
 def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
-    """Draw (count, dimension) contexts in [0, 1], uniformly or in `groups` clusters.
+    """Draw contexts in the cube [0, 1]^d, uniformly or in clusters.
 
-    Clusters are normal around random points with a spread of 0.08, clipped to the cube; the g-th
-    has a share in proportion to 1 / g.
+    A cluster is a normal distribution around a random centre, clipped to the cube. The share of
+    the g-th cluster is in proportion to 1 / g.
+
+    Args:
+        count: Number of contexts.
+        dimension: Number d of features.
+        seed: Seed of the draws.
+        groups: Number of clusters; 0: uniform contexts.
+
+    Returns:
+        (count, dimension) contexts.
     """
     if count < 0 or dimension < 1 or groups < 0:
         raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")
@@ -120,6 +161,6 @@ def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Float
     if groups == 0:
         return generator.random((count, dimension))
     shares = 1 / np.arange(1, groups + 1)
-    middles = generator.random((groups, dimension))
-    cluster = generator.choice(groups, size=count, p=shares / shares.sum())
-    return np.clip(generator.normal(middles[cluster], 0.08), 0.0, 1.0)
+    centres = generator.random((groups, dimension))
+    clusters = generator.choice(groups, size=count, p=shares / shares.sum())
+    return np.clip(generator.normal(centres[clusters], CLUSTER_SPREAD), 0.0, 1.0)

@@ -13,10 +13,11 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
 
     Args:
         path: A table with a heading: ids in the first column, then columns of the catalogue.
-        delimiter: Sign between columns; None: a comma.
+        delimiter: Character between columns; None: a comma.
 
     Returns:
-        Facts by the names of their columns, by id; empty cells are left out.
+        Each item's id to its facts, which map the name of a column to the text of the cell. Empty
+        cells are left out.
 
     Raises:
         DataError: The file is no such table.

@@ -14,21 +14,24 @@ from tacit.errors import DataError
 Column = NDArray[Any]
 """One value per user or item, aligned with their ids; strings as dtype object."""
 LONGEST_ID = 200
-"""Characters of an id at most: longer ones are not served."""
+"""Largest number of characters of an id: longer ids are not served."""
 LIKED = 0.7
-"""Of the span of a scale: from here on a rating is a like."""
+"""Share of a scale's span above its minimum from which a rating is a like."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingScale:
-    """The stars a rating can take: minimum, minimum + step, ..., maximum; step 0: any between."""
+    """The stars a rating can take: minimum, minimum + step, ..., maximum.
+
+    A step of 0 allows any number from the minimum to the maximum.
+    """
 
     minimum: float
     maximum: float
     step: float
 
     def __post_init__(self) -> None:
-        for name in ("minimum", "maximum", "step"):  # 1 and 1.0 must be written alike
+        for name in ("minimum", "maximum", "step"):  # so that 1 and 1.0 are stored as the same text
             object.__setattr__(self, name, float(getattr(self, name)))
         if not (np.isfinite([self.minimum, self.maximum, self.step]).all() and self.step >= 0):
             raise DataError("a rating scale needs three finite numbers and a step of 0 or more")
@@ -53,73 +56,89 @@ class RatingScale:
 
     @classmethod
     def detect(cls, values: NDArray[np.float64]) -> RatingScale:
-        """Find the first common scale that holds every value (ratings,); it is not public.
+        """Find a common scale that holds every value.
+
+        The scale depends on the ratings, so it is not public.
+
+        Args:
+            values: (ratings,) stars.
 
         Raises:
             DataError: No common scale holds all of them.
         """
         scale, off_scale = cls.nearest(values)
         if off_scale:
-            held = scale.holds(values)
-            raise scale.no_common_scale_error(int(np.argmin(held)) + 1 if held.any() else None)
+            on_scale = scale.holds(values)
+            first_row_off = int(np.argmin(on_scale)) + 1 if on_scale.any() else None
+            raise scale.no_common_scale_error(first_row_off)
         return scale
 
     @classmethod
     def nearest(cls, values: NDArray[np.float64]) -> tuple[RatingScale, int]:
-        """Find the common scale that the values (ratings,) lie on.
+        """Find the common scale that most values lie on.
 
-        The first scale that holds 95 % of the values wins, so that a single cell decides nothing
-        for the others. Half stars are believed from 1 % of the values on.
+        The first scale in the order of `COMMON_SCALES` that holds 95 % of the values is chosen, so
+        that a single cell does not decide for the others. A scale of whole stars is replaced by
+        the one of half stars if that holds all values, and at least 1 % of them only it holds.
+
+        Args:
+            values: (ratings,) stars.
 
         Returns:
-            The scale, the one that holds most values if none holds 95 %; and how many are off it.
+            The scale, and how many values lie off it. If no scale holds 95 % of them, it is the
+            scale that holds most.
         """
-        different, counts = np.unique(values, return_counts=True)
+        distinct, counts = np.unique(values, return_counts=True)
         for scale, levels in _SCALES_OF_FEW_LEVELS:
-            if np.isin(different, levels).all() and np.isin(levels, different).sum() >= 2:
+            if np.isin(distinct, levels).all() and np.isin(levels, distinct).sum() >= 2:
                 return scale, 0
-        held = {scale: int(counts[scale.holds(different)].sum()) for scale in COMMON_SCALES}
+        # How many values each scale holds.
+        held = {scale: int(counts[scale.holds(distinct)].sum()) for scale in COMMON_SCALES}
         if len(values) < FEWEST_FOR_RARE_SCALES:
             held = {scale: number for scale, number in held.items() if scale not in _RARE_SCALES}
-        if not (different < 0).any():
+        if not (distinct < 0).any():
             del held[_BELOW_ZERO]
-        enough = [scale for scale in held if held[scale] >= MOST_ON_SCALE * len(values)]
-        chosen = enough[0] if enough else max(held, key=held.__getitem__)
-        halves = RatingScale(chosen.minimum - 0.5, chosen.maximum, 0.5)
-        if chosen.step == 1 and halves in held:
-            gained = held[halves] - held[chosen]
-            if held[halves] == len(values) and gained >= FEWEST_HALVES * len(values):
-                chosen = halves
+        sufficient = [scale for scale in held if held[scale] >= MOST_ON_SCALE * len(values)]
+        chosen = sufficient[0] if sufficient else max(held, key=held.__getitem__)
+        half_stars = RatingScale(chosen.minimum - 0.5, chosen.maximum, 0.5)
+        if chosen.step == 1 and half_stars in held:
+            gained = held[half_stars] - held[chosen]
+            if held[half_stars] == len(values) and gained >= FEWEST_HALVES * len(values):
+                chosen = half_stars
         return chosen, len(values) - held[chosen]
 
     @classmethod
     def code_of_no_rating(cls, values: NDArray[np.float64]) -> float | None:
-        """Find a number beside a common scale that may mean "no rating" among values (ratings,).
+        """Find a number off the scale that may be a code for "no rating".
+
+        Args:
+            values: (ratings,) numbers of the column of stars.
 
         Returns:
-            0, -1 or 99 where more than 5 % of the values are it and the others lie on a common
-            scale without it; None otherwise.
+            0, -1 or 99 if more than 5 % of the values equal it and 95 % of the others lie on a
+            common scale that does not hold it; None otherwise.
         """
-        different = np.unique(values)
-        if any(np.isin(different, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
+        distinct = np.unique(values)
+        if any(np.isin(distinct, levels).all() for _, levels in _SCALES_OF_FEW_LEVELS):
             return None
-        codes: list[float] = different[np.isin(different, (0.0, -1.0, 99.0))].tolist()
+        codes: list[float] = distinct[np.isin(distinct, (0.0, -1.0, 99.0))].tolist()
         for code in codes:
             others = values[values != code]
-            if not others.size or len(values) - len(others) <= (1 - MOST_ON_SCALE) * len(values):
+            is_rare = len(values) - len(others) <= (1 - MOST_ON_SCALE) * len(values)
+            if not others.size or is_rare:
                 continue
             scale, off_scale = cls.nearest(others)
-            if (
-                off_scale <= (1 - MOST_ON_SCALE) * len(others)
-                and not scale.holds(np.array([code])).any()
-            ):
+            others_fit = off_scale <= (1 - MOST_ON_SCALE) * len(others)
+            if others_fit and not scale.holds(np.array([code])).any():
                 return code
         return None
 
     def no_common_scale_error(self, row: int | None) -> DataError:
         """Make the error for ratings that no common scale holds.
 
-        row: Number of the first that is off this scale; None: all are.
+        Args:
+            row: Number, from 1, of the first rating off this scale; None: not known, or no rating
+                lies on it.
         """
         expected = "all of them on one of " + ", ".join(map(str, COMMON_SCALES))
         if row is not None:
@@ -134,22 +153,22 @@ class RatingScale:
 
     @property
     def span(self) -> float:
-        """Difference of the most and the fewest stars."""
+        """Difference between the most and the fewest stars."""
         return self.maximum - self.minimum
 
     @property
     def liked_from(self) -> float:
-        """The fewest stars that are a like: 0.7 of the way up, so 4 of 1 to 5; public."""
+        """The fewest stars of a like: minimum + 0.7 span, so 4 stars suffice on a 1-to-5 scale."""
         return self.minimum + LIKED * self.span
 
     @property
     def discrete(self) -> bool:
-        """Whether stars have steps."""
+        """Whether only multiples of a step are allowed."""
         return self.step > 0
 
     @property
     def levels(self) -> int:
-        """How many different stars there are (0 on a continuous scale)."""
+        """How many different numbers of stars there are; 0 on a continuous scale."""
         return round(self.span / self.step) + 1 if self.step else 0
 
     def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -158,7 +177,7 @@ class RatingScale:
         if not self.step:
             return inside
         steps = np.where(inside, values, self.minimum).astype(np.float64, copy=False)
-        steps -= self.minimum  # in place, for there may be many
+        steps -= self.minimum  # in place, to save memory: there may be many values
         steps /= self.step
         steps -= np.round(steps)
         return np.asarray(inside & (np.abs(steps, out=steps) < 1e-6))
@@ -196,27 +215,32 @@ COMMON_SCALES = tuple(
 _BELOW_ZERO = COMMON_SCALES[-1]
 _RARE_SCALES = frozenset(map(RatingScale.parse, ("1:7:1", "0:20:0.5")))
 FEWEST_FOR_RARE_SCALES = 50
-"""Ratings from which on their absence above 7 or 20 says that the scale ends there."""
+"""Number of ratings that a scale ending at 7 or 20 is chosen for; with fewer ratings it may be by
+chance that none is higher."""
 MOST_ON_SCALE = 0.95
-"""Share of the ratings that decides which scale they are on."""
+"""Share of the ratings that must lie on a scale for it to be chosen."""
 FEWEST_HALVES = 0.01
-"""Share of the ratings from which on half stars are no slips."""
+"""Share of the ratings with half stars from which they are not taken for typing errors."""
 
 EVENTS = RatingScale(0, 1, 1)
-"""Of events without stars, such as purchases: a 1 is a like, a 0 was seen and not liked."""
+"""The scale of events without stars, such as purchases: 1 is a like, 0 was seen and not liked."""
 
 _SCALES_OF_FEW_LEVELS = (
     (EVENTS, np.array([0.0, 1.0])),
     (RatingScale(-1, 1, 1), np.array([-1.0, 0.0, 1.0])),
 )
-"""Answers of yes and no, and thumbs."""
+"""Scales of yes and no (0, 1) and of thumbs (-1, 0, 1), with their levels."""
 
-_ROOMY = 4  # a table of this many places per row is cheaper than sorting the ids
-_BIGGEST_ID = np.iinfo(np.int64).max
+_TABLE_PLACES_PER_ROW = 4  # a lookup table of at most this size is cheaper than sorting the ids
+_LARGEST_ID = np.iinfo(np.int64).max
 
 
 def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[str, Column]:
-    """Bring columns by id into the order of `ids`; None where an id has no value."""
+    """Turn columns that map ids to values into arrays in the order of `ids`.
+
+    Returns:
+        The columns by name, (ids,) objects each, with None where an id has no value.
+    """
     aligned = {}
     for name, by_id in (columns or {}).items():
         column = np.empty(len(ids), dtype=object)
@@ -226,11 +250,22 @@ def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[
 
 
 def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.signedinteger[Any]]]:
-    """Sorted distinct ids (int64, or str as objects) and the number of each row's id."""
+    """Number a column of ids in their sorted order.
+
+    Args:
+        ids: (rows,) integers or strings.
+        kind: "user" or "item", for messages.
+
+    Returns:
+        The sorted distinct ids (k,), int64 or str as objects, and each row's index into them.
+
+    Raises:
+        DataError: An id is neither, is empty or too large, or integers and strings are mixed.
+    """
     if hasattr(ids, "__array__"):
         column = np.asarray(ids)
         if column.dtype.kind in "iu" and column.ndim == 1:
-            if column.size and int(column.max()) > _BIGGEST_ID:
+            if column.size and int(column.max()) > _LARGEST_ID:
                 raise large_id_error(kind)
             return _number_integers(column.astype(np.int64, copy=False))
         ids = column.tolist()
@@ -244,22 +279,26 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.signedinteger[An
 
 
 def _all_strings(entries: list[Any], kind: str) -> bool:
-    """True if all are strings, False if all are integers; anything else is refused."""
+    """Tell whether ids are all strings (True) or all integers (False); DataError for others."""
     types = set(map(type, entries))
-    strings = {each for each in types if issubclass(each, str)}
-    integers = {each for each in types - {bool} if issubclass(each, int | np.integer)}
-    if other_types := types - strings - integers:
+    string_types = {entry_type for entry_type in types if issubclass(entry_type, str)}
+    integer_types = {
+        entry_type for entry_type in types - {bool} if issubclass(entry_type, int | np.integer)
+    }
+    other_types = types - string_types - integer_types
+    if other_types:
         row = next(row for row, entry in enumerate(entries, 1) if type(entry) in other_types)
         raise DataError(f"a {kind} id is an integer or a string", row=row, found=entries[row - 1])
-    if strings and integers:
+    if string_types and integer_types:
         what = f"the {kind} ids mix integers and strings"
         fix = "Turn all of them into strings."
         expected = "one of the two, because 7 and '7' are different ids"
         raise DataError(what, expected=expected, fix=fix)
-    return bool(strings)
+    return bool(string_types)
 
 
 def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.int64]]:
+    """Do what `number_ids` says, for strings; DataError for an empty one."""
     distinct = sorted(set(entries))
     for entry in distinct:
         if not entry.strip():
@@ -272,49 +311,61 @@ def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.i
 def _number_integers(
     column: NDArray[np.int64],
 ) -> tuple[Column, NDArray[np.signedinteger[Any]]]:
+    """Do what `number_ids` says, for integers."""
     if not column.size:
         return column, column
     low, high = int(column.min()), int(column.max())
-    if high - low >= _ROOMY * len(column):
+    if high - low >= _TABLE_PLACES_PER_ROW * len(column):
         return np.unique(column, return_inverse=True)
-    present = np.zeros(high - low + 1, dtype=bool)
-    places = column - low
-    present[places] = True
-    kind = np.int32 if len(present) < 2**31 else np.int64
-    numbers: NDArray[np.signedinteger[Any]] = np.cumsum(present, dtype=kind)
-    return np.flatnonzero(present) + low, numbers[places] - 1
+    is_used = np.zeros(high - low + 1, dtype=bool)  # for each integer from low to high
+    indices = column - low
+    is_used[indices] = True
+    number_type = np.int32 if len(is_used) < 2**31 else np.int64
+    # An id's number is how many used ids are smaller: the running count less one.
+    counts: NDArray[np.signedinteger[Any]] = np.cumsum(is_used, dtype=number_type)
+    return np.flatnonzero(is_used) + low, counts[indices] - 1
 
 
-def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
-    """Find the rows that count, sorted by pair.
+def find_latest_rows(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Find the one row that counts of each pair of person and item.
 
-    The rule for repeats is one everywhere, and takes no order of rows, which a cluster does not
-    keep: the latest counts; of equally late ones, and without times, the one with most stars.
+    It is the latest row of the pair; among equally late ones, and without times, the one with most
+    stars. Every reader uses this rule. It does not depend on the order of rows, which a cluster
+    does not preserve.
 
     Args:
-        pairs: (rows,) number of person and item, from 0.
+        pairs: (rows,) one number for each pair of person and item, from 0.
         *keys: (rows,) stars, then times where there are any.
 
-    Sorted by digits of 16 bits, which NumPy counts: comparing takes five times as long. Only
-    repeated pairs are sorted again.
+    Returns:
+        (distinct pairs,) indices of rows, sorted by pair.
     """
+    # A radix sort by digits of 16 bits, for which NumPy's stable sort counts instead of comparing:
+    # five times as fast. Only rows of repeated pairs are then sorted by their keys.
     order = np.argsort(pairs.astype(np.uint16), kind="stable")
     for shift in range(16, int(pairs.max(initial=0)).bit_length(), 16):
         order = order[np.argsort((pairs >> shift).astype(np.uint16)[order], kind="stable")]
     ordered = pairs[order]
-    last = np.ones(len(pairs), dtype=bool)
-    last[:-1] = ordered[1:] != ordered[:-1]
+    is_last_of_pair = np.ones(len(pairs), dtype=bool)
+    is_last_of_pair[:-1] = ordered[1:] != ordered[:-1]
     del ordered
-    if not last.all():
-        several = ~last
-        several[1:] |= ~last[:-1]
-        rows = order[several]
-        order[several] = rows[np.lexsort((*(key[rows] for key in keys), pairs[rows]))]
-    return order[last]
+    if not is_last_of_pair.all():
+        is_repeated = ~is_last_of_pair
+        is_repeated[1:] |= ~is_last_of_pair[:-1]
+        rows = order[is_repeated]
+        sort_keys = [key[rows] for key in keys]
+        sort_keys.append(pairs[rows])  # np.lexsort sorts by the last key first
+        order[is_repeated] = rows[np.lexsort(sort_keys)]
+    return order[is_last_of_pair]
 
 
-def stars_of(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
-    """(n,) stars, finite and on the scale, if one is given; DataError names the first row."""
+def check_stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
+    """Turn values into stars (n,); DataError with the first row that is not finite or off scale.
+
+    Args:
+        values: (n,) numbers.
+        scale: The stars a rating can take; None: any finite number.
+    """
     try:
         stars = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -329,25 +380,32 @@ def stars_of(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
     return stars
 
 
-def times_of(timestamps: Any) -> NDArray[np.int64]:
-    """(n,) seconds, decimals cut, of numbers or datetime64; DataError names the first row."""
+def check_times(timestamps: Any) -> NDArray[np.int64]:
+    """Turn numbers or datetime64 into whole seconds (n,), decimals cut.
+
+    Raises:
+        DataError: A time is missing or no number of seconds; with the first such row.
+    """
     from tacit.data.tables.times import LAST_SECOND, TIME  # it needs polars
 
-    given = np.asarray(timestamps)
-    if given.dtype.kind == "M":
-        _refuse_first(given, ~np.isnat(given), "a time is missing", TIME)
-        given = given.astype("datetime64[s]").astype(np.int64)
-    if given.dtype.kind not in "iuf" or given.ndim != 1:
-        raise DataError("a time is not a number", found=str(given.dtype), expected=TIME)
-    _refuse_first(given, np.isfinite(given), "a time is not a finite number", TIME)
-    inside = (given >= -LAST_SECOND) & (given <= LAST_SECOND)
-    _refuse_first(given, inside, "a time is not in seconds", TIME)
-    return given.astype(np.int64, copy=False)
+    times = np.asarray(timestamps)
+    if times.dtype.kind == "M":
+        _refuse_first(times, ~np.isnat(times), "a time is missing", TIME)
+        times = times.astype("datetime64[s]").astype(np.int64)
+    if times.dtype.kind not in "iuf" or times.ndim != 1:
+        raise DataError("a time is not a number", found=str(times.dtype), expected=TIME)
+    _refuse_first(times, np.isfinite(times), "a time is not a finite number", TIME)
+    in_range = (times >= -LAST_SECOND) & (times <= LAST_SECOND)
+    _refuse_first(times, in_range, "a time is not in seconds", TIME)
+    return times.astype(np.int64, copy=False)
 
 
-def _refuse_first(column: NDArray[Any], good: NDArray[np.bool_], what: str, expected: str) -> None:
-    if not good.all():
-        row = int(np.argmin(good))
+def _refuse_first(
+    column: NDArray[Any], is_valid: NDArray[np.bool_], what: str, expected: str
+) -> None:
+    """Raise DataError with the first row of the column that is not valid, if there is one."""
+    if not is_valid.all():
+        row = int(np.argmin(is_valid))
         raise DataError(what, row=row + 1, found=column[row].item(), expected=expected)
 
 

@@ -1,14 +1,14 @@
 """Metadata of items: as features, and as domains, such as books and films.
 
-Metadata   are public and come from outside: genres, tags, categories, prices, years of a catalogue.
-           Columns made of the ratings themselves, such as tags by the same people or embeddings of
-           their events, are private data and no metadata. Several values are joined by '|'.
-Domains    are item metadata under the name 'domain'. Every item has exactly one: 17 among the books
-           and 17 among the films are two items, with two ids.
-Genres     cut one catalogue into two domains, to try recommenders across domains.
+Metadata   are public and come from a catalogue: genres, tags, categories, prices, years. Columns
+           computed from the ratings, such as tags by the same people or embeddings of their events,
+           are private data, not metadata. Several values in one cell are joined by '|'.
+Domains    are item metadata under the name 'domain'. Every item has exactly one domain, so a book
+           and a film need different ids.
+Genres     can split one catalogue into two domains, to try recommenders across domains.
 Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (PVLDB 2017), its test
-           within one kind of items: genres sorted by their number of items are dealt to the two
-           domains in turn, and an item goes where most of its genres are. The rule of ties is ours.
+           within one kind of items: genres sorted by their number of items go to the two domains in
+           turn, and an item goes to the domain of most of its genres. How ties are broken is ours.
 """
 
 from __future__ import annotations
@@ -30,21 +30,24 @@ from tacit.errors import ConfigError, DataError
 
 SEPARATOR = "|"
 KNOWN_FEATURES = ("genres", "genre", "tags", "tag", "categories", "category", "price", "year")
-"""Columns that are features unless others are named, compared in lower case, in this order."""
+"""Names, in lower case, of columns that are features by default, in this order."""
 
 Values = list[list[str]]
-"""The distinct values of each item in the order of `item_ids`; an empty list where unknown."""
+"""One list for each item, in the order of `item_ids`: its distinct values; empty if unknown."""
 
 
 def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[str, Values]:
-    """Return the values of every item of the catalogue, as texts, by the name of the column.
+    """Return columns of item metadata as features: each item's values, as texts.
 
     Args:
         ratings: Ratings with public metadata.
-        names: Columns of `item_metadata`; None: those of well-known names.
+        names: Columns of `item_metadata`; None: `KNOWN_FEATURES` and other names of categories.
+
+    Returns:
+        The name of each column to the values of all items.
 
     Raises:
-        DataError: A named column is not there.
+        DataError: There is no column of this name.
     """
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.public_metadata}
@@ -58,7 +61,7 @@ def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> s
 
     Args:
         ratings: Ratings with public metadata.
-        names: Columns to use as features; None: those of well-known names.
+        names: Columns to use as features; None: as in `item_features`.
     """
     used = list(item_features(ratings, names))
     unused = [name for name in ratings.public_metadata if name not in used]
@@ -69,7 +72,11 @@ def describe_features(ratings: Ratings, names: Sequence[str] | None = None) -> s
 
 
 def split_list(ratings: Ratings, column: str) -> Values:
-    """List the distinct values of each item in one column, in their order."""
+    """List the distinct values of each item in one column, in the order of the cell.
+
+    Raises:
+        DataError: There is no column of this name.
+    """
     values = ratings.public_metadata.get(column)
     if values is None:
         found = ", ".join(ratings.public_metadata) or "no item metadata at all"
@@ -88,15 +95,23 @@ DOMAIN = "domain"
 
 
 def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings:
-    """Give the items these domains, by id; every item needs one."""
+    """Add domains to the item metadata.
+
+    Args:
+        ratings: The ratings.
+        domains: Item id to domain.
+
+    Raises:
+        DataError: An item has no domain.
+    """
     column = align({DOMAIN: domains}, ratings.item_ids)
-    made = replace(ratings, item_metadata={**ratings.item_metadata, **column})
-    domain_of(made)
-    return made
+    changed = replace(ratings, item_metadata={**ratings.item_metadata, **column})
+    domain_of(changed)  # raises the error
+    return changed
 
 
-_OF_ITEMS = ("titles", "domains", "items")
-"""Conditions on what is known of items, which a catalogue replaces."""
+_ITEM_CONDITIONS = ("titles", "domains", "items")
+"""Entries of `Ratings.guesses` about items: a public catalogue makes them unnecessary."""
 
 
 def on_catalogue(
@@ -105,46 +120,56 @@ def on_catalogue(
     *,
     metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
-    """Put ratings on a public list of items, in which every item stays, rated or not.
+    """Replace the items of ratings by a public list of items, rated or not.
 
-    catalogue: item id to domain, from anywhere but the ratings: the list of rated items may reveal
-    a person. None for every item: a catalogue without domains. Ratings of other items are dropped
-    one by one, so that nobody changes what is kept of another person. Ids, compared as they are
-    written, domains and `metadata`, name to item id to value, become those of the catalogue alone.
-    DataError if no rating is left, or only some items have a domain.
+    Ratings of items that are not on the list are dropped, each for itself, so that nobody changes
+    which ratings of another person stay. Item ids are compared by their text. Afterwards all that
+    is known of items comes from the catalogue.
+
+    Args:
+        ratings: The ratings.
+        catalogue: Item id to domain, or to None for every item if there are no domains. It must
+            not come from the ratings: a list of rated items may reveal a person.
+        metadata: Name to item id to value.
+
+    Raises:
+        DataError: No rating is left, or only some items have a domain.
     """
     ids, _ = number_ids(list(catalogue), "item")
-    known = {str(key): number for number, key in enumerate(ids.tolist())}
-    places = np.array([known.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32)
-    rated = ratings.where(places[ratings.items] >= 0)
+    numbers = {str(key): number for number, key in enumerate(ids.tolist())}
+    # The new number of each old item; -1 if it is not in the catalogue.
+    new_numbers = np.array(
+        [numbers.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32
+    )
+    rated = ratings.where(new_numbers[ratings.items] >= 0)
     if not len(rated):
-        raise item_without_ratings()
-    order = np.lexsort((places[rated.items], rated.users))
-    made = replace(
+        raise unrated_catalogue_error()
+    order = np.lexsort((new_numbers[rated.items], rated.users))
+    changed = replace(
         rated,
         users=rated.users[order],
-        items=places[rated.items][order],
+        items=new_numbers[rated.items][order],
         values=rated.values[order],
         timestamps=None if rated.timestamps is None else rated.timestamps[order],
         item_ids=ids,
         item_metadata=align(metadata, ids),
         catalogue_given=True,
         row_texts=(),
-        guesses=tuple(name for name in rated.guesses if name not in _OF_ITEMS),
+        guesses=tuple(name for name in rated.guesses if name not in _ITEM_CONDITIONS),
     )
-    domains = any(name is not None for name in catalogue.values())
-    return with_domains(made, catalogue) if domains else made
+    has_domains = any(name is not None for name in catalogue.values())
+    return with_domains(changed, catalogue) if has_domains else changed
 
 
-def item_without_ratings() -> DataError:
-    """Make the error of a catalogue without a rated item."""
+def unrated_catalogue_error() -> DataError:
+    """Make the error for a catalogue without a rated item."""
     expected = "item ids written as in the ratings"
     fix = "Check which column holds the id: a well-known header, else the first column."
     return DataError("no item of the catalogue has a rating", expected=expected, fix=fix)
 
 
 def domain_of(ratings: Ratings) -> Column:
-    """(n_items,) the domain of each item, as strings; DataError if one has none."""
+    """Return each item's domain, (n_items,) strings; DataError if an item has none."""
     column = ratings.item_metadata.get(DOMAIN)
     if column is None:
         fix = "Name their column with --domain-column (from Python: domain=...)."
@@ -161,35 +186,46 @@ def domain_names(ratings: Ratings) -> tuple[str, ...]:
 
 
 def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
-    """(n_items,) which are of a domain; never none, as an unknown domain is refused."""
-    member = np.asarray(domain_of(ratings) == domain)
-    if not member.any():
+    """Tell of each item (n_items,) whether it is in a domain; DataError for an unknown domain."""
+    is_member = np.asarray(domain_of(ratings) == domain)
+    if not is_member.any():
         names = ", ".join(domain_names(ratings))
         raise DataError("no such domain", found=domain, expected=f"one of {names}")
-    return member
+    return is_member
 
 
 def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
-    """(k,) numbers of a domain's items, sorted; never none, as an unknown domain is refused."""
+    """Return the numbers (k,) of a domain's items, sorted; DataError for an unknown domain."""
     return np.flatnonzero(_members(ratings, domain))
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
-    """Keep the ratings of one domain's items; people and items keep their numbers."""
+    """Drop the ratings of other domains; all people and items stay, under their numbers."""
     return ratings.where(_members(ratings, domain)[ratings.items])
 
 
 def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
-    """Keep only the items of one domain, renumbered; people keep their numbers."""
+    """Drop the items of other domains with their ratings, and renumber the items that stay.
+
+    All people stay, under their numbers.
+    """
     return ratings.of_items(_members(ratings, domain))
 
 
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
-    """(k,) numbers of the people with ratings in both domains, sorted; ConfigError if alike."""
+    """Return the numbers (k,) of the people with ratings in both domains, sorted.
+
+    Straddlers is the paper's word for these people.
+
+    Raises:
+        ConfigError: The two domains are the same one.
+        DataError: There is no such domain.
+    """
     if source == target:
         raise ConfigError(f"The source and the target are two domains; both are {source!r}.")
-    first, second = (np.diff(of_domain(ratings, name).offsets) for name in (source, target))
-    return np.flatnonzero((first > 0) & (second > 0))
+    in_source = np.diff(of_domain(ratings, source).offsets)  # each person's number of ratings
+    in_target = np.diff(of_domain(ratings, target).offsets)
+    return np.flatnonzero((in_source > 0) & (in_target > 0))
 
 
 def cross_domain_split(
@@ -203,14 +239,27 @@ def cross_domain_split(
     overlap: float = 1.0,
     seed: int,
 ) -> Split:
-    """Hold out target ratings of people who rated in both domains: all of them, or all but `keep`.
+    """Hold out ratings in the target domain of test people, who rated in both domains.
 
-    Test people are a random `share` of those with at least `at_least` target ratings (default:
-    keep + 1). What they rated elsewhere stays in training. overlap: the share of the other people
-    in both domains who stay in training; the rest leave it with all their ratings.
-    The draws are nested: with one seed, a smaller overlap leaves out more of the same people, and
-    with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
-    Leaks: time, as later ratings help to predict earlier ones. DataError if nobody is left.
+    What test people rated in other domains stays in training. With one seed the draws are nested:
+    a smaller `overlap` leaves out the same people and more, and with one `at_least`, a smaller
+    `keep` holds out the same ratings of the same test people and more.
+    Leaks: time, as later ratings help to predict earlier ones.
+
+    Args:
+        ratings: Ratings with domains.
+        source: Name of a domain in which test people have ratings.
+        target: Name of the domain whose ratings are held out.
+        share: Share of the people who may be test people that are; drawn at random.
+        keep: How many target ratings of each test person stay in training.
+        at_least: Fewest target ratings of a test person; None: keep + 1.
+        overlap: Share of the other people with ratings in both domains who stay in training; the
+            rest leave it with all their ratings.
+        seed: Seed of the draws.
+
+    Raises:
+        ConfigError: A number is out of its range.
+        DataError: Nobody can be a test person.
     """
     least = keep + 1 if at_least is None else at_least
     refuse_share(share)
@@ -218,31 +267,43 @@ def cross_domain_split(
         raise ConfigError(f"Test people keep 0 to {least - 1} of {least} ratings; got {keep}.")
     if not 0 <= overlap <= 1:
         raise ConfigError(f"The overlap is a share, 0 to 1; got {overlap}.")
-    in_target = _members(ratings, target)[ratings.items]
+    in_target = _members(ratings, target)[ratings.items]  # (n,), as are the masks below
     rng = np.random.default_rng(seed)
     people = rng.permutation(straddlers(ratings, source, target))
-    enough = np.diff(ratings.where(in_target).offsets)[people] >= least
-    testers = people[enough][: round(share * int(enough.sum()))]
-    if not testers.size:
-        found = f"{int(enough.sum())} people with a rating in {source} and {least} in {target}"
+    target_counts = np.diff(ratings.where(in_target).offsets)
+    candidates = people[target_counts[people] >= least]
+    test_people = candidates[: round(share * len(candidates))]
+    if not test_people.size:
+        found = f"{len(candidates)} people with a rating in {source} and {least} in {target}"
         fix = "Hold out a larger share, or ask for fewer ratings."
         raise DataError("nobody can be a test person", found=found, fix=fix)
-    others = people[~np.isin(people, testers)]
-    absent = np.isin(ratings.users, others[round(overlap * len(others)) :])
-    owned = in_target & np.isin(ratings.users, testers)
-    keys = np.where(owned, rng.random(len(ratings)), np.inf)  # what is not in question comes last
-    held = owned & (rank_in_person(ratings, keys) >= keep)
-    return Split(train=ratings.where(~held & ~absent), test=ratings.where(held))
+    others = people[~np.isin(people, test_people)]
+    absent_people = others[round(overlap * len(others)) :]
+    is_absent = np.isin(ratings.users, absent_people)
+    may_be_held_out = in_target & np.isin(ratings.users, test_people)
+    # Random order among these ratings of a person; the person's other ratings come after them.
+    keys = np.where(may_be_held_out, rng.random(len(ratings)), np.inf)
+    is_held_out = may_be_held_out & (rank_in_person(ratings, keys) >= keep)
+    return Split(train=ratings.where(~is_held_out & ~is_absent), test=ratings.where(is_held_out))
 
 
 def split_by_genre(
     ratings: Ratings, *, column: str = "genres", names: tuple[str, str] = ("D1", "D2")
 ) -> Ratings:
-    """Make domains of genres; items of unknown genre are left out with their ratings.
+    """Split one catalogue into two domains by genre.
 
-    column: item metadata, genres joined by '|'. Genres with equally many items are dealt in
-    alphabetical order. An item with as many genres on one side as on the other goes to the side of
-    its most common genre. DataError if one domain would be empty.
+    Genres, sorted by their number of items and then by name, go to the two domains in turn. An item
+    goes to the domain of most of its genres; in a tie, to the one of its most common genre. Items
+    without a genre are left out with their ratings.
+
+    Args:
+        ratings: Ratings with genres.
+        column: Name of the item metadata that holds the genres, joined by '|'.
+        names: Names of the two domains.
+
+    Raises:
+        ConfigError: The names are empty or the same.
+        DataError: There are no such genres, or all items would be in one domain.
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
@@ -251,14 +312,19 @@ def split_by_genre(
     by_size = sorted(counts, key=lambda genre: (-counts[genre], genre))
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)
-    place = {genre: number for number, genre in enumerate(by_size)}
+    size_ranks = {genre: rank for rank, genre in enumerate(by_size)}
     domains = {}
-    for item, own in zip(ratings.item_ids.tolist(), genres, strict=True):
-        if own:
-            odd = 2 * sum(place[genre] % 2 for genre in own) - len(own)  # more on the second side
-            tied = min(place[genre] for genre in own) % 2
-            domains[item] = names[tied if odd == 0 else int(odd > 0)]
+    for item, item_genres in zip(ratings.item_ids.tolist(), genres, strict=True):
+        if not item_genres:
+            continue
+        ranks = [size_ranks[genre] for genre in item_genres]
+        # A genre of even rank is in the first domain, one of odd rank in the second.
+        in_second = sum(rank % 2 for rank in ranks)
+        in_first = len(ranks) - in_second
+        is_tie = in_first == in_second
+        domain = min(ranks) % 2 if is_tie else int(in_second > in_first)
+        domains[item] = names[domain]
     if len(set(domains.values())) < 2:
         raise DataError("all items fall into one domain", column=column)
-    known = np.array([bool(own) for own in genres])
-    return with_domains(ratings.where(known[ratings.items]).compact(), domains)
+    has_genre = np.array([bool(item_genres) for item_genres in genres])
+    return with_domains(ratings.where(has_genre[ratings.items]).compact(), domains)

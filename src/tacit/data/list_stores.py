@@ -1,7 +1,7 @@
 """Stores for lists of many people: files by their ending, SQLite, PostgreSQL and Redis.
 
-Each place is written whole or not at all, so that a shop never reads half of the new lists and half
-of the old ones. In Redis that holds for each person's list.
+A store is written whole or not at all, so that a shop never reads half of the new lists and half
+of the old ones. Only in Redis this holds for each person's list alone.
 """
 
 from __future__ import annotations
@@ -28,22 +28,31 @@ DATABASES = ("postgresql", "redis", "rediss")
 TABLE = "lists"
 """Name of the table in databases."""
 REDIS_PREFIX = "tacit:list:"
+"""Text before the user's id in the key of a list."""
 REDIS_PEOPLE_AT_ONCE = 1_000
+"""Number of lists that are sent before answers are read."""
 REDIS_TIMEOUT = 30.0
-"""Seconds."""
+"""Seconds to wait for a connection or an answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class ListTable:
-    """Lists of many people: one row for each entry of a list, a person's rows together."""
+    """Lists of many people: one row for each entry of a list.
+
+    The rows of a person follow each other, with the best item first.
+    """
 
     users: Column
+    """(rows,) ids of people."""
     ranks: Column
+    """(rows,) place in the person's list, from 1."""
     items: Column
+    """(rows,) ids of items."""
     scores: Column
+    """(rows,) higher is better."""
 
     def columns(self) -> dict[str, Column]:
-        """The columns by name."""
+        """Return the columns by their names in files and databases."""
         return {"user": self.users, "rank": self.ranks, "item": self.items, "score": self.scores}
 
     def rows(self) -> Iterator[tuple[Any, int, Any, float]]:
@@ -55,15 +64,20 @@ class ListTable:
         """Yield each person with their items and scores, the best first."""
         for user, rows in groupby(self.rows(), key=lambda row: row[0]):
             entries = list(rows)
-            yield user, [item for _, _, item, _ in entries], [score for *_, score in entries]
+            items = [item for _, _, item, _ in entries]
+            scores = [score for _, _, _, score in entries]
+            yield user, items, scores
 
 
 def check_place(place: str) -> None:
-    """Refuse a place that lists cannot be written to; before they are made.
+    """Refuse a place that lists cannot be written to; called before lists are computed.
+
+    Args:
+        place: A file or an address, as in `write_lists`.
 
     Raises:
-        ConfigError: Its ending or scheme is none of those that are known.
-        MissingExtra: What writes there is not installed.
+        ConfigError: The file's ending or the address's scheme is not supported.
+        MissingExtra: The package that writes to this database is not installed.
     """
     scheme = place.partition("://")[0] if "://" in place else ""
     if scheme == "postgresql":
@@ -75,7 +89,7 @@ def check_place(place: str) -> None:
 
 
 def write_lists(table: ListTable, place: str) -> None:
-    """Write lists to a file or a database, in place of those that were there.
+    """Write lists to a file or a database and replace the lists that were there.
 
     Args:
         table: The lists.
@@ -83,7 +97,8 @@ def write_lists(table: ListTable, place: str) -> None:
 
     Raises:
         ConfigError: The place is none of these.
-        OutputError: It cannot be written; what was there is untouched, but for lists in Redis.
+        OutputError: The place cannot be written. The old lists are untouched, but in Redis some
+            may be replaced already.
     """
     check_place(place)
     scheme = urlsplit(place).scheme if "://" in place else ""
@@ -100,7 +115,7 @@ def write_lists(table: ListTable, place: str) -> None:
 
 
 def _json_lines(table: ListTable) -> bytes:
-    """Write one line for each person: user, items, scores."""
+    """Encode one JSON object a line for each person: user, items, scores."""
     lines = []
     for user, items, scores in table.by_person():
         line = {"user": user, "items": items, "scores": scores}
@@ -109,21 +124,22 @@ def _json_lines(table: ListTable) -> bytes:
 
 
 def _write_sqlite(table: ListTable, path: Path) -> None:
-    """Write a new database beside the file, and put it in its place."""
+    """Write a new database in a temporary folder, then replace the file by it."""
     with tempfile.TemporaryDirectory(prefix=".tacit-lists-") as temporary:
-        made = Path(temporary) / "lists.sqlite"
-        connection = sqlite3.connect(made)
+        new_database = Path(temporary) / "lists.sqlite"
+        connection = sqlite3.connect(new_database)
         try:
             connection.execute(
                 f"CREATE TABLE {TABLE} (user, rank INTEGER, item, score REAL, "
                 "PRIMARY KEY (user, rank)) WITHOUT ROWID"
             )
-            statement = f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)"  # a constant
+            # TABLE is a constant, so no text of a user gets into the statement.
+            statement = f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?)"
             connection.executemany(statement, table.rows())
             connection.commit()
         finally:
             connection.close()
-        write_whole(path, made.read_bytes())
+        write_whole(path, new_database.read_bytes())
 
 
 def _import_psycopg() -> Any:
@@ -135,7 +151,7 @@ def _import_psycopg() -> Any:
 
 
 def _write_postgres(table: ListTable, address: str) -> None:
-    """Fill a new table and let it take the old one's place, in one transaction."""
+    """Fill a new table and replace the old one by it, in one transaction."""
     psycopg = _import_psycopg()
     try:
         with psycopg.connect(address) as connection, connection.cursor() as cursor:
@@ -158,7 +174,7 @@ def _write_postgres(table: ListTable, address: str) -> None:
 
 
 def _write_redis(table: ListTable, address: str) -> None:
-    """Set one text for each person, `tacit:list:USER`: a JSON list of items, the best first."""
+    """Set the key `tacit:list:USER` of each person to a JSON list of items, the best first."""
     try:
         with _RedisConnection(address) as connection:
             commands: list[Sequence[str]] = []
@@ -174,25 +190,27 @@ def _write_redis(table: ListTable, address: str) -> None:
 
 
 class _RedisConnection:
-    """A connection to Redis, which speaks RESP: as much of it as writing lists needs."""
+    """A connection to Redis with the part of its protocol, RESP, that writing lists needs."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
-        host, port = parts.hostname or "127.0.0.1", parts.port or 6379
+        host = parts.hostname or "127.0.0.1"
+        port = parts.port or 6379
         connection = socket.create_connection((host, port), REDIS_TIMEOUT)
         if parts.scheme == "rediss":
             context = ssl.create_default_context()
             connection = context.wrap_socket(connection, server_hostname=host)
         self._socket = connection
         self._answers = connection.makefile("rb")
-        first: list[Sequence[str]] = []
+        login: list[Sequence[str]] = []
         if parts.password:
             name = [unquote(parts.username)] if parts.username else []
-            first.append(["AUTH", *name, unquote(parts.password)])
-        if parts.path.strip("/"):
-            first.append(["SELECT", parts.path.strip("/")])
+            login.append(["AUTH", *name, unquote(parts.password)])
+        database = parts.path.strip("/")
+        if database:
+            login.append(["SELECT", database])
         try:
-            self.run(first)
+            self.run(login)
         except BaseException:
             self.close()
             raise
@@ -204,12 +222,12 @@ class _RedisConnection:
         self.close()
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._answers.close()
         self._socket.close()
 
     def run(self, commands: Sequence[Sequence[str]]) -> None:
-        """Send commands at once and read an answer to each; ValueError for an error among them."""
+        """Send all commands, then read the answer to each; ValueError if one is an error."""
         self._socket.sendall(b"".join(map(_encode_command, commands)))
         for _ in commands:
             answer = self._answers.readline()
@@ -219,7 +237,7 @@ class _RedisConnection:
 
 
 def _encode_command(words: Sequence[str]) -> bytes:
-    """A command in RESP: how many words, and each with its length."""
+    """Encode a command in RESP: the number of words, then each word after its length in bytes."""
     parts = [f"*{len(words)}\r\n".encode()]
     for word in words:
         data = word.encode()
@@ -233,4 +251,5 @@ def _host(address: str) -> str:
 
 
 def _join(names: Sequence[str]) -> str:
+    """Write names as "a, b or c"."""
     return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,4 +1,4 @@
-"""MovieLens: official archives fetched once and checked by SHA-256, and folders in all layouts.
+"""MovieLens: download the official archives, checked by SHA-256, and read folders in all layouts.
 
 ratings.csv + movies.csv             latest, 20M, 25M, 32M: half stars 0.5 to 5, UTF-8
 u.data + u.user + u.item             100K: stars 1 to 5, Latin-1
@@ -55,11 +55,14 @@ GENRES_100K = (
 )
 # fmt: on
 
-_FORMS_OF_ROWS = {
+_ROW_PATTERNS = {
     "u.data": re.compile(r"\d+\t\d+\t\d+\t\d+$"),
     "ratings.dat": re.compile(r"\d+::\d+::[\d.]+::\d+$"),
 }
-"""Files without a header to the form of their rows; others of these names are read as they are."""
+"""Names of files of ratings without headers, and what their rows look like.
+
+A file of this name with other rows is not taken for MovieLens, but read as any table.
+"""
 _COLUMNS: dict[Role, str] = {
     "user": "user id",
     "item": "movie id",
@@ -67,14 +70,21 @@ _COLUMNS: dict[Role, str] = {
     "time": "timestamp",
 }
 _CSV_HEADER = "useridmovieidratingtimestamp"
-_PEOPLE = ("age", "gender", "occupation", "zip code")  # as in 100K; 1M begins with gender
-_KEPT = ("gender", "age", "occupation")
-_NO_GENRE = ("(no genres listed)", "unknown")  # in latest and its kin, and in 100K
+"""The headers of ratings.csv, as `normalize_header` writes them."""
+_HEADERS_OF_100K_USERS = ("user id", "age", "gender", "occupation", "zip code")
+_HEADERS_OF_1M_USERS = ("user id", "gender", "age", "occupation", "zip code")
+_USER_ATTRIBUTES = ("gender", "age", "occupation")
+"""Columns of people that are read."""
+_COLUMNS_BEFORE_GENRES = ("movie id", "title", "date", "video", "url")
+"""Headers of u.item before a column of 0 and 1 for each genre."""
+_NO_GENRE = ("(no genres listed)", "unknown")
+"""Texts for an unknown genre: the first in archives with movies.csv, the second in 100K."""
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
 Column = dict[Any, str | None]
+"""Maps the id of a person or film to a value; None: unknown."""
 Columns = dict[str, Column]
-"""Name, id of a person or film, value."""
+"""Columns by their names."""
 
 
 def is_movielens(folder: str | Path) -> bool:
@@ -83,17 +93,29 @@ def is_movielens(folder: str | Path) -> bool:
 
 
 def read_movielens(folder: str | Path) -> Ratings:
-    """Ratings with gender, age, occupation (100K and 1M) and each film's title, year and genres.
+    """Read a folder of MovieLens: ratings, attributes of people, and metadata of films.
 
-    Ids are integers. Attributes are strings: gender 'F' or 'M'; the age in years, in 1M the start
-    of its band; the occupation's name, in 1M its code. The year comes from the end of the title,
-    None where there is none; genres are joined by '|', None where the archive knows none.
+    Ids are integers, all other values strings. In 100K and 1M people have a gender ('F' or 'M'), an
+    age (years; in 1M the first year of its band) and an occupation (a name; in 1M its code). Films
+    have a title, a year, which is read from the end of the title, and genres, joined by '|'; None
+    where a value is unknown.
+
+    Args:
+        folder: An unpacked archive.
+
+    Raises:
+        DataError: The folder has none of the layouts, or a row cannot be read.
     """
     return movielens_reading(folder).ratings
 
 
 def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableReading:
-    """Read a folder as `read_movielens` does, and count what became of the rows."""
+    """Read a folder as `read_movielens` does, with counts of rows that were read and refused.
+
+    Args:
+        folder: An unpacked archive.
+        on_bad: What to do about rows that cannot be read.
+    """
     folder = Path(folder)
     name = _layout(folder)
     if name is None:
@@ -105,16 +127,14 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
     delimiter = "\t"
     lines_above = 0
     if name == "u.data":
-        people = _read_optional_table(folder / "u.user", "|", ("user id", *_PEOPLE))
-        columns = ("movie id", "title", "date", "video", "url", *GENRES_100K)
-        films = _read_films(folder / "u.item", "|", columns)
+        people = _read_optional_table(folder / "u.user", "|", _HEADERS_OF_100K_USERS)
+        film_headers = (*_COLUMNS_BEFORE_GENRES, *GENRES_100K)
+        films = _read_films(folder / "u.item", "|", film_headers)
     elif name == "ratings.dat":
         delimiter = "::"
-        people = _read_optional_table(
-            folder / "users.dat", "::", ("user id", "gender", "age", *_PEOPLE[2:])
-        )
+        people = _read_optional_table(folder / "users.dat", "::", _HEADERS_OF_1M_USERS)
         films = _read_films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
-        scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in users.dat
+        scale = WHOLE_STARS if people else HALF_STARS  # only 1M has users.dat, and whole stars
     else:
         delimiter = ","
         lines_above = 1
@@ -133,19 +153,19 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableRead
     ratings = reading.ratings
     ratings = replace(ratings, item_metadata=align(films, ratings.item_ids))
     if people:
-        known = {name: people[name] for name in _KEPT}
-        ratings = replace(ratings, user_attributes=align(known, ratings.user_ids))
+        attributes = {name: people[name] for name in _USER_ATTRIBUTES}
+        ratings = replace(ratings, user_attributes=align(attributes, ratings.user_ids))
     return replace(reading, ratings=ratings)
 
 
 def _layout(folder: Path) -> str | None:
-    """Name the file of ratings; None if the folder is none of the three."""
+    """Return the name of the file of ratings, which says the layout; None if it has none."""
     table = folder / "ratings.csv"
     has_both = table.is_file() and (folder / "movies.csv").exists()
     if has_both and normalize_header(_first_line(table)) == _CSV_HEADER:
         return "ratings.csv"
-    for name, form in _FORMS_OF_ROWS.items():
-        if (folder / name).is_file() and form.match(_first_line(folder / name)):
+    for name, pattern in _ROW_PATTERNS.items():
+        if (folder / name).is_file() and pattern.match(_first_line(folder / name)):
             return name
     return None
 
@@ -156,12 +176,20 @@ def _first_line(path: Path) -> str:
 
 
 def _read_films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
+    """Read title, year and genres of films; no columns if there is no such file.
+
+    Args:
+        path: The file of films.
+        delimiter: Text between cells.
+        headers: Headers of a file without them; None: the file has a line of headers.
+    """
     columns = _read_optional_table(path, delimiter, headers)
     if not columns:
         return {}
-    titles, genres, *flags = columns.values()
-    if flags:  # of 100K, after two other columns
-        genres = _join_flags(dict(zip(GENRES_100K, flags[2:], strict=True)), titles)
+    titles, genres, *other_columns = columns.values()  # without the ids
+    if other_columns:  # of 100K: date, video, url, and a column for each genre
+        flags = list(columns.values())[len(_COLUMNS_BEFORE_GENRES) - 1 :]
+        genres = _join_flags(dict(zip(GENRES_100K, flags, strict=True)), titles)
     years: Column = {}
     for film, title in titles.items():
         year = _YEAR.search(title or "")
@@ -171,7 +199,12 @@ def _read_films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> 
 
 
 def _join_flags(flags: Columns, films: Iterable[Any]) -> Column:
-    """Write the genres of each film with '|' between them, from a column of 0 and 1 a genre."""
+    """Join the genres of each film by '|'; None for a film without any.
+
+    Args:
+        flags: Genre to a column of '0' and '1'.
+        films: Ids of the films.
+    """
     genres: Column = {}
     for film in films:
         names = [name for name, column in flags.items() if column[film] == "1"]
@@ -180,7 +213,16 @@ def _join_flags(flags: Columns, films: Iterable[Any]) -> Column:
 
 
 def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
-    """Read a table beside the ratings by column; return no columns where there is no such file."""
+    """Read the columns of a table by the id in its first column; {} if there is no such file.
+
+    Args:
+        path: The table.
+        delimiter: Text between cells.
+        headers: Headers of a file without them; None: the file has a line of headers.
+
+    Raises:
+        DataError: An id is not a whole number, or movies.csv has another number of columns.
+    """
     if not path.exists():
         return {}
     table = open_table(path, delimiter=delimiter, headers=headers)
@@ -193,10 +235,21 @@ def _read_optional_table(path: Path, delimiter: str, headers: tuple[str, ...] | 
 
 
 def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
-    """Fetch `name` (a key of `ARCHIVES`) into `folder` and return the folder with its files.
+    """Download and unpack an archive, and return the folder with its files.
 
-    A zip file in `folder`, such as one fetched by hand, is used if its SHA-256 is right; data
-    unpacked there before is returned at once.
+    A zip file that is in `folder` already is used if its SHA-256 is right. If the archive was
+    unpacked before, nothing is downloaded.
+
+    Args:
+        name: A key of `ARCHIVES`.
+        folder: Where the zip file and the folder with its files are put.
+        base: Address of the zip files.
+
+    Raises:
+        ConfigError: There is no archive of this name.
+        DownloadError: The archive cannot be fetched, is not the published file, or cannot be
+            written.
+        MissingExtra: The package that downloads is not installed.
     """
     if name not in ARCHIVES:
         raise ConfigError(f"No data set '{name}' is offered. Choose one of: {', '.join(ARCHIVES)}.")
@@ -216,12 +269,13 @@ def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
 
 
 def _fetch(name: str, folder: Path, base: str) -> Path:
+    """Download the zip file of an archive, unless it is there, and return its path."""
     try:
         import pooch
     except ImportError:
         raise MissingExtra("pooch", "datasets") from None
 
-    pooch.get_logger().setLevel(logging.ERROR)  # what is done is the command line's to say
+    pooch.get_logger().setLevel(logging.ERROR)  # the command line reports what is done
     by_hand = (
         f"Fetch {name}.zip by hand from {PAGE}, put it at {folder / f'{name}.zip'} "
         "and run the same command again."
@@ -235,7 +289,7 @@ def _fetch(name: str, folder: Path, base: str) -> Path:
             downloader=pooch.HTTPDownloader(timeout=30),
         )
     except OSError as error:
-        if not hasattr(error, "response"):  # the disk's fault, not the host's
+        if not hasattr(error, "response"):  # an error of the disk, not of the network
             raise
         status = getattr(error.response, "status_code", None)
         cause = f"the host answered {status}" if status else "the host cannot be reached"
@@ -250,14 +304,18 @@ def _fetch(name: str, folder: Path, base: str) -> Path:
 
 
 def _unpack(path: Path, target: Path) -> None:
-    """Unpack a checked archive; in one step, so that a folder that exists is complete."""
+    """Unpack a checked archive.
+
+    It is unpacked into another folder, which is then renamed: a folder of the name `target` is
+    always complete.
+    """
     partial = target.with_name(f".{target.name}.part")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         with zipfile.ZipFile(path) as zipped:
-            # some archives carry the leavings of a desktop beside their folder
-            own = [each for each in zipped.namelist() if each.startswith(f"{target.name}/")]
-            zipped.extractall(partial, own)
+            # Some archives have files of a desktop, such as __MACOSX, beside the folder.
+            members = [name for name in zipped.namelist() if name.startswith(f"{target.name}/")]
+            zipped.extractall(partial, members)
         shutil.rmtree(target, ignore_errors=True)
         (partial / target.name).rename(target)
     except (zipfile.BadZipFile, FileNotFoundError) as error:

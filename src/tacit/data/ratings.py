@@ -19,7 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tacit.data.columns import EVENTS, align, latest, number_ids, stars_of, times_of
+from tacit.data.columns import (
+    EVENTS,
+    align,
+    check_stars,
+    check_times,
+    find_latest_rows,
+    number_ids,
+)
 from tacit.data.columns import Column as Column
 from tacit.data.columns import RatingScale as RatingScale
 from tacit.errors import DataError
@@ -33,9 +40,9 @@ class TableSource:
     path: str | None
     """Where the table is; None if it was in memory."""
     columns: Mapping[str, str]
-    """Role, such as 'user', to header."""
+    """The header of each role's column; roles are such as 'user'."""
     why: Mapping[str, str]
-    """Role to 'asked', 'name' or 'content': what says so."""
+    """What decided on each role's column: 'asked' (the caller), 'name' (a header) or 'content'."""
 
     def __str__(self) -> str:
         """Say which column holds what; no cell."""
@@ -50,21 +57,22 @@ class TableSource:
 class Ratings:
     """Validated ratings of `n_users` people for `n_items` items; compare two by their `digest`.
 
-    Every array is read-only from then on, the caller's too where it was passed in as it is.
+    Every array becomes read-only, and so does an array of the caller that was not copied.
 
     users, items   (n,) int32 numbers into user_ids and item_ids, sorted by user, then item
     values         (n,) float64 stars on `scale`; on `EVENTS` 1 for a like, else 0
     timestamps     (n,) int64 seconds since 1970, or None
     user_ids, item_ids   int64 or object (str), sorted, no repeats
     user_attributes, item_metadata   named columns aligned with user_ids, item_ids; None = unknown
-    scale_given     whether `scale` was named beforehand, not read off the ratings
-    catalogue_given   likewise of `item_ids` and their metadata: see `tacit.data.on_catalogue`
-    source          where the columns were found; None for what was made of arrays
-    row_texts       names of the item metadata that stood beside the ratings: words of people, which
-                    stay with the ratings and which no model uses or publishes
-    guesses         names of what was found in the rows in order to read them, keys of
-                    `PUBLIC_FACTS`: a row may have decided how others were read
-    filtered        whether `drop_rare` left out ratings for what other people rated
+    scale_given     whether the caller named `scale`; if not, it was found in the ratings
+    catalogue_given   whether `item_ids` and their metadata come from a public list of items, by
+                    `tacit.data.on_catalogue`; if not, from the ratings
+    source          the table that the columns were read from; None for ratings built from arrays
+    row_texts       names of the item metadata that came from columns beside the ratings. People may
+                    have written these texts, so no model uses or publishes them
+    guesses         keys of `PUBLIC_FACTS`: what was found in the rows in order to read them, so
+                    that one row may have decided how others were read
+    filtered        whether `drop_rare` left out ratings because of what other people rated
     """
 
     users: NDArray[np.int32]
@@ -95,15 +103,22 @@ class Ratings:
         user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
         item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
     ) -> Ratings:
-        """Build from parallel columns of external ids and stars; without stars, of events.
+        """Build ratings from parallel columns of ids and stars.
 
-        Where a person rated an item twice, the latest counts; of equally late ones, and without
-        times, the one with most stars. Ids are all
-        integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
-        metadata map an id to a value; ids without a rating are left out.
+        Where a person rated an item more than once, the latest rating counts; among equally late
+        ones, and without times, the one with most stars.
+
+        Args:
+            users: (n,) ids, all integers or all strings.
+            items: (n,) ids, all integers or all strings.
+            values: (n,) stars; None for events such as purchases, of which each is a like.
+            timestamps: (n,) seconds, whose decimals are cut, or datetime64; None: no times.
+            scale: The stars a rating can take; None: found in `values`.
+            user_attributes: Name to user id to value; users without a rating are left out.
+            item_metadata: Name to item id to value; items without a rating are left out.
 
         Raises:
-            DataError: Columns have other lengths, or a value is no id, no rating or no time.
+            DataError: The columns differ in length, or a value is no id, no rating or no time.
         """
         user_ids, user_numbers = number_ids(users, "user")
         item_ids, item_numbers = number_ids(items, "item")
@@ -111,14 +126,18 @@ class Ratings:
         if values is None:
             values = np.ones(len(user_numbers))
             scale = scale or EVENTS
-        stars = stars_of(values, scale)
-        times = None if timestamps is None else times_of(timestamps)
-        moments = () if times is None else (times,)
-        if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
+        stars = check_stars(values, scale)
+        sort_keys: list[NDArray[Any]] = [stars]
+        times = None
+        if timestamps is not None:
+            times = check_times(timestamps)
+            sort_keys.append(times)
+        lengths = {len(column) for column in (user_numbers, item_numbers, *sort_keys)}
+        if len(lengths) != 1:
             raise DataError("users, items, ratings and times must have the same length")
         pairs = user_numbers * np.int64(len(item_ids))
         pairs += item_numbers
-        rows = latest(pairs, stars, *moments)
+        rows = find_latest_rows(pairs, *sort_keys)
         del pairs
         return cls(
             users=user_numbers[rows].astype(np.int32),
@@ -164,10 +183,13 @@ class Ratings:
             array.flags.writeable = False
 
     def _refuse_disorder(self) -> None:
-        """Wrong shapes, numbers out of range or rows out of order: a bug of the caller."""
+        """Raise DataError for wrong shapes, numbers out of range or rows out of order.
+
+        Each of these is a bug of the caller.
+        """
         times = [] if self.timestamps is None else [self.timestamps]
-        rows: list[Column] = [self.users, self.items, self.values, *times]
-        if len({array.shape for array in rows}) != 1 or self.values.ndim != 1:
+        row_columns: list[Column] = [self.users, self.items, self.values, *times]
+        if len({column.shape for column in row_columns}) != 1 or self.values.ndim != 1:
             raise DataError("users, items, values and timestamps must have the same length")
         for numbers, ids, columns in (
             (self.users, self.user_ids, self.user_attributes),
@@ -186,9 +208,10 @@ class Ratings:
         return len(self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        columns = {name: dict(values[name]) for name in ("user_attributes", "item_metadata")}
-        return partial(Ratings, **(values | columns)), ()
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        for name in ("user_attributes", "item_metadata"):
+            values[name] = dict(values[name])  # a MappingProxyType cannot be pickled
+        return partial(Ratings, **values), ()
 
     @property
     def n_users(self) -> int:
@@ -207,16 +230,16 @@ class Ratings:
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
-        """(n_users, n_items) CSR float64; a stored zero is a rating of zero, an absent one none."""
-        places = np.int32 if len(self) < 1 << 31 else np.int64
+        """(n_users, n_items) CSR float64; a stored zero is a rating of 0, other zeros no rating."""
+        index_type = np.int32 if len(self) < 1 << 31 else np.int64
         return sparse.csr_array(
-            (self.values.copy(), self.items.astype(places), self.offsets.astype(places)),
+            (self.values.copy(), self.items.astype(index_type), self.offsets.astype(index_type)),
             shape=(self.n_users, self.n_items),
         )
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """(n_users + 1,) where each person's ratings start."""
+        """(n_users + 1,) the row where each person's ratings start, then the number of rows."""
         counts = np.bincount(self.users, minlength=self.n_users)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         starts.flags.writeable = False
@@ -236,7 +259,7 @@ class Ratings:
 
     @property
     def public_metadata(self) -> Mapping[str, Column]:
-        """Item metadata that a model may use and publish: all but text of rows."""
+        """Item metadata that a model may use and publish: all but `row_texts`."""
         return {
             name: column
             for name, column in self.item_metadata.items()
@@ -244,41 +267,41 @@ class Ratings:
         }
 
     def with_row_texts_public(self) -> Ratings:
-        """Take the text that stood beside the ratings for public: cards name it as a condition."""
+        """Declare the `row_texts` to be public; guarantee cards then state this as a condition."""
         if not self.row_texts:
             return self
         return replace(self, row_texts=()).with_guess("titles")
 
     def with_guess(self, name: str) -> Ratings:
-        """Add a condition by its name in `PUBLIC_FACTS`."""
+        """Add a key of `PUBLIC_FACTS` to `guesses`; guarantee cards state it as a condition."""
         guesses = dict.fromkeys([*self.guesses, name])
         return replace(self, guesses=tuple(guesses))
 
     @property
     def likes(self) -> NDArray[np.bool_]:
-        """(n,) which ratings are likes: `RatingScale.liked_from` or more."""
+        """(n,) whether each rating is a like: `RatingScale.liked_from` stars or more."""
         return np.asarray(self.values >= self.scale.liked_from)
 
     def as_events(self) -> Ratings:
-        """Take the stars away: each row is an event, and so a like."""
+        """Drop the stars: each row becomes an event, which counts as a like."""
         return replace(self, values=np.ones(len(self)), scale=EVENTS, scale_given=True)
 
     def attribute(self, name: str) -> Column:
-        """(n_users,) of one private or public attribute; DataError if there is none."""
+        """Return each user's value (n_users,) of one attribute; DataError if there is none."""
         if name not in self.user_attributes:
-            known = ", ".join(sorted(self.user_attributes))
-            why = "" if known else ": the ratings came without any user attributes"
-            expected = f"one of: {known}" if known else None
+            names = ", ".join(sorted(self.user_attributes))
+            why = "" if names else ": the ratings came without any user attributes"
+            expected = f"one of: {names}" if names else None
             fix = "Name a users file with --users, or check the column's name."
             raise DataError(f"no user attribute '{name}'{why}", expected=expected, fix=fix)
         return self.user_attributes[name]
 
     def user_number(self, user_id: object) -> int | None:
-        """Return the inside number of a person, None if unknown."""
+        """Return the number of a person, an index into `user_ids`; None for an unknown id."""
         return self._user_numbers.get(user_id)
 
     def item_number(self, item_id: object) -> int | None:
-        """Return the inside number of an item, None if unknown."""
+        """Return the number of an item, an index into `item_ids`; None for an unknown id."""
         return self._item_numbers.get(item_id)
 
     @cached_property
@@ -290,7 +313,7 @@ class Ratings:
         return {key: number for number, key in enumerate(self.item_ids.tolist())}
 
     def history(self, user_id: object) -> dict[Any, float]:
-        """Return one person's own ratings, item id to stars."""
+        """Return one person's ratings, item id to stars; empty for an unknown id."""
         number = self.user_number(user_id)
         if number is None:
             return {}
@@ -299,60 +322,77 @@ class Ratings:
         return dict(zip(ids, self.values[rows].tolist(), strict=True))
 
     def where(self, rows: NDArray[np.bool_]) -> Ratings:
-        """Keep the ratings of a row mask; people and items keep their numbers."""
+        """Keep the ratings of a mask (n,); people and items keep their numbers."""
         times = None if self.timestamps is None else self.timestamps[rows]
         users, items, values = self.users[rows], self.items[rows], self.values[rows]
         return replace(self, users=users, items=items, values=values, timestamps=times)
 
     def of_items(self, mask: NDArray[np.bool_]) -> Ratings:
-        """Keep only the items of a mask, renumbered; people keep their numbers, and all stay."""
+        """Keep and renumber the items of a mask (n_items,); all people stay, with their numbers."""
         rows = self.where(mask[self.items])
+        new_numbers = np.cumsum(mask) - 1  # of kept items; other entries are not used
         return replace(
             rows,
-            items=(np.cumsum(mask) - 1)[rows.items].astype(np.int32),
+            items=new_numbers[rows.items].astype(np.int32),
             item_ids=self.item_ids[mask],
             item_metadata={name: values[mask] for name, values in self.item_metadata.items()},
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
-        """Keep only these (people,), renumbered in the order of their ids; DataError for others."""
+        """Keep people by their numbers (k,) and renumber them in the order of their ids.
+
+        Raises:
+            DataError: A number is no person's.
+        """
         chosen = np.unique(np.asarray(numbers))
         if chosen.dtype.kind not in "iu" and chosen.size:
             raise DataError("people are chosen by their numbers", found=str(chosen.dtype))
         if chosen.size and not (chosen[0] >= 0 and chosen[-1] < self.n_users):
             raise DataError("no such person's number", expected=f"0 to {self.n_users - 1}")
         chosen = chosen.astype(np.int64)
-        own = np.isin(np.arange(self.n_users), chosen)
-        rows = self.where(own[self.users])
+        is_kept = np.isin(np.arange(self.n_users), chosen)
+        rows = self.where(is_kept[self.users])
+        new_numbers = np.cumsum(is_kept) - 1  # of kept people; other entries are not used
+        columns = {name: column[chosen] for name, column in self.user_attributes.items()}
         return replace(
             rows,
-            users=(np.cumsum(own) - 1)[rows.users].astype(np.int32),
+            users=new_numbers[rows.users].astype(np.int32),
             user_ids=self.user_ids[chosen],
-            user_attributes={k: v[chosen] for k, v in self.user_attributes.items()},
+            user_attributes=columns,
         )
 
     def limit_per_person(self, most: int) -> Ratings:
-        """Keep at most so many ratings of each person: the latest, or any without times.
+        """Keep at most `most` ratings of each person: the latest, or random ones without times.
 
-        No one decides which ratings of other people stay.
+        Equally late ratings are chosen at random, with a fixed seed. A person's choice rests on
+        their own times alone: nobody decides which ratings of another person stay.
         """
         order = np.random.default_rng(0).permutation(len(self))
-        moments = self.timestamps[order] if self.timestamps is not None else order
-        order = order[np.lexsort((moments, self.users[order]))]
+        times = self.timestamps[order] if self.timestamps is not None else order
+        order = order[np.lexsort((times, self.users[order]))]
         ends = self.offsets[self.users[order] + 1]
-        left = ends - np.arange(len(self))  # 1 for a person's last row in this order
-        return self.where(np.isin(np.arange(len(self)), order[left <= most]))
+        remaining = ends - np.arange(len(self))  # 1 for a person's last row in this order
+        return self.where(np.isin(np.arange(len(self)), order[remaining <= most]))
 
     def compact(self) -> Ratings:
-        """Drop people and items without a rating, and renumber."""
+        """Drop people and items without a rating, and renumber the others."""
         rated = np.bincount(self.items, minlength=self.n_items) > 0
-        left = self.of_users(np.unique(self.users)).of_items(rated)
-        return replace(left, catalogue_given=False)  # what is left depends on who rated what
+        remaining = self.of_users(np.unique(self.users)).of_items(rated)
+        # The remaining items depend on who rated what, so they are no public catalogue.
+        return replace(remaining, catalogue_given=False)
 
     def drop_rare(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
-        """Drop people and items with fewer ratings until none is left to; DataError if none stay.
+        """Drop people and items with few ratings, again and again until there are no more.
 
-        One person may decide whether others' ratings stay, so nothing private may follow.
+        One person's ratings may decide whether other people's stay, so a fit to the result has no
+        guarantee of privacy.
+
+        Args:
+            per_user: The least number of ratings of a person who stays.
+            per_item: The least number of ratings of an item that stays.
+
+        Raises:
+            DataError: No rating is left.
         """
         current = replace(self.compact(), filtered=True)
         while len(current):

@@ -1,6 +1,7 @@
-"""Splits into training and test ratings, each with what it lets the training side know too much.
+"""Splits into training and test ratings.
 
 Both halves keep all people and items under the same numbers, so that one model serves both.
+"Leaks" in a docstring names what training ratings tell that a recommender in use would not know.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from tacit.errors import ConfigError, DataError
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Ratings to learn from and ratings to be judged on."""
+    """Ratings to fit a recommender to, and ratings to evaluate it on."""
 
     train: Ratings
+    """Ratings to fit to."""
     test: Ratings
+    """Held-out ratings."""
 
 
 def random_per_user(
@@ -29,10 +32,15 @@ def random_per_user(
 ) -> Split:
     """Hold out a random share of each person's ratings: at least one, never all.
 
-    among: (n,) only these ratings, such as likes, are held out or counted; None: all. A person with
-    a single one of them keeps it for training.
+    A person with a single rating keeps it for training.
     Leaks: time. Later ratings help to predict earlier ones, a person's own and other people's, so
     accuracy looks better than it will be in use. Every test person is known from training.
+
+    Args:
+        ratings: Ratings to split.
+        share: Share of a person's ratings to hold out, above 0 and below 1.
+        seed: Seed of the draw.
+        among: (n,) which ratings, such as likes, can be held out; shares are of these. None: all.
     """
     refuse_share(share)
     keys = np.random.default_rng(seed).random(len(ratings))
@@ -40,17 +48,24 @@ def random_per_user(
         counts = np.diff(ratings.offsets)
     else:
         counts = np.bincount(ratings.users[among], minlength=ratings.n_users)
-        keys = np.where(among, keys, 2)  # last among the person's own
-    held = np.clip(np.round(share * counts), 1, np.maximum(counts - 1, 0)).astype(np.int64)
-    return _split(ratings, rank_in_person(ratings, keys) < held[ratings.users])
+        keys = np.where(among, keys, 2)  # above all draws: these rank last and are not held out
+    held_out = np.clip(np.round(share * counts), 1, np.maximum(counts - 1, 0)).astype(np.int64)
+    return _split(ratings, rank_in_person(ratings, keys) < held_out[ratings.users])
 
 
 def temporal(ratings: Ratings, share: float = 0.2) -> Split:
-    """Hold out everything after one moment, the same for all, with about `share` after it.
+    """Hold out the latest ratings: all after one time, which is the same for all people.
 
-    Ratings of the very moment of the cut stay in training. DataError without different times.
-    Leaks: nothing backwards in time. But people without late ratings have no test ratings, and
-    people who came late no training ratings.
+    About `share` of all ratings are held out. Ratings at the time of the cut stay in training.
+    Leaks: nothing; training ratings are never later than test ratings. But people without late
+    ratings have no test ratings, and people who came late have no training ratings.
+
+    Args:
+        ratings: Ratings with times.
+        share: Share of all ratings to hold out, above 0 and below 1.
+
+    Raises:
+        DataError: The ratings have no times, or all have the same.
     """
     refuse_share(share)
     if ratings.timestamps is None:
@@ -60,7 +75,7 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
         )
     times = np.sort(ratings.timestamps)
     cut = times[min(len(times) - 1, int(np.ceil((1 - share) * len(times))) - 1)]
-    if cut == times[-1]:  # a tie at the end: cut before it rather than hold out nothing
+    if cut == times[-1]:  # nothing is later, so cut before the ratings of this time
         earlier = times[times < cut]
         if not earlier.size:
             raise DataError("all ratings have the same time", fix="Split at random per user.")
@@ -75,15 +90,24 @@ def k_fold_users(
     seed: int,
     labels: Sequence[Any] | NDArray[Any] | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield (training, test) user numbers, (k,) each, sorted; all are test people in one fold.
+    """Split people into folds; each person is a test person in exactly one of them.
 
-    people: ratings, or how many people there are. labels: one per person; every fold then has its
-    share of each label to within one person.
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
     same time and later.
 
+    Args:
+        people: Ratings, or the number of people.
+        folds: Number of folds.
+        seed: Seed of the draw.
+        labels: (people,) such as an attribute; every fold gets its share of each label, to within
+            one person. None: folds do not depend on labels.
+
+    Returns:
+        For each fold, the sorted numbers of the training people and those of the test people.
+
     Raises:
-        ConfigError: There are fewer people than folds, or fewer folds than two.
+        ConfigError: There are fewer people than folds or fewer than two folds, or labels are
+            missing.
     """
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
@@ -92,20 +116,33 @@ def k_fold_users(
     if labels is not None:
         if len(labels) != number:
             raise ConfigError(f"{number} people need as many labels; got {len(labels)}.")
-        kinds = {kind: place for place, kind in enumerate(dict.fromkeys(labels))}
-        coded = np.array([kinds[kind] for kind in labels])
+        codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        coded = np.array([codes[label] for label in labels])
         order = order[np.argsort(coded[order], kind="stable")]
-    fold = np.empty(number, dtype=np.int64)
-    fold[order] = np.arange(number) % folds  # in turn, one label after the other
-    return ((np.flatnonzero(fold != at), np.flatnonzero(fold == at)) for at in range(folds))
+    # People go to the folds in turn, one label after the other.
+    fold_of_person = np.empty(number, dtype=np.int64)
+    fold_of_person[order] = np.arange(number) % folds
+    return (
+        (np.flatnonzero(fold_of_person != fold), np.flatnonzero(fold_of_person == fold))
+        for fold in range(folds)
+    )
 
 
-def _split(ratings: Ratings, test: NDArray[np.bool_]) -> Split:
-    return Split(train=ratings.where(~test), test=ratings.where(test))
+def _split(ratings: Ratings, is_test: NDArray[np.bool_]) -> Split:
+    """Hold out the ratings of a mask (n,)."""
+    return Split(train=ratings.where(~is_test), test=ratings.where(is_test))
 
 
 def rank_in_person(ratings: Ratings, keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) place of each rating among the person's own, from 0, by increasing key."""
+    """Rank each rating among the ratings of the same person, from 0, by increasing key.
+
+    Args:
+        ratings: The ratings.
+        keys: (n,) a number for each rating.
+
+    Returns:
+        (n,) ranks.
+    """
     order = np.lexsort((keys, ratings.users))
     rank = np.empty(len(ratings), dtype=np.int64)
     rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users]
@@ -113,6 +150,6 @@ def rank_in_person(ratings: Ratings, keys: NDArray[np.float64]) -> NDArray[np.in
 
 
 def refuse_share(share: float) -> None:
-    """ConfigError unless something is held out and something is left."""
+    """Raise ConfigError unless the share to hold out is above 0 and below 1."""
     if not 0 < share < 1:
         raise ConfigError(f"The held-out share lies between 0 and 1; got {share}.")

@@ -1,4 +1,4 @@
-"""Ratings that do not lie in memory: their catalogue, and sums that are made where they are."""
+"""Ratings that are not in memory: their catalogue, and sums that are computed where they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
+from tacit.data.columns import EVENTS, RatingScale, align, find_latest_rows, number_ids
 from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.tables.names import Role
@@ -22,49 +22,57 @@ from tacit.data.tables.table import find_column, missing_column_error
 from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
-"""Different stars of which a scale is found; with more it has to be given."""
+"""Largest number of different stars in which a scale is searched; with more it must be given."""
 
 
 class StoredRatings(ABC):
     """Ratings in files or on a cluster."""
 
     catalogue: Ratings
-    """Items, their metadata, the scale, and what was read off the ratings; no people."""
+    """The items, their metadata, the scale and `guesses`, as ratings without people."""
     digest: bytes | None = None
     """Digest of the files that the rows are read from, never to be published; None if unknown."""
     advance: Advance = staticmethod(lambda _: None)
-    """Called with shares of a pass that are done; they make 1 for each pass."""
+    """Called during a pass over the ratings with the share that is newly done; 1 in all."""
 
     @abstractmethod
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum `add(block)` over blocks of whole people, each in one block: PRIVATE.
+        """Sum `add(block)` over blocks of ratings. The sum is private data.
 
-        A block has the item numbers and the scale of the catalogue. `add` is called in other
-        processes, and may be called again for a block whose answer was lost.
+        All ratings of a person are in one block. A block has the item numbers and the scale of the
+        catalogue. `add` is called in other processes, and may be called again for a block whose
+        answer was lost.
         """
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Work on tiles of items, each with the rows of everybody who has one of them: PRIVATE.
+        """Compute an answer for each item from tiles of items. The answers are private data.
+
+        A tile is a set of items with the rows of all people who rated one of them.
 
         Args:
-            cut: From a block to (people, items) stars, and a number beside each person.
+            cut: Turns a block into a (people, items) matrix of stars and one weight for each
+                person.
             tiles: Sorted numbers of the items of each tile.
-            work: From a tile's number, its rows and the numbers beside them to lines: a number of
-                the line, and bytes. Rows are in the order of the people's ids; columns of other
-                items are empty.
-            merge: Makes one answer of the bytes that several tiles give for a line.
+            work: Gets a tile's number, its rows of the matrix and their weights, and yields lines:
+                the number of the line, and bytes. Rows are in the order of the people's ids;
+                columns of items of other tiles are empty.
+            merge: Merges the bytes that several tiles gave for one line.
 
         Returns:
-            For each line, how many tiles gave bytes, and what `merge` makes of them.
+            For each line, how many tiles gave bytes, and the merged bytes.
 
         Raises:
-            ConfigError: only sums are made here.
+            ConfigError: These ratings only support sums.
         """
-        raise ConfigError(_JOIN)
+        raise ConfigError(_SUMS_ALONE)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """Map `work` over the parts, where the ratings are."""
-        raise ConfigError(_JOIN)
+        """Call `work` for each part on the machines that hold the ratings.
+
+        Raises:
+            ConfigError: These ratings only support sums.
+        """
+        raise ConfigError(_SUMS_ALONE)
 
 
 Advance = Callable[[float], object]
@@ -75,7 +83,7 @@ Merge = Callable[[list[bytes]], bytes]
 Lines = dict[int, tuple[int, bytes]]
 Arrays = Iterator[NDArray[Any]]
 RatingsSource = Ratings | StoredRatings
-_JOIN = (
+_SUMS_ALONE = (
     "Streaming makes sums over people alone, and this joins items: leave out --memory, or use "
     "--engine spark."
 )
@@ -90,9 +98,9 @@ def show_progress(
     """Show progress while a model is fitted.
 
     Args:
-        ratings: What it is fitted to.
-        progress: Makes a bar from a description and a number of steps.
-        passes: Passes over stored ratings at most; None if that is not known.
+        ratings: What the model is fitted to.
+        progress: Makes a bar from a description and a number of steps; None: unknown.
+        passes: Largest number of passes over stored ratings; None: unknown.
     """
     total = passes if isinstance(ratings, StoredRatings) else None
     with progress("Fitting", total) as advance:
@@ -102,61 +110,74 @@ def show_progress(
 
 
 def catalogue_of(ratings: RatingsSource) -> Ratings:
-    """Give the ratings themselves; of stored ones their catalogue, without people."""
+    """Return ratings with the items and the scale: the ratings themselves if they are in memory.
+
+    Of stored ratings it is their catalogue, without people.
+    """
     return ratings.catalogue if isinstance(ratings, StoredRatings) else ratings
 
 
 def require_in_memory(ratings: RatingsSource) -> Ratings:
-    """Give the ratings if they are in memory; ConfigError otherwise."""
+    """Return the ratings if they are in memory; ConfigError otherwise."""
     if isinstance(ratings, StoredRatings):
         raise ConfigError("This needs all ratings in memory: leave out --engine and --memory.")
     return ratings
 
 
 def keep_items(ratings: RatingsSource, mask: NDArray[np.bool_]) -> RatingsSource:
-    """Keep the items of a mask, renumbered; people keep their numbers, and all stay."""
+    """Keep and renumber the items of a mask (items,); all people stay, with their numbers."""
     if isinstance(ratings, StoredRatings):
         return _ChosenItems(ratings, mask)
     return ratings.of_items(mask)
 
 
 class _ChosenItems(StoredRatings):
-    def __init__(self, ratings: StoredRatings, items: NDArray[np.bool_]) -> None:
-        self.catalogue = ratings.catalogue.of_items(items)
-        self._ratings, self._items = ratings, items
+    """Some items of stored ratings: each block is reduced to them before it is used."""
+
+    def __init__(self, ratings: StoredRatings, mask: NDArray[np.bool_]) -> None:
+        self.catalogue = ratings.catalogue.of_items(mask)
+        self._ratings = ratings
+        self._mask = mask
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        return self._ratings.total(partial(_call_on_items, call=add, items=self._items))
+        return self._ratings.total(partial(_call_on_items, call=add, mask=self._mask))
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        own = partial(_call_on_items, call=cut, items=self._items)
-        return self._ratings.join_tiles(own, tiles, work, merge)
+        cut_chosen = partial(_call_on_items, call=cut, mask=self._mask)
+        return self._ratings.join_tiles(cut_chosen, tiles, work, merge)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
         return self._ratings.spread(work, parts)
 
 
 def _call_on_items(
-    block: Ratings, *, call: Callable[[Ratings], Any], items: NDArray[np.bool_]
+    block: Ratings, *, call: Callable[[Ratings], Any], mask: NDArray[np.bool_]
 ) -> Any:
-    return call(block.of_items(items))
+    """Call a function on the items of a mask of a block."""
+    return call(block.of_items(mask))
 
 
-def columns_among(
+def find_columns(
     headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
 ) -> dict[Role, str]:
-    """Find the column of each role, by well-known headers or as asked for.
+    """Find the header of each role, by well-known headers or as the caller named it.
+
+    Args:
+        headers: Headers of the table.
+        asked: Role to the header that the caller named; None: find it.
+        events: Whether each row is an event without stars.
+        path: The table, for messages.
 
     Raises:
-        DataError: a column that is needed or asked for is missing.
-        ConfigError: the table has numbers of plays in place of stars.
+        DataError: A needed column, or one that the caller named, is missing.
+        ConfigError: The table has numbers of plays in place of stars.
     """
     columns: dict[Role, str] = {}
     roles: list[Role] = ["user", "item", "time"] if events else ["user", "item", "rating", "time"]
     for role in roles:
-        place = find_column(role, headers, asked.get(role))
-        if place is not None:
-            columns[role] = headers[place]
+        index = find_column(role, headers, asked.get(role))
+        if index is not None:
+            columns[role] = headers[index]
         elif role in ("user", "item") or asked.get(role) is not None:
             raise missing_column_error(role, headers, asked.get(role), path)
     if "rating" not in columns and not events and find_column("plays", headers, None) is not None:
@@ -169,33 +190,34 @@ def columns_among(
 
 @dataclass(frozen=True)
 class PublicInputs:
-    """Scale and items that do not come from the ratings."""
+    """What is known of the scale and the items from elsewhere than the ratings."""
 
     scale: RatingScale | None = None
-    """None: found in the stars."""
+    """The stars a rating can take; None: found in the ratings."""
     catalogue: Path | None = None
-    """File of the only items that count, as `read_catalogue` reads it."""
+    """File of the public list of items, as `read_catalogue` reads it; None: the rated items."""
     items: Path | None = None
-    """File of item metadata, as `with_items` reads it."""
+    """File of item metadata, as `with_items` reads it; None: no metadata."""
     items_named: bool = True
-    """Whether that file was named, and not found beside the ratings."""
+    """Whether the caller named the file `items`; if not, it was found beside the ratings."""
     item: str | None = None
-    """Name of the files' column of item ids."""
+    """Header of the item ids in the files; None: a well-known one."""
     domain: str | None = None
-    """Name of the files' column of domains."""
+    """Header of the domains in the files; None: a well-known one."""
     domains: bool = False
     """Whether the catalogue must have domains."""
 
     def make_catalogue(
         self, rated: Callable[[], Sequence[Any]], stars: NDArray[np.float64] | None
     ) -> Ratings:
-        """Make the catalogue, without people.
+        """Make `StoredRatings.catalogue`.
 
         Args:
-            rated: Gives the ids of the rated items; called where no catalogue is given.
-            stars: All different ones, if no scale is given; None for events.
+            rated: Returns the ids of the rated items; called only without a public list of items.
+            stars: (k,) the different stars of the ratings, used only without `scale`; None for
+                events.
         """
-        # These need polars, which models that are only read do not.
+        # Imported here since it needs polars, which recommending from a model file does not.
         from tacit.data.tabular import read_catalogue, with_items
 
         columns: dict[str, dict[Any, Any]] = {}
@@ -222,14 +244,14 @@ class PublicInputs:
         return catalogue
 
     def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """Return the scale that is given, or the one of these stars.
+        """Return the public scale; without one, find a scale that holds the stars.
 
         Args:
-            stars: (k,) different ones; None for events.
+            stars: (k,) the different stars of the ratings; None for events.
 
         Raises:
-            DataError: no common scale holds them, or there are too many.
-            ConfigError: a scale is given for events.
+            DataError: No common scale holds all of them, or there are too many.
+            ConfigError: A scale is given for events.
         """
         if stars is None and self.scale is not None:
             raise ConfigError("Events have no stars, so a scale has no meaning for them.")
@@ -246,59 +268,61 @@ class PublicInputs:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of whole people, in any order."""
+    """All rows of some people, in any order."""
 
     people: NDArray[np.integer[Any]]
-    """(rows,) numbers from 0, each in use."""
+    """(rows,) the person's number in this block: 0, 1, ... without gaps."""
     items: NDArray[np.integer[Any]]
-    """(rows,) numbers of the catalogue; -1: none of it."""
+    """(rows,) the item's number in the catalogue; -1 for an item that is not in it."""
     values: NDArray[np.float64]
     """(rows,) stars."""
     times: NDArray[Any] | None
-    """(rows,); None where there are none."""
+    """(rows,) times; None: the ratings have no times."""
 
     def to_block(self, items: int) -> Block:
-        """Sort by person, then item, and keep one row of each pair: see `columns.latest`."""
+        """Sort by person, then item, and keep one row of each pair, as `find_latest_rows` says."""
+        # One number for each pair: item numbers from -1 to items - 1 become 0 to items.
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
         keys: list[NDArray[Any]] = [self.values]
         if self.times is not None:
             keys.append(self.times)
-        rows = latest(pairs, *keys)
+        rows = find_latest_rows(pairs, *keys)
         rows = rows[self.items[rows] >= 0]
-        # A person without an item of the catalogue stays in, and is counted like all others.
-        count = np.bincount(self.people[rows], minlength=int(self.people.max()) + 1)
-        offsets = np.concatenate([[0], np.cumsum(count)])
+        # A person without an item of the catalogue stays in the block, with no rows.
+        row_counts = np.bincount(self.people[rows], minlength=int(self.people.max()) + 1)
+        offsets = np.concatenate([[0], np.cumsum(row_counts)])
         return Block(offsets, self.items[rows].astype(np.int32), self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of whole people, sorted by person and item, each pair once."""
+    """All rows of some people, sorted by person and item, each pair once."""
 
     offsets: NDArray[np.int64]
-    """(people + 1,) where each person's rows begin."""
+    """(people + 1,) the row where each person's rows start, then the number of rows."""
     items: NDArray[np.int32]
-    """(rows,) numbers of the catalogue, ascending in a person."""
+    """(rows,) the item's number in the catalogue, ascending within a person."""
     values: NDArray[np.float64]
     """(rows,) stars."""
 
     @classmethod
     def without_people(cls) -> Block:
-        """Make the block of nobody."""
+        """Make an empty block."""
         return cls(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
     def parts(self, rows: int) -> Iterator[Block]:
-        """Cut into blocks of about so many rows; a person is never cut."""
-        last = len(self.offsets) - 1
+        """Yield smaller blocks of about `rows` rows; a person's rows stay together."""
+        people = len(self.offsets) - 1
+        # The first person that begins at or after each multiple of `rows`.
         ends = np.searchsorted(self.offsets, np.arange(rows, self.offsets[-1], rows))
-        bounds = np.unique([0, *ends.tolist(), last])
+        bounds = np.unique([0, *ends.tolist(), people])
         for start, stop in pairwise(bounds.tolist()):
             part = slice(int(self.offsets[start]), int(self.offsets[stop]))
             offsets = self.offsets[start : stop + 1] - self.offsets[start]
             yield Block(offsets, self.items[part], self.values[part])
 
     def to_ratings(self, n_items: int, scale: RatingScale) -> Ratings:
-        """Make ratings of people numbered from 0."""
+        """Turn the rows into ratings; the ids of people and items are their numbers from 0."""
         people = np.arange(len(self.offsets) - 1)
         return Ratings(
             users=np.repeat(people, np.diff(self.offsets)).astype(np.int32),

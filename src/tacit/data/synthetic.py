@@ -1,15 +1,17 @@
 """A generated population of raters, with a binary attribute that shows in what they rate and how.
 
-Model    r = m_i + <v_i, x_u> + x0 g_i + noise, rounded to the scale and clipped, where x0 is +1 for
-         the first of the two values, -1 for the second, and g_i is half the gap between the two.
-         The first latent factor weighs the same on every item: how mild a person judges.
-Who rates what   Each person draws their items without replacement, an item's weight being
-         exp(popularity + taste + x0 l_i / 2): l_i is the item's gap in log-odds.
+Stars    r = m_i + <v_i, x_u> + s_u g_i + noise, rounded to the scale and clipped. m_i is the item's
+         mean, v_i its profile, x_u the person's tastes, s_u is +1 for the first value of the
+         attribute and -1 for the second, and g_i is half the gap between the two.
+         The first latent factor has the same weight on every item: how mildly a person judges.
+Who rates what   Each person draws their items without replacement, with weights
+         exp(p_i + <k_i, x_u> + s_u l_i / 2): the item's popularity p_i, how much each taste
+         attracts to it k_i, and its gap l_i in log-odds between the values of the attribute.
 Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K.
-Labels   such as genres: unit directions in the space of tastes. An item carries the one to three
-         with the highest scores TELLING <k_i, direction> / sd + sqrt(1 - TELLING^2) normal, k_i
-         being why people choose the item.
-A result on generated ratings is no evidence about people.
+Labels   such as genres, are unit vectors d in the space of tastes. An item has the one to three
+         labels with the highest scores  c <k_i, d> / sd + sqrt(1 - c^2) normal noise,
+         c = LABEL_CORRELATION.
+Limits   A result on generated ratings is no evidence about people.
 """
 
 from __future__ import annotations
@@ -25,17 +27,34 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.errors import ConfigError
 
 FIVE_STARS = RatingScale(1, 5, 1)
-FEWEST = 20  # ratings of the least active person, as MovieLens keeps it
-LOG_ODDS_GAP = 0.4  # sd over items at which=1
-FACTORS = 10  # latent
-MEAN, NOISE = 3.05, 0.82  # of an item before selection; sd of a single rating: stars
-PULL = 0.35  # change of an item's log-odds per unit of taste times profile, for each latent factor
-TASTE = 0.6  # sd of what all latent tastes but mildness add to a rating, stars
-ALONG_TASTE = 0.95  # correlation of the gap in log-odds with what one latent taste prefers
-MOST_OF_AN_ITEM, TELLING = 3, 0.8  # labels; how much they say of tastes, from 0 to 1
-_CELLS = 2_000_000  # weights held at once while drawing
-_SHARE_OF_ITEMS = 0.7  # the most active person rates at most this share, if room is left
-_START, _SPAN = 956_703_932, 3 * 365 * 86_400  # first second and length of the period, in seconds
+FEWEST_RATINGS = 20
+"""Ratings of the least active person, as in MovieLens."""
+LOG_ODDS_GAP = 0.4
+"""Standard deviation over items of the gap in log-odds, at which=1."""
+FACTORS = 10
+"""Number of latent factors."""
+MEAN = 3.05
+"""Mean stars of the average item, over all people, whether they would rate it or not."""
+NOISE = 0.82
+"""Standard deviation of the noise of a single rating, in stars."""
+MILDNESS = 0.42
+"""Standard deviation over people of how mildly they judge, in stars."""
+ATTRACTION = 0.35
+"""Change of an item's log weight per unit of a taste, per unit of the item's factor."""
+TASTE = 0.6
+"""Standard deviation of what all latent tastes but mildness add to a rating, in stars."""
+GAP_CORRELATION = 0.95
+"""Correlation of the gap in log-odds with the last latent factor of the items."""
+MOST_LABELS = 3
+"""Largest number of labels of an item."""
+LABEL_CORRELATION = 0.8
+"""Correlation of labels with tastes: 0 for random labels, 1 for labels that follow tastes."""
+_WEIGHTS_AT_ONCE = 2_000_000  # held in memory while items are drawn
+_LARGEST_SHARE_OF_ITEMS = 0.7  # that a person rates, if this leaves room for all ratings
+_SECONDS_PER_DAY = 86_400
+_FIRST_SECOND = 956_703_932  # in April 2000, as in MovieLens
+_PERIOD = 3 * 365 * _SECONDS_PER_DAY  # seconds from the first rating to the last
+_STAY = 60 * _SECONDS_PER_DAY  # mean seconds from a person's first rating to the last
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,15 +72,27 @@ def generate(
     labels: int = 0,
     seed: int,
 ) -> Ratings:
-    """Exactly `ratings` ratings, at least 20 a person where there are enough, and times.
+    """Generate ratings with times, and the attribute "gender" with the values "F" and "M".
 
-    share      of people with the first of the attribute's two values, "F" and "M", 0 to 1
-    which      0: the attribute has no say in which items are rated; 1: as much as in MovieLens 100K
-    how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
-    scale      stars are drawn on a five-star scale and stretched to this one
-    labels     item metadata "genres", as in `generate_domains`; they change nothing else
-    The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. With
-    which=how=0 the ratings do not depend on `share`. ConfigError for numbers out of range.
+    Each person has at least 20 ratings, and each item at least one, if there are enough ratings.
+    Ids are 1, 2, ... With which=0 and how=0, the ratings do not depend on `share`.
+
+    Args:
+        users: Number of people.
+        items: Number of items.
+        ratings: Number of ratings of all people together.
+        share: Share of people with the first value of the attribute, 0 to 1.
+        which: How much the attribute affects which items are rated: 0 for not at all, 1 for as
+            much as in MovieLens 100K.
+        how: How much the attribute affects the stars: the standard deviation over items of half
+            the gap, in stars.
+        scale: The stars are drawn for a scale of one to five stars and stretched to this one.
+        labels: Number of different labels in the item metadata "genres"; 0: no such metadata.
+            Labels do not change the ratings.
+        seed: Seed of all draws.
+
+    Raises:
+        ConfigError: A number is out of its range.
     """
     if min(users, items) < 1 or not users <= ratings <= users * items:
         raise ConfigError(
@@ -72,74 +103,107 @@ def generate(
         raise ConfigError(f"share is a part of the people, from 0 to 1; got {share}.")
     if not (np.isfinite([which, how]).all() and min(which, how, labels) >= 0):
         raise ConfigError("which, how and labels are finite numbers of 0 or more.")
-    of_world, *streams, of_stars, of_times, of_labels = np.random.SeedSequence(seed).spawn(7)
-    of_activity, of_choices, of_cover = streams
-    person, item = map(np.random.default_rng, of_world.spawn(2))
-    tastes = person.standard_normal((users, FACTORS))
-    first = person.permutation(users) < round(share * users)  # who has the first value
-    signs = np.where(first, 1.0, -1.0)
-    fame, own, esteem = item.standard_normal((3, items))
-    kinds = item.standard_normal((items, FACTORS))
-    kinds[:, 0] = 0  # mildness has no say in what is rated
-    gap = ALONG_TASTE * kinds[:, -1] + np.sqrt(1 - ALONG_TASTE**2) * own
-    liked = 0.6 * kinds + 0.8 * item.standard_normal((items, FACTORS))
-    profiles = liked * TASTE / np.sqrt(FACTORS - 1)  # stars per unit of taste
-    profiles[:, 0] = 0.42
-    half_gaps = how * (0.5 * gap + np.sqrt(0.75) * item.standard_normal(items))  # stars
-    pulls = PULL * kinds  # log weight per unit of taste
-    popularity = 1.5 * fame - 0.15 * fame**2  # log weight
-    log_odds = which * LOG_ODDS_GAP * gap
+    # One stream of random numbers for each step, so that an option changes only its own draws.
+    (
+        population_seed,
+        activity_seed,
+        choice_seed,
+        replacement_seed,
+        star_seed,
+        time_seed,
+        label_seed,
+    ) = np.random.SeedSequence(seed).spawn(7)
+    person_rng, item_rng = map(np.random.default_rng, population_seed.spawn(2))
+    tastes = person_rng.standard_normal((users, FACTORS))
+    has_first_value = person_rng.permutation(users) < round(share * users)
+    signs = np.where(has_first_value, 1.0, -1.0)  # s_u of the module's docstring
+    fame, unrelated_gap, esteem = item_rng.standard_normal((3, items))
+    item_factors = item_rng.standard_normal((items, FACTORS))
+    item_factors[:, 0] = 0  # mildness does not affect which items are rated
+    gap = mix_correlated(item_factors[:, -1], unrelated_gap, GAP_CORRELATION)
+    liked_factors = mix_correlated(
+        item_factors, item_rng.standard_normal((items, FACTORS)), correlation=0.6
+    )
+    profiles = liked_factors * TASTE / np.sqrt(FACTORS - 1)  # v_i, stars per unit of taste
+    profiles[:, 0] = MILDNESS
+    half_gaps = how * mix_correlated(gap, item_rng.standard_normal(items), correlation=0.5)  # g_i
+    attraction = ATTRACTION * item_factors  # k_i, log weight per unit of taste
+    popularity = 1.5 * fame - 0.15 * fame**2  # p_i, log weight
+    log_odds = which * LOG_ODDS_GAP * gap  # l_i
+    means = MEAN + 0.5 * mix_correlated(fame, esteem, correlation=0.6)  # m_i
 
-    def keys(part: slice) -> Floats:
-        weights: Floats = tastes[part] @ pulls.T
+    def log_weights(part: slice) -> Floats:
+        """Compute p_i + <k_i, x_u> + s_u l_i / 2 for some people u: (people, items)."""
+        weights: Floats = tastes[part] @ attraction.T
         weights += popularity + signs[part, None] * log_odds / 2
         return weights
 
-    counts = _activity(users, items, ratings, of_activity)
+    counts = _draw_activity(users, items, ratings, activity_seed)
     rows = np.repeat(np.arange(users), counts)
-    columns = _cover(draw_items(keys, items, counts, of_choices), items, of_cover)
-    stars = np.random.default_rng(of_stars).normal(scale=NOISE, size=ratings)
-    stars += (MEAN + 0.5 * (0.6 * fame + 0.8 * esteem))[columns] + signs[rows] * half_gaps[columns]
-    for factor in range(FACTORS):  # one at a time: (ratings, factors) would be big
+    columns = draw_items(log_weights, items, counts, choice_seed)
+    columns = _rate_every_item(columns, items, replacement_seed)
+    stars = np.random.default_rng(star_seed).normal(scale=NOISE, size=ratings)
+    stars += means[columns] + signs[rows] * half_gaps[columns]
+    for factor in range(FACTORS):  # one at a time: (ratings, factors) numbers need much memory
         stars += tastes[rows, factor] * profiles[columns, factor]
-    stretched = scale.minimum + (stars - 1) / 4 * scale.span
+    stretched = scale.minimum + (stars - FIVE_STARS.minimum) / FIVE_STARS.span * scale.span
     if scale.step:
         steps = np.round((stretched - scale.minimum) / scale.step)
         stretched = scale.minimum + scale.step * steps
     metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
     if labels:
-        texts = label_items(pulls, labels, of_labels)
+        texts = label_items(attraction, labels, label_seed)
         metadata["genres"] = dict(enumerate(texts.tolist(), 1))
+    genders = np.where(has_first_value, "F", "M").tolist()
     return Ratings.from_arrays(
         rows + 1,
         columns + 1,
         np.clip(stretched, scale.minimum, scale.maximum),
-        _times(rows, users, of_times),
+        _draw_times(rows, users, time_seed),
         scale=scale,
-        user_attributes={"gender": dict(enumerate(np.where(first, "F", "M").tolist(), 1))},
+        user_attributes={"gender": dict(enumerate(genders, 1))},
         item_metadata=metadata,
     )
 
 
-def _activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence) -> Ints:
-    """Draw how many items each person rates: log-normal above the fewest, `ratings` in total."""
-    fewest = min(FEWEST, ratings // users)
-    most = items if ratings > users * items * _SHARE_OF_ITEMS / 2 else items * _SHARE_OF_ITEMS
+def mix_correlated(normal: Floats, other: Floats, correlation: float) -> Floats:
+    """Mix two independent standard normal arrays into one with this correlation to the first."""
+    mixed: Floats = correlation * normal + np.sqrt(1 - correlation**2) * other
+    return mixed
+
+
+def _draw_activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence) -> Ints:
+    """Draw how many items each person rates: a minimum plus a log-normal number.
+
+    The numbers of all people are scaled by one factor, so that their sum is `ratings`. Nobody rates
+    more than `most` items.
+
+    Returns:
+        (users,) numbers.
+    """
+    fewest = min(FEWEST_RATINGS, ratings // users)
+    is_dense = ratings > users * items * _LARGEST_SHARE_OF_ITEMS / 2
+    most = items if is_dense else items * _LARGEST_SHARE_OF_ITEMS
     weights = np.random.default_rng(seed).lognormal(sigma=1.25, size=users)
-    room = np.full(users, int(most) - fewest, dtype=np.float64)
+    room = np.full(users, int(most) - fewest, dtype=np.float64)  # above the minimum
     room = np.maximum(room, np.ceil(ratings / users) - fewest)
+    total = ratings - fewest * users
+    # Bisection for the factor at which sum(min(room, factor weights)) is the total.
     low, high = 0.0, 1.0
-    while np.minimum(room, high * weights).sum() < ratings - fewest * users and high < np.inf:
+    while np.minimum(room, high * weights).sum() < total and high < np.inf:
         high *= 2
-    for _ in range(100):  # the one factor that gives the total, people at their limit left there
+    for _ in range(100):
         middle = (low + high) / 2
-        enough = np.minimum(room, middle * weights).sum() >= ratings - fewest * users
-        low, high = (low, middle) if enough else (middle, high)
+        if np.minimum(room, middle * weights).sum() >= total:
+            high = middle
+        else:
+            low = middle
     exact = np.minimum(room, high * weights)
     counts: Ints = np.floor(exact).astype(np.int64)
-    missing = ratings - fewest * users - int(counts.sum())
-    largest = np.argsort(np.where(counts < room, counts - exact, np.inf), kind="stable")
-    counts[largest[:missing]] += 1
+    # Rounding down leaves some ratings over: they go to the largest fractions.
+    missing = total - int(counts.sum())
+    by_fraction = np.argsort(np.where(counts < room, counts - exact, np.inf), kind="stable")
+    counts[by_fraction[:missing]] += 1
     counts += fewest
     return counts
 
@@ -152,61 +216,93 @@ def draw_items(
     *,
     in_order: bool = False,
 ) -> Ints:
-    """Items that each person rates, one person after the other; in_order: sorted within a person.
+    """Draw the items that each person rates, without replacement.
 
-    weights: (people, items) log weights of a slice of the people. counts: (users,) how many.
-    The k largest of weight + Gumbel noise are k draws without replacement (Vieira, Gumbel-max trick
-    and weighted reservoir sampling, 2014).
+    The k largest of log weight + Gumbel noise are k draws without replacement (Vieira, Gumbel-max
+    trick and weighted reservoir sampling, 2014).
+
+    Args:
+        weights: Computes the (people, items) log weights of a slice of the people.
+        items: Number of items.
+        counts: (users,) how many items each person rates.
+        seed: Seed of the draws.
+        in_order: Whether the items of a person are sorted.
+
+    Returns:
+        (sum of counts,) numbers of items, one person after the other.
     """
     generator = np.random.default_rng(seed)
-    block = max(1, _CELLS // items)
+    people_at_once = max(1, _WEIGHTS_AT_ONCE // items)
     chosen = []
-    for start in range(0, len(counts), block):
-        keys = weights(slice(start, start + block))
-        keys -= np.log(generator.standard_exponential(keys.shape))
-        for row, count in zip(keys, counts[start : start + block], strict=True):
-            best = np.argpartition(row, items - count)[items - count :]
-            chosen.append(np.sort(best) if in_order else best)
+    for start in range(0, len(counts), people_at_once):
+        keys = weights(slice(start, start + people_at_once))
+        keys -= np.log(generator.standard_exponential(keys.shape))  # adds Gumbel noise
+        for row, count in zip(keys, counts[start : start + people_at_once], strict=True):
+            largest = np.argpartition(row, items - count)[items - count :]
+            chosen.append(np.sort(largest) if in_order else largest)
     return np.concatenate(chosen)
 
 
-def _cover(columns: Ints, items: int, seed: np.random.SeedSequence) -> Ints:
-    """Give every item that nobody chose one rating, in place of one of an item with several."""
+def _rate_every_item(columns: Ints, items: int, seed: np.random.SeedSequence) -> Ints:
+    """Give each item that nobody chose one rating, in place of one of an item with several.
+
+    Args:
+        columns: (ratings,) the item of each rating.
+        items: Number of items.
+        seed: Seed of the choice of replaced ratings.
+
+    Returns:
+        (ratings,) the items after the replacements.
+    """
     generator = np.random.default_rng(seed)
     counts = np.bincount(columns, minlength=items)
     columns = columns.copy()
     for item in np.flatnonzero(counts == 0):
-        spare = np.flatnonzero(counts[columns] > 1)
-        if not spare.size:
+        replaceable = np.flatnonzero(counts[columns] > 1)
+        if not replaceable.size:
             break
-        place = generator.choice(spare)  # its person has not rated this item: nobody has
-        counts[columns[place]] -= 1
-        columns[place] = item
+        replaced = generator.choice(replaceable)  # no person has rated the new item yet
+        counts[columns[replaced]] -= 1
+        columns[replaced] = item
         counts[item] = 1
     return columns
 
 
-def _times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Draw times: each person comes at some time and rates for some weeks."""
+def _draw_times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) -> NDArray[Any]:
+    """Draw times in seconds: each person comes at some time and rates for some weeks.
+
+    Args:
+        rows: (ratings,) the person of each rating.
+        users: Number of people.
+        seed: Seed of the draws.
+    """
     generator = np.random.default_rng(seed)
-    start = generator.uniform(0, _SPAN, users)
-    stay = generator.exponential(60 * 86_400, users)
-    passed = start[rows] + stay[rows] * generator.random(len(rows))
-    return (_START + np.minimum(passed, _SPAN)).astype(np.int64)
+    first = generator.uniform(0, _PERIOD, users)
+    stay = generator.exponential(_STAY, users)
+    elapsed = first[rows] + stay[rows] * generator.random(len(rows))
+    return (_FIRST_SECOND + np.minimum(elapsed, _PERIOD)).astype(np.int64)
 
 
-def label_items(kinds: Floats, labels: int, seed: np.random.SeedSequence) -> Column:
-    """(items,) texts such as "label 2|label 5", from (items, factors) kinds."""
+def label_items(attraction: Floats, labels: int, seed: np.random.SeedSequence) -> Column:
+    """Draw one to three labels for each item, as the module's docstring says.
+
+    Args:
+        attraction: (items, factors) k_i: how much each taste attracts to an item.
+        labels: Number of different labels.
+        seed: Seed of the draws.
+
+    Returns:
+        (items,) texts such as "label 2|label 5".
+    """
     generator = np.random.default_rng(seed)
-    directions = generator.standard_normal((labels, kinds.shape[1]))
+    directions = generator.standard_normal((labels, attraction.shape[1]))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    closeness = kinds @ directions.T
+    closeness = attraction @ directions.T
     closeness /= np.maximum(closeness.std(axis=0), 1e-12)
     noise = generator.standard_normal(closeness.shape)
-    order = np.argsort(
-        -(TELLING * closeness + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable"
-    )
-    counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
+    scores = mix_correlated(closeness, noise, LABEL_CORRELATION)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    counts = generator.integers(1, min(MOST_LABELS, labels) + 1, len(attraction))
     texts = []
     for row, count in zip(order.tolist(), counts.tolist(), strict=True):
         texts.append(SEPARATOR.join(f"label {label + 1}" for label in row[:count]))

@@ -1,21 +1,21 @@
-"""Generated ratings: of one population with classes and clusters, and in two domains of items.
+"""Generated ratings of two kinds: likes by classes of people, and stars in two domains of items.
 
-Populations, a bipartite stochastic block model: each person belongs to one class and each item to
-one cluster. A person has rated a random set of items, all sets of the size equally likely, and
-likes a rated item with a chance that depends on class and cluster alone.
+Likes are drawn from a bipartite stochastic block model: each person belongs to one class and each
+item to one cluster. A person has rated a random set of items, all sets of that size equally likely,
+and likes a rated item with a chance that depends on class and cluster alone.
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 2.
 
-Two domains of items that share people and tastes:
+Stars are of two domains of items that have the same people and tastes:
 Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one standard normal taste
          per factor, the same in both domains; q_i: Gaussian, the variance of factor f in proportion
-         to f^-DECAY, all factors together one star (standard deviation); b_u: how mild a person
+         to f^-DECAY, all factors together one star (standard deviation); b_u: how mildly a person
          judges. Popular items are rated a little higher.
-Who rates what   A person's number of ratings is 5 or more, log-normal above it. They draw items
-         without replacement, an item's weight being (rank + shift)^-SKEW * exp(pull <k_i, x_u>),
-         with ranks from 1 within each domain (Zipf-Mandelbrot) and k_i correlated with q_i: people
-         rate what they like. A person of one domain only draws from that one.
-A result on generated people is no evidence about people.
+Who rates what   A person's number of ratings is 5 plus a log-normal number. They draw items
+         without replacement, with weights (rank + shift)^-SKEW * exp(pull <k_i, x_u>). Ranks
+         count from 1 within each domain (Zipf-Mandelbrot), and k_i is correlated with q_i: people
+         rate what they like. Some people rate in one domain only.
+Limits   A result on generated people is no evidence about people.
 """
 
 from __future__ import annotations
@@ -28,26 +28,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.synthetic import draw_items, label_items
+from tacit.data.synthetic import draw_items, label_items, mix_correlated
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Items = NDArray[np.int32]
-_CELLS = 1_000_000  # numbers of items held at once
+_ITEM_NUMBERS_AT_ONCE = 1_000_000  # held in memory while likes are drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """A bipartite stochastic block model.
 
-    people: (K,) shares of the classes of people. items: (L,) shares of the item clusters.
-    likes: (K, L) chances that a person likes an item that they rated.
+    Raises:
+        ConfigError: Shares do not add up to 1, or chances have another shape or lie outside [0, 1].
     """
 
     people: Floats
+    """(K,) share of each class of people."""
     items: Floats
+    """(L,) share of each item cluster."""
     likes: Floats
+    """(K, L) chance that a person of a class likes a rated item of a cluster."""
 
     def __post_init__(self) -> None:
         for name in ("people", "items", "likes"):
@@ -63,7 +66,14 @@ class Blocks:
             )
 
     def labels(self, count: int) -> Ints:
-        """(count,) item labels 0, 0, ..., 1, 1, ...: each cluster has its share, none is empty."""
+        """Assign `count` items to the clusters, each of which gets its share.
+
+        Returns:
+            (count,) the cluster of each item, sorted: 0, 0, ..., 1, 1, ...
+
+        Raises:
+            ConfigError: A cluster would have no item.
+        """
         ends = np.round(np.cumsum(self.items) * count).astype(np.int64)
         labels = np.searchsorted(ends, np.arange(count), side="right")
         if len(np.unique(labels)) < len(self.items):
@@ -72,10 +82,18 @@ class Blocks:
 
 
 def example(clusters: int) -> Blocks:
-    """Make as many classes of people as item clusters, all equally large, each with a favourite.
+    """Make a model in which each class of people has a favourite item cluster.
 
-    Two: [[.9, .2], [.3, .8]]. More: .2, and .4 to .6 more for the favourite, and up to .2 more from
-    the first cluster to the last: without such slopes, clusters cannot be distinguished.
+    There are as many classes as clusters, all of the same size. With two, the chances of a like
+    are [[.9, .2], [.3, .8]]. With more, the chance in cluster l, from 0, is .2 + s_l, and for the
+    favourite .6 + 2 s_l, where s_l grows evenly from 0 to .2: if all clusters had the same chances,
+    they could not be distinguished.
+
+    Args:
+        clusters: Number of classes and of clusters.
+
+    Raises:
+        ConfigError: There are fewer than two clusters.
     """
     if clusters < 2:
         raise ConfigError(f"Clusters are at least 2; got {clusters}.")
@@ -89,76 +107,111 @@ def example(clusters: int) -> Blocks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Likes:
-    """Likes of people. items[starts[u]:starts[u + 1]]: item numbers of person u, in no order.
-
-    starts: (users + 1,) int64; items: int64; classes: (users,) class of each person; rated: (users,
-    rated) int64, the items that each has rated, in random order.
-    """
+    """Likes of some people: person u likes items[starts[u]:starts[u + 1]]."""
 
     starts: Ints
+    """(users + 1,) where each person's likes start in `items`, then their number."""
     items: Ints
+    """(likes,) numbers of liked items, one person after the other, in random order."""
     classes: Ints
+    """(users,) class of each person."""
     rated: Ints
+    """(users, rated) numbers of the items that each person has rated, in random order."""
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def __repr__(self) -> str:
-        """Sizes. No person's likes."""
+        """Show the sizes, but no person's likes."""
         return f"Likes({len(self.items):,} likes of {len(self):,} people)"
 
 
 def draw(
     blocks: Blocks, labels: Ints, *, users: int, rated: int, seed: int | tuple[int, ...]
 ) -> Iterator[Likes]:
-    """`users` people in parts of some thousands, so that memory does not grow with their number.
+    """Draw people and their likes.
 
-    labels: (items,) cluster of each item. rated: items each person has rated.
+    They come in parts of some thousands, so that memory does not grow with the number of people.
+
+    Args:
+        blocks: The model.
+        labels: (items,) cluster of each item.
+        users: Number of people.
+        rated: Number of items that each person has rated.
+        seed: Seed of the draws.
+
+    Yields:
+        The likes of the next people, `users` in all.
+
+    Raises:
+        ConfigError: A number is out of its range.
     """
     if users < 1 or not 1 <= rated <= len(labels):
         raise ConfigError(
             f"People are at least 1 and rate 1 to {len(labels)} items; got {users} and {rated}."
         )
     generator = np.random.default_rng(seed)
-    again = rated * (rated - 1) <= 2 * len(labels)  # then at least one set in e is kept
-    most = max(1, min(users, _CELLS // (rated if again else len(labels))))
-    # Any order of the items is as good a start as any other: one array serves all parts.
-    order = None if again else np.tile(np.arange(len(labels), dtype=np.int32), (most, 1))
-    chances = blocks.likes[:, labels].ravel().astype(np.float32)
-    for start in range(0, users, most):
-        part = min(most, users - start)
+    # With as few items as here, a draw with replacement has no repeats with a chance of about
+    # exp(-rated (rated - 1) / (2 items)) >= 1 / e, so that drawing again is cheap.
+    are_few = rated * (rated - 1) <= 2 * len(labels)
+    numbers_per_person = rated if are_few else len(labels)
+    people_at_once = max(1, min(users, _ITEM_NUMBERS_AT_ONCE // numbers_per_person))
+    # Shuffling can start from any order of the items, so one array serves all parts.
+    order = None
+    if not are_few:
+        order = np.tile(np.arange(len(labels), dtype=np.int32), (people_at_once, 1))
+    chances = blocks.likes[:, labels].ravel().astype(np.float32)  # (K * items,)
+    for start in range(0, users, people_at_once):
+        people = min(people_at_once, users - start)
         if order is None:
-            chosen = _draw_few_items(len(labels), (part, rated), generator)
+            chosen = _draw_few_items(len(labels), (people, rated), generator)
         else:
-            chosen = _draw_many_items(order[:part], rated, generator)
-        classes = np.searchsorted(np.cumsum(blocks.people), generator.random(part), side="right")
+            chosen = _draw_many_items(order[:people], rated, generator)
+        classes = np.searchsorted(np.cumsum(blocks.people), generator.random(people), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
-        own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
-        liked = generator.random(chosen.shape, dtype=np.float32) < chances[own]
-        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(liked, axis=1))])
+        indices = chosen  # into chances; with one class they are the numbers of the items
+        if len(blocks.people) > 1:
+            indices = chosen + classes[:, None] * len(labels)
+        is_liked = generator.random(chosen.shape, dtype=np.float32) < chances[indices]
+        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_liked, axis=1))])
         rated_items = chosen.astype(np.int64)
-        yield Likes(starts, rated_items[liked], classes, rated_items)
+        yield Likes(starts, rated_items[is_liked], classes, rated_items)
 
 
 def _draw_few_items(items: int, shape: tuple[int, int], generator: np.random.Generator) -> Items:
-    """Draw random sets of a few items, all equally likely.
+    """Draw a random set of a few items for each person, all sets equally likely.
 
     Numbers are drawn with replacement, and again for a person who got one of them twice.
+
+    Args:
+        items: Number of items.
+        shape: Number of people, and of items in a set.
+        generator: Source of random numbers.
+
+    Returns:
+        Numbers of items of that shape.
     """
     chosen = np.empty(shape, dtype=np.int32)
-    open_rows = np.arange(shape[0])
-    while len(open_rows):
-        drawn = generator.integers(items, size=(len(open_rows), shape[1]), dtype=np.int32)
-        chosen[open_rows] = drawn
+    rows_to_draw = np.arange(shape[0])
+    while len(rows_to_draw):
+        drawn = generator.integers(items, size=(len(rows_to_draw), shape[1]), dtype=np.int32)
+        chosen[rows_to_draw] = drawn
         drawn.sort(axis=1)
-        open_rows = open_rows[(drawn[:, 1:] == drawn[:, :-1]).any(axis=1)]
+        has_repeat = (drawn[:, 1:] == drawn[:, :-1]).any(axis=1)
+        rows_to_draw = rows_to_draw[has_repeat]
     return chosen
 
 
 def _draw_many_items(order: Items, count: int, generator: np.random.Generator) -> Items:
-    """Draw random sets of many of the items, by the swaps of Fisher and Yates.
+    """Draw a random set of many items for each person, by the swaps of Fisher and Yates.
 
-    order: (people, items) numbers of all items, changed in place.
+    Args:
+        order: (people, items) all numbers of items in any order; changed in place.
+        count: Number of items in a set.
+        generator: Source of random numbers.
+
+    Returns:
+        (people, count) a view of `order`.
     """
     rows = np.arange(len(order))
     if count < order.shape[1]:
@@ -170,13 +223,28 @@ def _draw_many_items(order: Items, count: int, generator: np.random.Generator) -
 
 SCALE = RatingScale(1, 5, 1)
 DOMAINS = ("source", "target")
-MEAN, MEAN_SPREAD, NOISE = 3.4, 0.5, 0.5  # of items; sd of what chance adds: stars
-FACTORS, DECAY = 10, 1.5  # of tastes; how fast they weaken
-SKEW = 1.2  # of popularity
-ALONG_FAME = 0.36  # correlation of an item's mean with its log popularity
-MILDNESS = 0.42  # sd over people, stars
-ALONG_TASTE = 0.6  # correlation of why an item is chosen and how it is liked
-FEWEST, ACTIVITY = 5, 0.5  # ratings of the least active; sd of log activity
+MEAN = 3.4
+"""Mean over items of m_i, in stars."""
+MEAN_SPREAD = 0.5
+"""Standard deviation over items of m_i, in stars."""
+NOISE = 0.5
+"""Standard deviation of the noise of a single rating, in stars."""
+FACTORS = 10
+"""Number of latent factors of tastes."""
+DECAY = 1.5
+"""Exponent with which the variance of factors falls."""
+SKEW = 1.2
+"""Exponent with which popularity falls with the rank."""
+FAME_CORRELATION = 0.36
+"""Correlation of m_i with the logarithm of the item's popularity."""
+MILDNESS = 0.42
+"""Standard deviation over people of b_u, in stars."""
+TASTE_CORRELATION = 0.6
+"""Correlation of k_i, why an item is chosen, with q_i, how it is liked."""
+FEWEST_RATINGS = 5
+"""Ratings of the least active person."""
+ACTIVITY_SPREAD = 0.5
+"""Standard deviation over people of the logarithm of the ratings above the fewest."""
 
 FILMS: Mapping[str, Any] = {
     "items": (1500, 1500),
@@ -185,7 +253,7 @@ FILMS: Mapping[str, Any] = {
     "shift": 20.0,
     "labels": 18,
 }
-"""Of `films`: what differs from the defaults of `generate_domains`."""
+"""Arguments of `generate_domains` for `films`; the others have their defaults."""
 
 
 def generate_domains(
@@ -199,58 +267,74 @@ def generate_domains(
     labels: int = 0,
     seed: int,
 ) -> Ratings:
-    """Ratings with item_metadata["domain"], "source" for the first items and "target" for the rest.
+    """Generate ratings in two domains of items.
 
-    ratings_per_user  mean over people, in both domains together
-    shift             about so many items at the top are equally popular; 0: none
-    pull              how far tastes decide what is rated; 0: not at all
-    overlap           share of people who rate in both domains; the others are split evenly
-    labels            how many labels there are; with 1 or more, item_metadata["genres"] has one to
-                      three of each item, joined by '|'. Labels change nothing else
-    The ids are 0, 1, ...; an item that nobody chose has no rating and still is in the catalogue.
+    The item metadata "domain" is "source" for the first items and "target" for the others. Ids are
+    0, 1, ... An item that nobody chose is in the catalogue without a rating.
+
+    Args:
+        users: Number of people.
+        items: Number of items in the source and in the target domain.
+        ratings_per_user: Mean number of ratings of a person, in both domains together.
+        shift: Number of items at the top of a domain that are about equally popular.
+        pull: How much tastes affect which items are rated; 0: not at all.
+        overlap: Share of people who rate in both domains. Each of the others rates in one domain,
+            drawn at random.
+        labels: Number of different labels in the item metadata "genres", one to three for each
+            item, joined by '|'; 0: no such metadata. Labels do not change the ratings.
+        seed: Seed of all draws.
+
+    Raises:
+        ConfigError: A number is out of its range.
     """
     if users < 1 or len(items) != 2 or min(items) < 1 or labels < 0:
         raise ConfigError("People and items of either domain are 1 or more, labels 0 or more.")
-    if not FEWEST <= ratings_per_user <= min(items):
+    if not FEWEST_RATINGS <= ratings_per_user <= min(items):
         raise ConfigError(
-            f"ratings_per_user lies between {FEWEST} and the items of the smaller domain; got "
-            f"{ratings_per_user}."
+            f"ratings_per_user lies between {FEWEST_RATINGS} and the number of items of the "
+            f"smaller domain; got {ratings_per_user}."
         )
     if not (np.isfinite([shift, pull]).all() and min(shift, pull) >= 0 and 0 <= overlap <= 1):
         raise ConfigError("shift and pull are finite and 0 or more, overlap is a share of 1.")
-    of_world, of_choices, of_stars, of_labels = np.random.SeedSequence(seed).spawn(4)
-    person, item = map(np.random.default_rng, of_world.spawn(2))
-    kinds = item.standard_normal((sum(items), FACTORS))
-    pulls = pull * kinds  # log weight per unit of taste
-    liked = ALONG_TASTE * kinds + np.sqrt(1 - ALONG_TASTE**2) * item.standard_normal(kinds.shape)
-    ranks = np.concatenate([item.permutation(number) for number in items])
-    popularity = -SKEW * np.log(ranks + 1 + shift)
+    population_seed, choice_seed, star_seed, label_seed = np.random.SeedSequence(seed).spawn(4)
+    person_rng, item_rng = map(np.random.default_rng, population_seed.spawn(2))
+    item_factors = item_rng.standard_normal((sum(items), FACTORS))
+    attraction = pull * item_factors  # pull k_i, log weight per unit of taste
+    liked_factors = mix_correlated(
+        item_factors, item_rng.standard_normal(item_factors.shape), TASTE_CORRELATION
+    )
+    ranks = np.concatenate([item_rng.permutation(number) for number in items])
+    popularity = -SKEW * np.log(ranks + 1 + shift)  # log weight
     fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
-    means = ALONG_FAME * fame + np.sqrt(1 - ALONG_FAME**2) * item.standard_normal(sum(items))
-    extra = person.lognormal(-(ACTIVITY**2) / 2, ACTIVITY, users) * (ratings_per_user - FEWEST)
-    counts = np.clip(np.round(FEWEST + extra), 1, min(items)).astype(np.int64)
-    weakening = np.arange(1, FACTORS + 1, dtype=np.float64) ** -DECAY
-    profiles = liked * np.sqrt(weakening / weakening.sum())  # stars per unit of taste
-    single = person.random(users) >= overlap
-    tastes = person.standard_normal((users, FACTORS))
-    barred = np.where(single, person.integers(0, 2, users), -1)  # never rated in
+    means = mix_correlated(fame, item_rng.standard_normal(sum(items)), FAME_CORRELATION)
+    # The mean of exp(N(-s^2 / 2, s^2)) is 1.
+    activity = person_rng.lognormal(-(ACTIVITY_SPREAD**2) / 2, ACTIVITY_SPREAD, users)
+    extra = activity * (ratings_per_user - FEWEST_RATINGS)
+    counts = np.clip(np.round(FEWEST_RATINGS + extra), 1, min(items)).astype(np.int64)
+    variances = np.arange(1, FACTORS + 1, dtype=np.float64) ** -DECAY
+    profiles = liked_factors * np.sqrt(variances / variances.sum())  # q_i, stars per unit of taste
+    rates_in_one = person_rng.random(users) >= overlap
+    tastes = person_rng.standard_normal((users, FACTORS))
+    # The domain in which a person rates nothing; -1: they rate in both.
+    skipped_domain = np.where(rates_in_one, person_rng.integers(0, 2, users), -1)
     domain = np.repeat(np.arange(2), items)
 
-    def keys(part: slice) -> Floats:
-        weights: Floats = tastes[part] @ pulls.T + popularity
-        weights[barred[part, None] == domain] = -np.inf
+    def log_weights(part: slice) -> Floats:
+        """Compute the log weights of all items for some people: (people, items)."""
+        weights: Floats = tastes[part] @ attraction.T + popularity
+        weights[skipped_domain[part, None] == domain] = -np.inf
         return weights
 
-    columns = draw_items(keys, sum(items), counts, of_choices, in_order=True)
+    columns = draw_items(log_weights, sum(items), counts, choice_seed, in_order=True)
     rows = np.repeat(np.arange(users), counts)
-    generator = np.random.default_rng(of_stars)
+    generator = np.random.default_rng(star_seed)
     stars = (MEAN + MEAN_SPREAD * means)[columns] + NOISE * generator.standard_normal(len(rows))
     stars += MILDNESS * generator.standard_normal(users)[rows]
-    for factor in range(FACTORS):  # one at a time: (ratings, factors) would be big
+    for factor in range(FACTORS):  # one at a time: (ratings, factors) numbers need much memory
         stars += tastes[rows, factor] * profiles[columns, factor]
     metadata: dict[str, Column] = {"domain": np.array(DOMAINS, dtype=object)[domain]}
     if labels:
-        metadata["genres"] = label_items(pulls, labels, of_labels)
+        metadata["genres"] = label_items(attraction, labels, label_seed)
     return Ratings(
         users=rows.astype(np.int32),
         items=columns.astype(np.int32),
@@ -264,5 +348,5 @@ def generate_domains(
 
 
 def films(users: int, *, seed: int = 1) -> Ratings:
-    """The world `FILMS`: choices follow tastes as much as in real catalogues of films."""
+    """Generate the ratings of `FILMS`, in which choices follow tastes as in catalogues of films."""
     return generate_domains(users, seed=seed, **FILMS)

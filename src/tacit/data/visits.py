@@ -1,9 +1,9 @@
-"""A log of visits: context, what was shown, whether it was clicked, and with which propensity.
+"""A log of visits: the context, what was shown, with which chance, and whether it was clicked.
 
-Columns     found by their names, or named by the caller. Context columns are all other columns of
-            numbers where none is named.
-Contexts    are scaled to [0, 1] by public bounds that the caller states; numbers outside are cut.
-Order       of the file: the log's time.
+Columns     are found by their headers or named by the caller. If the caller names no context
+            columns, they are all columns that have no other role.
+Contexts    are scaled to [0, 1] by public bounds that the caller states, and clipped to it.
+Order       Rows are in the order of time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tacit.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
 
+# Well-known headers of each column, in lower case.
 SHOWN_HEADERS = ("shown", "arm", "article", "item", "video", "action", "decision")
 CLICK_HEADERS = ("click", "clicked", "reward", "liked")
 PROPENSITY_HEADERS = ("propensity", "probability", "pscore", "action_prob")
@@ -32,9 +33,9 @@ class LoggedVisits:
     """Visits of a log, in order.
 
     Attributes:
-        names: what was ever shown, sorted.
-        arms: (n,) what was shown, by its place in `names`.
-        clicks: (n,) 0 to 1.
+        names: everything that was shown in some visit, sorted.
+        arms: (n,) what was shown in each visit, as an index into `names`.
+        clicks: (n,) 1 for a click, 0 for none, or a number between.
         contexts: (n, d) in [0, 1].
         features: (d,) names of the context columns.
         propensities: (n,) the chance with which the arm was shown; None if not logged.
@@ -51,21 +52,21 @@ class LoggedVisits:
         return len(self.arms)
 
     def __repr__(self) -> str:
-        """Sizes, and no visit."""
+        """Show the sizes, but no visit."""
         return f"LoggedVisits({len(self):,} visits, {len(self.names)} arms)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class VisitColumns:
-    """Columns of a log, by their names in the file; None finds one by the usual names.
+    """Headers of the columns of a log; None: the first well-known header of the file.
 
     Attributes:
-        contexts: context columns; empty: all other columns.
-        shown: what was shown.
-        click: whether it was clicked, 0 to 1.
-        propensity: the chance with which it was shown.
-        low: a public lower bound of all context columns.
-        high: a public upper bound of them.
+        contexts: headers of the context columns; empty: all columns without another role.
+        shown: header of the column of what was shown.
+        click: header of the column that says whether it was clicked, 0 to 1.
+        propensity: header of the column of the chance with which it was shown.
+        low: a public lower bound of all context columns; scaled to 0.
+        high: a public upper bound of all context columns; scaled to 1.
     """
 
     contexts: tuple[str, ...] = ()
@@ -90,83 +91,81 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     Raises:
         DataError: A column is missing, or a cell is no number in its range.
     """
-    named_columns = columns or VisitColumns()
+    chosen = columns or VisitColumns()
     known_headers = (*SHOWN_HEADERS, *CLICK_HEADERS)
     table = open_table(Path(path), header=True, asked=known_headers).require_whole()
-    shown = _find(table, named_columns.shown, SHOWN_HEADERS, "what was shown")
-    click = _find(table, named_columns.click, CLICK_HEADERS, "clicks")
-    propensity = _find_optional(table, named_columns.propensity, PROPENSITY_HEADERS)
-    features = named_columns.contexts or _other_headers(table, {shown, click, propensity})
+    shown = _find_header(table, chosen.shown, SHOWN_HEADERS, "what was shown")
+    click = _find_header(table, chosen.click, CLICK_HEADERS, "clicks")
+    propensity = _find_optional_header(table, chosen.propensity, PROPENSITY_HEADERS)
+    features = chosen.contexts or _other_headers(table, {shown, click, propensity})
     if not features:
         raise DataError("the log has no context column", path=path, expected="one or more")
-    clicks = _numbers(table, click, least=0.0, most=1.0)
-    scaled: list[Floats] = []
+    clicks = _read_numbers(table, click, least=0.0, most=1.0)
+    contexts: list[Floats] = []
     for name in features:
-        _find(table, name, (), "a context")
-        numbers = _numbers(table, name)
-        scaled.append(
-            np.clip(
-                (numbers - named_columns.low) / (named_columns.high - named_columns.low), 0.0, 1.0
-            )
-        )
-    chances = None
+        _find_header(table, name, (), "a context")
+        scaled = (_read_numbers(table, name) - chosen.low) / (chosen.high - chosen.low)
+        contexts.append(np.clip(scaled, 0.0, 1.0))
+    propensities = None
     if propensity is not None:
-        chances = _numbers(table, propensity, least=0.0, most=1.0)
-        if not (chances > 0).all():
-            raise _cell_error(table, propensity, int((chances <= 0).argmax()), "above 0")
-    texts = _texts(table, shown)
+        propensities = _read_numbers(table, propensity, least=0.0, most=1.0)
+        if not (propensities > 0).all():
+            raise _cell_error(table, propensity, int((propensities <= 0).argmax()), "above 0")
+    texts = _read_texts(table, shown)
     names, arms = np.unique(texts, return_inverse=True)
     return LoggedVisits(
         names=tuple(names.tolist()),
         arms=arms.astype(np.int64).ravel(),
         clicks=clicks,
-        contexts=np.stack(scaled, axis=1),
+        contexts=np.stack(contexts, axis=1),
         features=tuple(features),
-        propensities=chances,
+        propensities=propensities,
     )
 
 
-def _find(table: Table, asked: str | None, usual: Sequence[str], what: str) -> str:
-    """Find the header of a column; DataError if there is none."""
-    found = _find_optional(table, asked, usual)
-    if found is None:
+def _find_header(table: Table, named: str | None, usual: Sequence[str], what: str) -> str:
+    """Find the header of a column as `_find_optional_header` does; DataError if there is none."""
+    header = _find_optional_header(table, named, usual)
+    if header is None:
         raise DataError(
             f"no column for {what}",
             path=table.path,
             found=", ".join(table.headers),
-            expected=asked or f"one of {', '.join(usual)}",
+            expected=named or f"one of {', '.join(usual)}",
             fix="Name the columns in the file's first line, or name them to the command.",
         )
-    return found
+    return header
 
 
-def _find_optional(table: Table, asked: str | None, usual: Sequence[str]) -> str | None:
-    """Find the header that is asked for, or the first usual one; None if there is none."""
-    if asked is not None:
-        return asked if asked in table.headers else None
+def _find_optional_header(table: Table, named: str | None, usual: Sequence[str]) -> str | None:
+    """Find the header that the caller named, else the first usual one; None if there is none."""
+    if named is not None:
+        return named if named in table.headers else None
     for header in table.headers:
         if header.strip().lower() in usual:
             return header
     return None
 
 
-def _other_headers(table: Table, taken: set[str | None]) -> tuple[str, ...]:
-    """Headers of all columns that are not taken."""
-    return tuple(header for header in table.headers if header not in taken)
+def _other_headers(table: Table, used: set[str | None]) -> tuple[str, ...]:
+    """Return the headers of all columns that are not used."""
+    return tuple(header for header in table.headers if header not in used)
 
 
-def _numbers(table: Table, header: str, *, least: float = -np.inf, most: float = np.inf) -> Floats:
-    """A column of numbers; DataError with the row of the first cell that is none in this range."""
+def _read_numbers(
+    table: Table, header: str, *, least: float = -np.inf, most: float = np.inf
+) -> Floats:
+    """Read a column of numbers from `least` to `most`; DataError with the row of another cell."""
     numbers = to_numbers(table.frame[header]).to_numpy().astype(np.float64)
-    is_good = (numbers >= least) & (numbers <= most)  # false for NaN as well
-    if not is_good.all():
+    in_range = (numbers >= least) & (numbers <= most)  # false for NaN as well
+    if not in_range.all():
         expected = "a number" if np.isinf(most) else f"a number from {least:g} to {most:g}"
-        raise _cell_error(table, header, int((~is_good).argmax()), expected)
+        raise _cell_error(table, header, int((~in_range).argmax()), expected)
     return numbers
 
 
-def _texts(table: Table, header: str) -> NDArray[np.str_]:
-    """A column of names; DataError with the row of the first empty cell."""
+def _read_texts(table: Table, header: str) -> NDArray[np.str_]:
+    """Read a column of names; DataError with the row of the first empty cell."""
     texts = ["" if cell is None else str(cell).strip() for cell in table.frame[header]]
     if "" in texts:
         raise _cell_error(table, header, texts.index(""), "a name")
@@ -174,7 +173,7 @@ def _texts(table: Table, header: str) -> NDArray[np.str_]:
 
 
 def _cell_error(table: Table, header: str, row: int, expected: str) -> DataError:
-    """Make the error of a cell."""
+    """Make the error for a cell that cannot be read."""
     line = table.line(row)
     return DataError(
         "a cell cannot be read", path=table.path, row=line, column=header, expected=expected

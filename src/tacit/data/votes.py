@@ -1,12 +1,12 @@
 """Rounds of votes from a table, and what clients like: a row for each vote or like.
 
-Votes     round, voter, candidate. A row without a voter names a candidate, so that the list of
-          candidates is public. With such rows every round needs its list; without any, candidates
-          are those that have votes, which no guarantee covers.
-Likes     client, round, candidate and, if wanted, liked (1, 0, yes, no, true or false; 1 if there
-          is no such column). A client takes part in the rounds that have a row of theirs.
-Order     Rounds that are whole numbers ascend; others are sorted as text, such as 2026-03-01.
-Ids       as in `tables.cells`: whole numbers if all of a column are written so, else text.
+Votes     columns: round, voter, candidate. A row without a voter lists a candidate, so that the
+          candidates are public. If one round has such rows, every round needs them. If none has,
+          the candidates are those that received votes, which no guarantee covers.
+Likes     columns: client, round, candidate and optionally liked (1, 0, yes, no, true or false; 1
+          if there is no such column). A client takes part in the rounds that have a row of theirs.
+Order     Rounds are sorted as numbers if all are whole numbers, else as text, such as 2026-03-01.
+Ids       are whole numbers if all ids of a column are written as one, else text: `tables.cells`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,23 @@ _HEADERS = {
     "client": ("client", "client_id"),
     "liked": ("liked", "like"),
 }
+"""The headers that each column may have, in lower case; the first that is found is used."""
 _ANSWERS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
+"""What the texts of the column 'liked' mean."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VoteRound:
-    """name: as the file has it. voters, chosen: aligned, who votes for which of the candidates."""
+    """The votes of one round."""
 
     name: Id
+    """Name of the round, as it is written in the file."""
     candidates: tuple[Id, ...]
+    """What can be voted for."""
     voters: Column
+    """(votes,) who votes."""
     chosen: Column
+    """(votes,) the candidate of each vote."""
 
     def __repr__(self) -> str:
         """Sizes. No voter, no vote."""
@@ -52,40 +58,49 @@ class VoteRound:
 
 @dataclass(frozen=True, eq=False)
 class VoteRounds:
-    """Rounds in order. listed: whether the file names the candidates apart from the votes."""
+    """The rounds of a file."""
 
     rounds: tuple[VoteRound, ...]
+    """The rounds in their order."""
     listed: bool
+    """Whether the file lists the candidates in rows of their own, apart from the votes."""
 
     @property
     def objects(self) -> int:
-        """Candidates of the largest round."""
-        return max(len(each.candidates) for each in self.rounds)
+        """Number of candidates in the round with most of them."""
+        return max(len(vote_round.candidates) for vote_round in self.rounds)
 
 
 Likes = Mapping[Id, Mapping[int, frozenset[Id]]]
-"""Client, number of the round from 0, the candidates they like."""
+"""Maps a client, then the number of a round from 0, to the candidates that the client likes."""
 
 
 def read_votes(path: str | Path) -> VoteRounds:
-    """Read every round of a file; DataError with file and row for what cannot be meant."""
+    """Read every round of a file of votes.
+
+    Raises:
+        DataError: A column or the voters are missing, someone votes twice in a round, or a vote is
+            for what is no candidate; with the file and the row.
+    """
     table = _Rows(Path(path), ("round", "voter", "candidate"))
-    cast = np.array([text != "" for text in table.texts["voter"]])  # rows that are votes
-    if not cast.any():
+    is_vote = np.array([text != "" for text in table.texts["voter"]])
+    if not is_vote.any():
         raise DataError("the file has no votes", path=path, expected="rows with a voter")
-    rounds, candidates = table.ids("round"), table.ids("candidate")
-    ids = table.ids("voter", cast)
-    voters = np.zeros(len(cast), dtype=ids.dtype)
-    voters[cast] = ids
-    order = np.argsort(rounds, kind="stable")
-    names, starts = np.unique(rounds[order], return_index=True)
-    made = []
+    is_listed = not is_vote.all()
+    round_names = table.ids("round")
+    candidates = table.ids("candidate")
+    voter_ids = table.ids("voter", is_vote)
+    voters = np.zeros(len(is_vote), dtype=voter_ids.dtype)
+    voters[is_vote] = voter_ids
+    order = np.argsort(round_names, kind="stable")
+    names, starts = np.unique(round_names[order], return_index=True)
+    rounds = []
     for name, rows in zip(names.tolist(), np.split(order, starts[1:]), strict=True):
-        votes = rows[cast[rows]]
-        listing = rows[~cast[rows]]
+        votes = rows[is_vote[rows]]
+        list_rows = rows[~is_vote[rows]]
         table.refuse_repeats("voter", voters, votes, "votes twice in this round")
-        table.refuse_repeats("candidate", candidates, listing, "is listed twice")
-        allowed = np.unique(candidates[votes]) if cast.all() else candidates[listing]
+        table.refuse_repeats("candidate", candidates, list_rows, "is listed twice")
+        allowed = candidates[list_rows] if is_listed else np.unique(candidates[votes])
         if not len(allowed):
             what = "the candidates of this round are not listed"
             expected = "a row without a voter for each candidate, as in other rounds"
@@ -96,26 +111,41 @@ def read_votes(path: str | Path) -> VoteRounds:
             found = table.texts["candidate"][unlisted[0]]
             expected = "one of those listed in rows without a voter"
             raise table.cell_error(unlisted[0], what, found=found, expected=expected)
-        made.append(VoteRound(name, tuple(allowed.tolist()), voters[votes], candidates[votes]))
-    return VoteRounds(tuple(made), listed=not cast.all())
+        rounds.append(VoteRound(name, tuple(allowed.tolist()), voters[votes], candidates[votes]))
+    return VoteRounds(tuple(rounds), listed=is_listed)
 
 
 def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
-    """Read the likes of each client of a file; rounds and candidates are those of the votes."""
+    """Read the likes of each client.
+
+    Args:
+        path: The file of likes.
+        votes: The rounds and candidates that the file may name.
+
+    Raises:
+        DataError: A round or candidate is not among them, or a cell cannot be read.
+    """
     table = _Rows(Path(path), ("client", "round", "candidate"), ("liked",))
-    rounds = {str(each.name): number for number, each in enumerate(votes.rounds)}
-    candidates = [_names_as_texts(each.candidates) for each in votes.rounds]
+    round_numbers = {str(vote_round.name): number for number, vote_round in enumerate(votes.rounds)}
+    candidates = [_names_as_texts(vote_round.candidates) for vote_round in votes.rounds]
     clients = table.ids("client").tolist()
     answers = table.texts.get("liked", ["1"] * len(clients))
     table.texts["liked"] = [text.lower() for text in answers]
-    likes: dict[Id, dict[int, frozenset[Id]]] = {}
-    for at, client in enumerate(clients):
-        number = table.look_up(rounds, at, "round", "the votes have no such round")
-        candidate = table.look_up(candidates[number], at, "candidate", "no candidate of this round")
-        liked = table.look_up(_ANSWERS, at, "liked", "neither liked nor disliked")
-        own = likes.setdefault(client, {})
-        own[number] = own.get(number, frozenset()) | ({candidate} if liked else frozenset())
-    return likes
+    likes: dict[Id, dict[int, set[Id]]] = {}
+    for row, client in enumerate(clients):
+        number = table.look_up(round_numbers, row, "round", "the votes have no such round")
+        candidate = table.look_up(
+            candidates[number], row, "candidate", "no candidate of this round"
+        )
+        is_liked = table.look_up(_ANSWERS, row, "liked", "neither liked nor disliked")
+        # A client who dislikes all candidates takes part too, with no likes.
+        liked_in_round = likes.setdefault(client, {}).setdefault(number, set())
+        if is_liked:
+            liked_in_round.add(candidate)
+    return {
+        client: {number: frozenset(liked) for number, liked in by_round.items()}
+        for client, by_round in likes.items()
+    }
 
 
 def _names_as_texts(names: Iterable[Id]) -> dict[str, Id]:
@@ -124,20 +154,26 @@ def _names_as_texts(names: Iterable[Id]) -> dict[str, Id]:
 
 
 class _Rows:
-    """Columns of a file as stripped texts, by role; no cell but a voter's is empty.
+    """Columns of a file as stripped texts, by role, such as 'round'.
 
-    Roles in `optional` may have no column.
+    Args:
+        path: A table with a line of headers.
+        needed: Roles that must have a column. Its cells may not be empty, but for voters.
+        optional: Roles that may have a column.
+
+    Raises:
+        DataError: A needed column or a cell of it is missing.
     """
 
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
-        known = itertools.chain.from_iterable(_HEADERS[role] for role in needed)
-        self._table = open_table(path, header=True, asked=[*known]).require_whole()
+        usual_headers = itertools.chain.from_iterable(_HEADERS[role] for role in needed)
+        self._table = open_table(path, header=True, asked=[*usual_headers]).require_whole()
         headers = [header.strip().lower().split(":")[0] for header in self._table.headers]
         self.texts: dict[str, list[str]] = {}
         for role in (*needed, *optional):
-            place = next((headers.index(name) for name in _HEADERS[role] if name in headers), None)
-            if place is not None:
-                cells = self._table.frame[:, place]
+            matching = [headers.index(name) for name in _HEADERS[role] if name in headers]
+            if matching:
+                cells = self._table.frame[:, matching[0]]
                 self.texts[role] = ["" if cell is None else str(cell).strip() for cell in cells]
             elif role in needed:
                 what = f"no {role} column"
@@ -147,31 +183,40 @@ class _Rows:
                 raise DataError(what, path=path, found=found, expected=expected, fix=fix)
         for role in needed:
             if role != "voter" and "" in self.texts[role]:
-                at = self.texts[role].index("")
-                raise self.cell_error(at, f"the {role} is missing", role, expected="an id")
+                row = self.texts[role].index("")
+                raise self.cell_error(row, f"the {role} is missing", role, expected="an id")
 
-    def ids(self, role: str, rows: NDArray[np.bool_] | None = None) -> Column:
-        """Whole numbers if all are written as one, below 2**63; else text as objects."""
+    def ids(self, role: str, mask: NDArray[np.bool_] | None = None) -> Column:
+        """Read ids: int64 if all are whole numbers below 2**63, else texts as objects.
+
+        Args:
+            role: The column's role.
+            mask: (rows,) which rows to read; None: all.
+        """
         texts = np.array(self.texts[role], dtype=object)
-        ids = ids_of((texts if rows is None else texts[rows]).tolist())
+        if mask is not None:
+            texts = texts[mask]
+        ids = ids_of(texts.tolist())
         return ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
 
-    def look_up(self, known: Mapping[str, Any], at: int, column: str, what: str) -> Any:
-        """Look up what the cell stands for; DataError if it is not known."""
-        text = self.texts[column][at]
-        if text not in known:
-            expected = f"one of {', '.join(list(known)[:6])}"
-            raise self.cell_error(at, what, column, found=text, expected=expected)
-        return known[text]
+    def look_up(self, meanings: Mapping[str, Any], row: int, column: str, what: str) -> Any:
+        """Look up what the text of a cell means; DataError `what` if it is not in `meanings`."""
+        text = self.texts[column][row]
+        if text not in meanings:
+            expected = f"one of {', '.join(list(meanings)[:6])}"
+            raise self.cell_error(row, what, column, found=text, expected=expected)
+        return meanings[text]
 
     def refuse_repeats(self, column: str, ids: Column, rows: NDArray[Any], what: str) -> None:
-        """DataError for an id that stands in two of these rows."""
-        again = np.delete(rows, np.unique(ids[rows], return_index=True)[1])
-        if len(again):
+        """Raise DataError if two of these rows have the same id; `ids` has one for every row."""
+        first_rows = np.unique(ids[rows], return_index=True)[1]
+        repeats = np.delete(rows, first_rows)
+        if len(repeats):
+            row = repeats[0]
             what = f"this {column} {what}"
-            raise self.cell_error(again[0], what, column, found=ids.item(again[0]), expected="once")
+            raise self.cell_error(row, what, column, found=ids.item(row), expected="once")
 
-    def cell_error(self, at: int, what: str, column: str | None = None, **more: Any) -> DataError:
-        """Make the error for a cell. more: what was found and expected."""
-        line = self._table.line(int(at))
+    def cell_error(self, row: int, what: str, column: str | None = None, **more: Any) -> DataError:
+        """Make the error for a cell; `more` are the other arguments of `DataError`."""
+        line = self._table.line(int(row))
         return DataError(what, path=self._table.path, row=line, column=column, **more)

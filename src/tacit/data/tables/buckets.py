@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.domains import item_without_ratings
+from tacit.data.domains import unrated_catalogue_error
 from tacit.data.ratings import Ratings
 from tacit.data.stored_ratings import (
     MOST_VALUES,
@@ -30,7 +30,7 @@ from tacit.data.stored_ratings import (
     PublicInputs,
     Rows,
     StoredRatings,
-    columns_among,
+    find_columns,
 )
 from tacit.data.tables.cells import parts_of
 from tacit.data.tables.folder import is_folder
@@ -52,7 +52,7 @@ class Buckets(StoredRatings):
         self.catalogue = catalogue
         rated = [self._sort(place) for place in sorted(home.iterdir())]
         if not sum(rated):
-            raise item_without_ratings()
+            raise unrated_catalogue_error()
         self._blocks = sorted(home.iterdir())
 
     def _sort(self, place: Path) -> int:
@@ -98,7 +98,7 @@ def open_parquet(
             if stream.read(4) != b"PAR1":
                 fix = "Write it as Parquet, or leave --memory out."
                 raise DataError("this is no Parquet file", path=file, fix=fix)
-    named = [columns_among(_headers(file), asked, events=events, path=file) for file in files]
+    named = [find_columns(_headers(file), asked, events=events, path=file) for file in files]
     for file, used in zip(files, named, strict=True):
         if used != named[0]:
             raise DataError(

@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS
-from tacit.data.domains import item_without_ratings
+from tacit.data.domains import unrated_catalogue_error
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, columns_among
+from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, find_columns
 from tacit.data.tables.cells import arrow_of, ids_of
 from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
@@ -98,7 +98,7 @@ def open_spark(
         blocks = given.by_person(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
         made = SparkRatings(session, persist_frame(session, blocks), known, count)
         if not made.total(workers.count_ratings).any():
-            raise item_without_ratings()
+            raise unrated_catalogue_error()
         return made
 
 
@@ -259,7 +259,7 @@ def _rows(
     kinds = dict(frame.dtypes)
     if not kinds:  # of a path that is not there
         raise ClusterError(NOT_THERE)
-    used = columns_among([*kinds], asked, events=events, path=source)
+    used = find_columns([*kinds], asked, events=events, path=source)
     columns = [spark.col(f"`{name}`").alias(role) for role, name in used.items()]
     chosen = frame.select(*columns)
     nobody = arrow_of(chosen.limit(0).toArrow(), used)  # refuses types
