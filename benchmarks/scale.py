@@ -105,14 +105,14 @@ def make_reports(folder: Path, events: int) -> None:
 
 def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
     """Reports counted: one file after the other, or on a cluster."""
-    from tacit.data.tables.buckets import column_of
+    from tacit.data.tables.buckets import read_column_in_parts
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     known, place = campaign(), folder / "reports"
     if engine in ("local", "streaming"):
         server = Server(known)
         for file in sorted(place.iterdir()):
-            for messages in column_of(file, "report", 1 << 17):
+            for messages in read_column_in_parts(file, "report", 1 << 17):
                 server.fold_each(messages, now=0)
     else:
         from tacit.engine.spark import fold_reports

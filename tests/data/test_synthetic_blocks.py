@@ -60,7 +60,7 @@ def test_classes_of_people_have_their_shares():
 @pytest.mark.parametrize(("rated", "parts"), [(5, [50, 50, 20]), (12, [12] * 10)])
 def test_parts_add_up(monkeypatch, rated, parts):
     """People come in parts of bounded size, as many as asked for in all."""
-    monkeypatch.setattr("tacit.data.synthetic_worlds._CELLS", 250)
+    monkeypatch.setattr("tacit.data.synthetic_worlds._ITEM_NUMBERS_AT_ONCE", 250)
     drawn = list(draw(LIKES_ALL, LIKES_ALL.labels(20), users=120, rated=rated, seed=0))
     assert [len(part) for part in drawn] == parts
     assert all(np.diff(part.starts).tolist() == [rated] * len(part) for part in drawn)

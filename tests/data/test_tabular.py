@@ -488,11 +488,11 @@ def test_the_fast_pass_agrees_with_the_careful_one(body: str, delimiter: str) ->
     """What the fast pass accepts, the careful one reads as the same columns."""
     data = ("user,item,rating\n1,2,3\n" + body).replace(",", delimiter).encode()
     dialect = text.Dialect(delimiter, ("user", "item", "rating"), 1)
-    fast = text.fast_pass(data, dialect)
+    fast = text.read_at_once(data, dialect)
     if fast is not None:
-        careful, torn = text.careful_pass(data, dialect)
+        careful, row_errors = text.read_row_by_row(data, dialect)
         assert fast.equals(careful)
-        assert not torn
+        assert not row_errors
 
 
 def test_a_file_remembers_who_named_the_scale(write: Any) -> None:

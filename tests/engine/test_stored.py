@@ -72,7 +72,7 @@ def opened(kind, files, request, monkeypatch):
         monkeypatch.setattr(workers, "AT_ONCE", 20_000)  # a person's rows come in several parts
         address = request.getfixturevalue("remote")
         return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
-    monkeypatch.setattr(buckets, "OF_ROW", 40_000)  # several buckets and chunks
+    monkeypatch.setattr(buckets, "BYTES_PER_ROW", 40_000)  # several buckets and chunks
     return open_parquet(files[0], {}, public(files[1]), 2**30, events=False)
 
 

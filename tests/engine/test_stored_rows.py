@@ -74,7 +74,7 @@ def test_hidden_files_are_left_out_and_integers_are_one_type(tmp_path, monkeypat
     """What a job has not committed is not read; a person is one in files of other integer types,
     also where there are several buckets. A sign in a name is that sign. A bucket that disappears
     is no smaller sum."""
-    monkeypatch.setattr(buckets, "OF_ROW", 500_000_000)
+    monkeypatch.setattr(buckets, "BYTES_PER_ROW", 500_000_000)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "_temporary"))
     small = pl.Series([-5], dtype=pl.Int32)
     files = {
@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_or_absent_is_said(tmp_path, monkeypatch):
 def test_long_ids_make_smaller_buckets(tmp_path, monkeypatch):
     """Rows with ids of text take more memory, so fewer of them are taken at once."""
     counts = []
-    monkeypatch.setattr(buckets, "COPIES", 1_000_000)
+    monkeypatch.setattr(buckets, "ID_COPIES", 1_000_000)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for length in (1, 200):
         folder = tmp_path / str(length)

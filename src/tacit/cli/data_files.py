@@ -80,7 +80,12 @@ def import_(
     from tacit.data.columns import EVENTS
     from tacit.data.tables.cells import Rules
     from tacit.data.tables.folder import check_folder, write_folder
-    from tacit.data.tables.import_plan import carry_out, plan, plan_written, warnings_about
+    from tacit.data.tables.import_plan import (
+        carry_out_plan,
+        plan_import,
+        plan_written,
+        warnings_about,
+    )
     from tacit.data.tables.written_format import read_format
 
     if out is None:
@@ -122,12 +127,12 @@ def import_(
     if written is not None and source.rating_scale is not None:
         written = written.with_scale(source.rating_scale)
 
-    def plan_import() -> Plan:
+    def make_plan() -> Plan:
         """Plan to read the columns that were asked for; others are guessed."""
         files = [source.path, *(more or [])]
         if written is not None:
             return plan_written(files, written)
-        return plan(
+        return plan_import(
             files,
             asked,
             events=events,
@@ -141,24 +146,24 @@ def import_(
 
     may_ask = not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty()
     try:
-        guess = plan_import()
+        plan = make_plan()
     except DataError as question:
         if not may_ask:
             raise
         terminal.say(str(question))
         events = _ask_for_columns(asked, {}) or events
-        guess = plan_import()
+        plan = make_plan()
     if not as_json:
-        _show_guess(guess)
-    if guess.ratings and may_ask:
-        first = guess.ratings[0]
-        guessed_headers = {role: first.table.headers[at] for role, at in first.places.items()}
-        complete = all({"user", "item"} <= set(table.places) for table in guess.ratings)
+        _show_guess(plan)
+    if plan.ratings and may_ask:
+        first = plan.ratings[0]
+        guessed_headers = {role: first.table.headers[at] for role, at in first.positions.items()}
+        complete = all({"user", "item"} <= set(columns.positions) for columns in plan.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
             events = _ask_for_columns(asked, guessed_headers) or events
-            guess = plan_import()
-    done = carry_out(
-        guess,
+            plan = make_plan()
+    done = carry_out_plan(
+        plan,
         rules,
         on_bad=on_bad,  # type: ignore[arg-type]
         events=events,
@@ -170,8 +175,8 @@ def import_(
         domain=source.domain,
         encoding=source.encoding,
     )
-    ratings, warnings = done.ratings, guess.warnings
-    del guess  # the text of all rows, which takes more memory than the ratings
+    ratings, warnings = done.ratings, plan.warnings
+    del plan  # the text of all rows, which takes more memory than the ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.drop_rare(per_item=source.per_item, per_user=source.per_user)
     if most_per_person is not None:
@@ -219,18 +224,20 @@ def _ask_for_columns(asked: dict[Role, str | None], usual: Mapping[Role, str]) -
 
 
 def _show_guess(plan: Plan) -> None:
-    for guess in plan.ratings:
-        table = guess.table
+    """Show what the columns of each table are taken for, and which are not read."""
+    for columns in plan.ratings:
+        headers = columns.table.headers
         rows = [
-            (_MEANS[role], table.headers[at], _WHY[guess.why[role]])
-            for role, at in guess.places.items()
+            (_MEANS[role], headers[position], _WHY[columns.reasons[role]])
+            for role, position in columns.positions.items()
         ]
-        if not {"rating", "plays"} & set(guess.places):
+        if not {"rating", "plays"} & set(columns.positions):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
-        terminal.table(str(table.path), ("", "column", "because of"), rows)
-        read = set(guess.places.values())
-        if left := [name for at, name in enumerate(table.headers) if at not in read]:
-            terminal.say(f"Not read: {', '.join(left)}")
+        terminal.table(str(columns.table.path), ("", "column", "because of"), rows)
+        read = set(columns.positions.values())
+        not_read = [name for position, name in enumerate(headers) if position not in read]
+        if not_read:
+            terminal.say(f"Not read: {', '.join(not_read)}")
     for what, tables in (("Items", plan.items), ("People", plan.users)):
         for table in tables:
             terminal.say(f"{what}: {table.path}")

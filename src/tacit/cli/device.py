@@ -243,11 +243,11 @@ def fold(
 
 def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
     """Yield the reports of a file, many at a time."""
-    from tacit.data.tables.buckets import column_of
+    from tacit.data.tables.buckets import read_column_in_parts
 
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
-            yield from column_of(path, column, _REPORTS_AT_ONCE)
+            yield from read_column_in_parts(path, column, _REPORTS_AT_ONCE)
             return
         file.seek(0)
         while data := file.read(width * _REPORTS_AT_ONCE):

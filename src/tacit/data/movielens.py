@@ -106,10 +106,10 @@ def read_movielens(folder: str | Path) -> Ratings:
     Raises:
         DataError: The folder has none of the layouts, or a row cannot be read.
     """
-    return movielens_reading(folder).ratings
+    return read_movielens_folder(folder).ratings
 
 
-def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> TableReading:
+def read_movielens_folder(folder: str | Path, on_bad: OnBad = "refuse") -> TableReading:
     """Read a folder as `read_movielens` does, with counts of rows that were read and refused.
 
     Args:

@@ -158,13 +158,13 @@ def _call_on_items(
 
 
 def find_columns(
-    headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
+    headers: Sequence[str], column_names: Mapping[Role, str | None], *, events: bool, path: object
 ) -> dict[Role, str]:
     """Find the header of each role, by well-known headers or as the caller named it.
 
     Args:
         headers: Headers of the table.
-        asked: Role to the header that the caller named; None: find it.
+        column_names: The roles to find, each with the header that the caller named, or None.
         events: Whether each row is an event without stars.
         path: The table, for messages.
 
@@ -175,11 +175,11 @@ def find_columns(
     columns: dict[Role, str] = {}
     roles: list[Role] = ["user", "item", "time"] if events else ["user", "item", "rating", "time"]
     for role in roles:
-        index = find_column(role, headers, asked.get(role))
+        index = find_column(role, headers, column_names.get(role))
         if index is not None:
             columns[role] = headers[index]
-        elif role in ("user", "item") or asked.get(role) is not None:
-            raise missing_column_error(role, headers, asked.get(role), path)
+        elif role in ("user", "item") or column_names.get(role) is not None:
+            raise missing_column_error(role, headers, column_names.get(role), path)
     if "rating" not in columns and not events and find_column("plays", headers, None) is not None:
         raise ConfigError(
             "Numbers of plays are not read here: give --events, where each row is a like, or "

@@ -1,11 +1,12 @@
-"""Ratings from a table, a folder, an installed data set, or from what is in memory.
+"""Ratings from a table, a folder, an installed data set, or from Python objects.
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
-Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
-Ids       As in `tables.cells`, so that '007' in a text file stays '007'.
-Rows      A row number is the line in a text file (1 is the header) and the record elsewhere.
-People    Ids in a users or items file that have no rating are left out; a file in which no id has
-          one is refused.
+Objects   Data frames, DuckDB relations, sparse matrices, lists of rows.
+Ids       are read as in `tables.cells`, so that '007' in a text file stays '007'.
+Rows      In errors, the number of a row is its line in a text file (1 is the header), else its
+          record.
+People    and items of a users or items file that have no rating are left out. If none of them has
+          a rating, the file is refused.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
-from tacit.data.tables.column_guess import guess
+from tacit.data.tables.column_guess import guess_columns
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.layouts import guess_rows
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import (
+    make_ratings,
     match_columns,
-    ratings_of,
     read_columns_by_id,
     read_in_format,
     with_row_texts,
 )
-from tacit.data.tables.sources import columns_of_people, frame_of, open_table
+from tacit.data.tables.sources import columns_of_profiles, make_frame, open_table
 from tacit.data.tables.table import Table, find_column, missing_column_error, require_column
 from tacit.data.tables.times import Dates
 from tacit.data.tables.where import keep_rows
@@ -45,7 +46,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, find_entry_points
 
 _TOO_MANY_STARS = 100
-"""Numbers in a matrix that reach this may as well be plays or prices."""
+"""Largest number of stars from which the numbers in a matrix may as well be plays or prices."""
 
 
 def read_ratings(
@@ -75,34 +76,44 @@ def read_ratings(
 ) -> Ratings:
     """Read one file of ratings, or of events: a file without a rating column holds events.
 
-    user, item, rating, time   column names; by default well-known headers in any case, such as
-                               user_id, movieId, rating, timestamp or user_id:token
-    domain                     name of the column of an item's domain, here or else in `items`; it
-                               becomes the item metadata 'domain'
-    plays, least_plays         name of a column with numbers of plays; from least_plays on an event
-                               is a like, and a row of 0 plays is no event
-    events                     every row is an event and so a like, whatever columns there are
-    delimiter                  sniffed among comma, tab, semicolon, pipe and `::` unless given
-    scale                      ratings off it are refused; without it the scale is detected
-    users, items               files of user attributes and item metadata: an id, and other columns
-    on_bad                     a bad row is refused with its place, or dropped
-    decimal                    "," or ".": the only decimal sign; by default either is one
-    dates                      "dayfirst" or "monthfirst": where the column cannot say
-    table                      of a database: the table to read
-    encoding                   of text, such as "cp1251", also of `users` and `items`; by default
-                               UTF-8, or else cp1252 where the letters fit no other better
-    where                      conditions on the rows that count, such as "status!=cancelled",
-                               "quantity>0" or "event in view|buy"
-    written                    a description of how the rows are written, such as an imported
-                               folder: each row is then read by itself, a row that does not fit is
-                               dropped, and of the options above scale, users and items remain
-    items_from_ratings         titles that stand beside the ratings are public: models publish
-                               them, and cards name it as a condition
-    layout                     "wide": a column for each item; "baskets": lists of items, in one
-                               cell or in a line of many cells
+    Args:
+        path: The file.
+        user: Header of the people's ids; None: a well-known header in any case, such as user_id or
+            user_id:token. The same holds for `item`, `rating` and `time`.
+        item: Header of the items' ids.
+        rating: Header of the stars.
+        time: Header of the times.
+        domain: Header of the items' domain, in this file or in `items`. It becomes the item
+            metadata 'domain'.
+        plays: Header of numbers of plays. A row of 0 plays is no event.
+        least_plays: Fewest plays of a person's item that are a like.
+        events: Whether every row is an event and so a like, whatever columns there are.
+        delimiter: Text between cells; None: found among comma, tab, semicolon, pipe and `::`.
+        scale: The stars a rating can take; others are bad. None: found in the ratings.
+        users: File of user attributes: an id and other columns.
+        items: File of item metadata: an id and other columns.
+        on_bad: "refuse" a file with a bad row, naming the row; or "drop" such rows.
+        decimal: "," or ".", the only decimal sign; None: each cell may have either.
+        dates: "dayfirst" or "monthfirst", if the dates themselves do not tell.
+        table: Name of the table to read, in a database.
+        encoding: Encoding of text, such as "cp1251", also of `users` and `items`; None: UTF-8, or
+            else cp1252 unless the letters fit another one better.
+        where: Conditions that rows must fulfil, such as "status!=cancelled", "quantity>0" or
+            "event in view|buy".
+        written: File with a written format, such as an imported folder. Each row is then read
+            without the others, and one that does not fit is dropped. Only `scale`, `users` and
+            `items` can be given with it.
+        items_from_ratings: Whether titles in columns beside the ratings are public. Models publish
+            them, and guarantee cards state this as a condition.
+        layout: "wide" for a column of each item; "baskets" for lists of items, in one cell or in a
+            line of many cells; None: one rating a row, unless only another layout is possible.
+
+    Raises:
+        DataError: The file cannot be read as ratings.
+        ConfigError: Options contradict each other.
     """
     if written is not None:
-        columns = (
+        options = (
             user,
             item,
             rating,
@@ -116,14 +127,14 @@ def read_ratings(
             encoding,
             layout,
         )
-        if any(value is not None for value in columns) or events or where or least_plays != 1:
+        if any(value is not None for value in options) or events or where or least_plays != 1:
             raise ConfigError("A written format names columns, signs and conditions itself.")
         if items_from_ratings:
             raise ConfigError("A written format reads no titles: leave items_from_ratings out.")
         ratings = _read_written_file(path, written, scale)
         return _with_attributes(ratings, users, items, user=None, item=None, domain=None)
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
-    asked: dict[Role, str | None] = {
+    column_names: dict[Role, str | None] = {
         "user": user,
         "item": item,
         "rating": rating,
@@ -131,15 +142,15 @@ def read_ratings(
         "time": time,
         "domain": domain,
     }
-    names = [*asked.values()]
+    names = [*column_names.values()]
     opened = open_table(
-        path, delimiter=delimiter, asked=names, encoding=encoding, table=table, layout=layout
+        path, delimiter=delimiter, column_names=names, encoding=encoding, table=table, layout=layout
     )
     opened = keep_rows(opened, where)
     if items is not None and find_column("domain", opened.headers, domain) is None:
-        asked["domain"] = None  # it is in the file of items
-    guessed = guess_rows(opened, asked, events=events, layout=layout).require_roles(rules)
-    ratings = with_row_texts(ratings_of([guessed], rules).ratings, [guessed])
+        column_names["domain"] = None  # this column is in the file of items
+    guessed = guess_rows(opened, column_names, events=events, layout=layout).require_roles(rules)
+    ratings = with_row_texts(make_ratings([guessed], rules).ratings, [guessed])
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
     return _with_attributes(
@@ -148,11 +159,11 @@ def read_ratings(
 
 
 def _read_written_file(path: PathLike, written: PathLike, scale: RatingScale | None) -> Ratings:
-    """Read each row of a file by itself; one that does not fit the written format is dropped."""
-    form = read_format(Path(written))
+    """Read a file in a written format; rows that do not fit it are dropped."""
+    written_format = read_format(Path(written))
     if scale is not None:
-        form = form.with_scale(scale)
-    return read_in_format(Path(path), form, "drop").ratings
+        written_format = written_format.with_scale(scale)
+    return read_in_format(Path(path), written_format, "drop").ratings
 
 
 def _with_attributes(
@@ -165,7 +176,7 @@ def _with_attributes(
     domain: str | None,
     encoding: str | None = None,
 ) -> Ratings:
-    """Add what files say about people and items."""
+    """Add user attributes and item metadata from files, if there are any; options as elsewhere."""
     if users is not None:
         ratings = with_users(ratings, users, user=user, encoding=encoding)
     if items is not None:
@@ -180,17 +191,27 @@ def with_users(
     user: str | None = None,
     encoding: str | None = None,
 ) -> Ratings:
-    """Add what a file says about people to what is known of them.
+    """Add user attributes from a file.
 
-    The format of a text file is guessed from its rows, which are private: the result says so.
+    The format of a text file is guessed from its rows, which are private, so the result has the
+    guess 'people'.
+
+    Args:
+        ratings: The ratings.
+        path: The file, or its table.
+        user: Header of the ids; None: a well-known header, else the first column.
+        encoding: Encoding of a text file; None: found in the file.
+
+    Raises:
+        DataError: The file cannot be read, or none of its people has a rating.
     """
     table = path
     if not isinstance(table, Table):
-        table = open_table(table, asked=(user,), encoding=encoding)
+        table = open_table(table, column_names=(user,), encoding=encoding)
     people = match_columns(table, "user", user, ratings)
     attributes = {**ratings.user_attributes, **people}
-    made = replace(ratings, user_attributes=attributes)
-    return made.with_guess("people") if table.guesses else made
+    ratings = replace(ratings, user_attributes=attributes)
+    return ratings.with_guess("people") if table.guesses else ratings
 
 
 def ratings_from(
@@ -211,17 +232,21 @@ def ratings_from(
     where: Sequence[str] = (),
     layout: Layout | None = None,
 ) -> Ratings:
-    """Make ratings of a frame or array; events where no column holds ratings.
+    """Make ratings of a Python object; without a column of ratings they are events.
 
-    frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
-               relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
-               list of tuples (person, item, rating, time), the last one or two left out; an array
-               of such rows; a dict of columns
-    Columns that are not named are guessed by name and content. Ids keep their type. The other
-    options are those of `read_ratings`; a DataError names the record, counted from 1.
+    `frame` is one of these: a pandas, polars or Arrow frame, or another one that narwhals knows,
+    such as a DuckDB relation; a SciPy sparse matrix (people, items), whose ids are numbers from 0;
+    a list of tuples (person, item, rating, time), in which time, or rating and time, may be
+    missing; an array of such rows; a dict of columns.
+
+    Columns that the caller does not name are guessed by name and content. Ids keep their type. All
+    other options are those of `read_ratings`.
+
+    Raises:
+        DataError: The object cannot be read as ratings; it names the record, counted from 1.
     """
-    table = keep_rows(Table(None, _frame(frame)), where)
-    asked: dict[Role, str | None] = {
+    table = keep_rows(Table(None, _to_polars(frame)), where)
+    column_names: dict[Role, str | None] = {
         "user": user,
         "item": item,
         "rating": rating,
@@ -232,11 +257,11 @@ def ratings_from(
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
-    settled = events or scale is not None or rating is not None or plays is not None
-    if hasattr(frame, "tocoo") and not settled:
+    says_what_numbers_are = events or any(option is not None for option in (scale, rating, plays))
+    if hasattr(frame, "tocoo") and not says_what_numbers_are:
         _refuse_numbers_that_are_no_stars(table)
-    guessed = guess_rows(table, asked, events=events, layout=layout).require_roles(rules)
-    return ratings_of([guessed], rules).ratings
+    guessed = guess_rows(table, column_names, events=events, layout=layout).require_roles(rules)
+    return make_ratings([guessed], rules).ratings
 
 
 def _refuse_numbers_that_are_no_stars(table: Table) -> None:
@@ -244,7 +269,7 @@ def _refuse_numbers_that_are_no_stars(table: Table) -> None:
     numbers = np.asarray(table.frame["rating"], dtype=np.float64)
     scale, off_scale = RatingScale.nearest(numbers)
     if scale.maximum < _TOO_MANY_STARS and off_scale <= (1 - MOST_ON_SCALE) * len(numbers):
-        return  # stars, of which a few are off the scale
+        return  # they are stars, though a few may be off the scale
     raise DataError(
         "the numbers of the matrix are on no usual scale of stars",
         fix="Say what they are: scale=tacit.RatingScale(MIN, MAX, STEP), plays='rating' for "
@@ -253,45 +278,52 @@ def _refuse_numbers_that_are_no_stars(table: Table) -> None:
 
 
 def history_from(frame: Any) -> dict[Any, float]:
-    """Read one person's own ratings from a frame of items and stars, found by their names.
+    """Read one person's ratings from a Python object, as in `ratings_from`.
+
+    The columns of items and stars are found by their names.
 
     Returns:
-        Item id to stars; of an item rated twice the last row counts. Without stars each is a 1.
+        Item id to stars, or to 1 without a column of stars. If an item is there twice, the last
+        row counts.
     """
-    table = Table(None, _frame(frame))
-    asked: dict[Role, str | None] = {"item": None, "rating": None}
-    guessed = guess(table, asked, contents=False).require_roles(Rules(), ("item",))
-    columns = clean_rows(table, guessed.places, Rules()).columns
+    table = Table(None, _to_polars(frame))
+    column_names: dict[Role, str | None] = {"item": None, "rating": None}
+    guessed = guess_columns(table, column_names, contents=False).require_roles(Rules(), ("item",))
+    columns = clean_rows(table, guessed.positions, Rules()).columns
     items = np.asarray(columns["item"], dtype=object).tolist()
     stars = columns.get("rating", np.ones(len(items)))
     return dict(zip(items, np.asarray(stars).tolist(), strict=True))
 
 
 def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
-    """A data frame of `backend`; ConfigError if it is not installed."""
+    """Make a data frame of pandas or polars; ConfigError if that is not installed."""
     try:
         return nw.from_dict(columns, backend=backend).to_native()
     except ModuleNotFoundError:
         raise ConfigError(f"{backend} is not installed: run  pip install {backend}") from None
 
 
-def _frame(frame: Any) -> Any:
-    """Convert the columns to polars."""
+def _to_polars(frame: Any) -> Any:
+    """Convert any object that `ratings_from` accepts into a polars frame.
+
+    Raises:
+        DataError: It is none of these.
+    """
     if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
         cells = frame.tocoo()
         columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
-        return frame_of({name: np.asarray(column) for name, column in columns.items()})
-    if isinstance(frame, np.ndarray) and frame.dtype.names:  # records
+        return make_frame({name: np.asarray(column) for name, column in columns.items()})
+    if isinstance(frame, np.ndarray) and frame.dtype.names:  # a structured array
         frame = {name: frame[name] for name in frame.dtype.names}
     if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.shape[1] in (3, 4):
         frame = frame.tolist()
     if isinstance(frame, list | tuple):
-        return frame_of(_columns(frame))
+        return make_frame(_columns_of_tuples(frame))
     if isinstance(frame, Mapping) and all(isinstance(row, Mapping) for row in frame.values()):
-        return frame_of(columns_of_people(frame))
+        return make_frame(columns_of_profiles(frame))
     if isinstance(frame, Mapping):
         _refuse_columns_of_several_lengths(frame)
-        return frame_of({str(name): _plain_cells(cells) for name, cells in frame.items()})
+        return make_frame({str(name): _plain_cells(cells) for name, cells in frame.items()})
     try:
         table = nw.from_native(_with_named_index(frame))
     except TypeError:
@@ -307,12 +339,16 @@ def _frame(frame: Any) -> Any:
     has_objects = any(table[name].dtype == nw.Object for name in table.columns)  # such as UUIDs
     if table.implementation.is_polars() and not has_objects:
         return table.to_native()
-    nested = (nw.List, nw.Struct, nw.Array)
-    flat = [name for name in table.columns if not isinstance(table[name].dtype, nested)]
-    return frame_of({name: _values(table[name]) for name in flat})
+    nested_types = (nw.List, nw.Struct, nw.Array)
+    columns = {}
+    for name in table.columns:
+        if not isinstance(table[name].dtype, nested_types):
+            columns[name] = _values_of_column(table[name])
+    return make_frame(columns)
 
 
 def _refuse_columns_of_several_lengths(columns: Mapping[Any, Any]) -> None:
+    """Raise DataError for columns of different lengths."""
     lengths = {len(cells) for cells in columns.values() if hasattr(cells, "__len__")}
     if len(lengths) > 1:
         raise DataError(
@@ -324,19 +360,24 @@ def _refuse_columns_of_several_lengths(columns: Mapping[Any, Any]) -> None:
 
 
 def _with_named_index(frame: Any) -> Any:
-    """Make columns of the named index of a pandas frame, such as one of people."""
+    """Turn the named index of a pandas frame, such as one of people, into columns."""
     has_index = hasattr(frame, "reset_index")
     return frame.reset_index() if has_index and any(frame.index.names) else frame
 
 
 def _plain_cells(cells: Any) -> Any:
-    """Give a column of a dict as an array of numbers or a list."""
-    values = cells if isinstance(cells, np.ndarray) else list(cells)
-    return values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
+    """Turn a column of a dict into a list, or leave an array of numbers or texts as it is."""
+    if not isinstance(cells, np.ndarray):
+        return list(cells)
+    return cells.tolist() if cells.dtype == object else cells
 
 
-def _columns(rows: Any) -> dict[str, list[Any]]:
-    """Tuples (person, item, rating, time) as columns."""
+def _columns_of_tuples(rows: Any) -> dict[str, list[Any]]:
+    """Turn tuples (person, item, rating, time) into columns.
+
+    Raises:
+        DataError: There are no rows, or they are no such tuples or of different lengths.
+    """
     names = ("user", "item", "rating", "time")
     if not rows:
         raise DataError("there is no rating", expected="at least one row")
@@ -349,15 +390,16 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
             "one or two left out",
         )
     columns: dict[str, list[Any]] = {}
-    for at, name in enumerate(names[: widths.pop()]):
-        columns[name] = [row[at] for row in rows]
+    for position, name in enumerate(names[: widths.pop()]):
+        columns[name] = [row[position] for row in rows]
     return columns
 
 
-def _values(column: Any) -> Any:
+def _values_of_column(column: Any) -> Any:
+    """Return the values of a narwhals column as an array or a list; date-times become seconds."""
     if column.dtype == nw.Datetime:
-        moments = column.dt.timestamp("ms").to_list()
-        return [None if moment is None else moment // 1000 for moment in moments]
+        milliseconds = column.dt.timestamp("ms").to_list()
+        return [None if time is None else time // 1000 for time in milliseconds]
     if column.dtype.is_numeric() and not column.null_count():
         return np.asarray(column.to_numpy())
     return column.to_list()
@@ -371,20 +413,29 @@ def with_items(
     domain: str | None = None,
     encoding: str | None = None,
 ) -> Ratings:
-    """Add item metadata from a file; columns that are public already keep their values.
+    """Add item metadata from a file; public metadata that the ratings have already is kept.
 
-    item, domain: names of columns; the domain is read only if the ratings have come without.
+    Args:
+        ratings: The ratings.
+        path: The file, or its table.
+        item: Header of the ids; None: a well-known header, else the first column.
+        domain: Header of the domain, which is used only if the ratings have no domains; None: no
+            domains are read.
+        encoding: Encoding of a text file; None: found in the file.
+
+    Raises:
+        DataError: The file cannot be read, none of its items has a rating, or one has no domain.
     """
     table = path
     if not isinstance(table, Table):
-        table = open_table(table, asked=(item,), encoding=encoding)
+        table = open_table(table, column_names=(item,), encoding=encoding)
     columns = match_columns(table, "item", item, ratings)
     metadata = {**ratings.item_metadata, **columns, **ratings.public_metadata}
     if domain is not None and DOMAIN not in ratings.item_metadata:
-        place = require_column("domain", tuple(columns), domain, table.path)
-        metadata[DOMAIN] = [*columns.values()][place]
+        position = require_column("domain", tuple(columns), domain, table.path)
+        metadata[DOMAIN] = [*columns.values()][position]
         try:
-            domain_of(replace(ratings, item_metadata=metadata))
+            domain_of(replace(ratings, item_metadata=metadata))  # raises if an item has none
         except DataError as error:
             raise error.with_place(path=table.path) from None
     row_texts = tuple(name for name in ratings.row_texts if name not in columns)
@@ -394,11 +445,19 @@ def with_items(
 def read_catalogue(
     path: PathLike, *, item: str | None = None, domain: str | None = None, domains: bool = True
 ) -> dict[str, dict[Any, str | None]]:
-    """A public list of items: 'domain', and every other column, each item id to value.
+    """Read a public list of items.
 
-    path: a file, or an imported folder whose own list is public.
-    domain: name of the domain's column; without it, or where the file has no such column, 'domain'.
-    domains: whether a file without that column is refused; otherwise every domain is None.
+    Args:
+        path: A file, or an imported folder whose list of items is public.
+        item: Header of the ids; None: a well-known header, else the first column.
+        domain: Header of the domain. If it is None or the file has no such header: 'domain'.
+        domains: Whether the file must have a column of domains; without one, every domain is None.
+
+    Returns:
+        'domain' and every other column by its header, each of which maps an item id to a value.
+
+    Raises:
+        DataError: The file cannot be read, its list is not public, or a needed column is missing.
     """
     path = refuse_private_list(Path(path))
     ids, columns = read_columns_by_id(path, "item", item, fewest=1)
@@ -408,9 +467,9 @@ def read_catalogue(
         position = find_column("domain", headers, DOMAIN)
     if position is None and domains:
         raise missing_column_error("domain", headers, DOMAIN, path)
-    named = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
-    columns.pop(DOMAIN, None)  # another column than the one asked for
-    return {DOMAIN: named} | columns
+    found = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
+    columns.pop(DOMAIN, None)  # a column 'domain' if the caller named another one
+    return {DOMAIN: found} | columns
 
 
 def read_history(
@@ -422,29 +481,29 @@ def read_history(
     item_ids: Column | None = None,
     events: bool = False,
 ) -> dict[Any, float]:
-    """Read one person's own ratings.
+    """Read one person's ratings from a file.
 
-    Of an item rated twice the latest counts; of equally late ones, and without times, the one with
-    most stars.
+    If an item is rated twice, the latest rating counts; among equally late ones, and without times,
+    the one with most stars.
 
     Args:
         path: The file.
-        item: Name of the column of ids; None: a well-known header.
-        rating: Name of the column of stars; None: a well-known header.
-        delimiter: What separates columns; None: found in the file.
-        item_ids: (items,) ids that a model knows. An id with the same text is replaced by the
-            model's, whatever its type.
-        events: Whether items alone are enough, each a 1.
+        item: Header of the ids; None: a well-known header.
+        rating: Header of the stars; None: a well-known header.
+        delimiter: Text between cells; None: found in the file.
+        item_ids: (items,) ids of a model. An id of the file with the same text is replaced by the
+            model's, which may have another type. None: ids stay as they are read.
+        events: Whether stars may be missing; each item then gets a 1.
 
     Returns:
         Item id to stars.
     """
-    asked: dict[Role, str | None] = {"item": item, "rating": rating, "time": None}
-    columns = _columns_of_history(path, asked, delimiter=delimiter, events=events)
+    column_names: dict[Role, str | None] = {"item": item, "rating": rating, "time": None}
+    columns = _columns_of_history(path, column_names, delimiter=delimiter, events=events)
     stars = columns.get("rating", np.ones(len(columns["item"])))
     order = np.lexsort((stars, columns.get("time", np.zeros(len(stars)))))
     items = np.asarray(columns["item"], dtype=object)[order]
-    return _by_item(items, stars[order], item_ids)
+    return _last_values(items, stars[order], item_ids)
 
 
 def read_history_times(
@@ -459,50 +518,64 @@ def read_history_times(
 
     Args:
         path: The file of `read_history`.
-        item: Name of the column of ids; None: a well-known header.
-        time: Name of the column of times; None: a well-known header, if there is one.
-        delimiter: What separates columns; None: found in the file.
-        item_ids: (items,) a model knows. An id that is written like one of them becomes it.
+        item: Header of the ids; None: a well-known header.
+        time: Header of the times; None: a well-known header, if there is one.
+        delimiter: Text between cells; None: found in the file.
+        item_ids: (items,) ids of a model, as in `read_history`.
 
     Returns:
-        Item id to seconds since 1970, the latest for an item rated twice; None without a column of
-        times.
+        Item id to seconds since 1970, the latest if an item is rated twice; None without a column
+        of times.
     """
-    asked: dict[Role, str | None] = {"item": item, "time": time}
-    columns = _columns_of_history(path, asked, delimiter=delimiter, events=True)
+    column_names: dict[Role, str | None] = {"item": item, "time": time}
+    columns = _columns_of_history(path, column_names, delimiter=delimiter, events=True)
     if "time" not in columns:
         return None
     order = np.argsort(columns["time"], kind="stable")
-    return _by_item(columns["item"][order], columns["time"][order], item_ids)
+    return _last_values(columns["item"][order], columns["time"][order], item_ids)
 
 
 def _columns_of_history(
-    path: PathLike, asked: dict[Role, str | None], *, delimiter: str | None, events: bool
+    path: PathLike, column_names: dict[Role, str | None], *, delimiter: str | None, events: bool
 ) -> Mapping[str, Column]:
-    """Read the columns of one person's own ratings. events: whether items alone are enough."""
-    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()), history=True)
+    """Read the columns of one person's ratings by role; `events` as in `read_history`."""
+    opened = open_table(
+        path, delimiter=delimiter, column_names=tuple(column_names.values()), history=True
+    )
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     rules = Rules(guessing=True)
-    guessed = guess(opened, asked, events=events, contents=False).require_roles(rules, needed)
-    return clean_rows(opened, guessed.places, rules).columns
+    guessed = guess_columns(opened, column_names, events=events, contents=False).require_roles(
+        rules, needed
+    )
+    return clean_rows(opened, guessed.positions, rules).columns
 
 
-def _by_item(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:
-    """Map each item's id to its last value. item_ids: ids of a model, which replace their text."""
+def _last_values(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:
+    """Map each item's id to the last of its values.
+
+    Args:
+        items: (n,) ids.
+        values: (n,) values.
+        item_ids: Ids of a model, which replace ids of the same text; None: ids stay.
+    """
     ids = np.array(items, dtype=object).tolist()
-    last = dict(zip(ids, values.tolist(), strict=True))
-    known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
-    return {known.get(str(key), key): last[key] for key in sorted(last)}
+    values_by_id = dict(zip(ids, values.tolist(), strict=True))
+    model_ids = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
+    return {model_ids.get(str(key), key): values_by_id[key] for key in sorted(values_by_id)}
 
 
 def load(path: str | Path, **options: Any) -> Ratings:
-    """Read an imported or a MovieLens folder, or a file with options of `read_ratings`.
+    """Read ratings from a file, an imported folder, a MovieLens folder or an installed data set.
 
-    An option that is None is not given. Without `items`, the file NAME-items next to the ratings
-    has the item metadata, if it is there.
+    Without the option `items`, item metadata is read from the file NAME-items next to a file of
+    ratings, if there is one.
+
+    Args:
+        path: The file or folder, or the name of an installed data set.
+        **options: Options of `read_ratings`; None: not given. A folder has only some of them.
 
     Raises:
-        DataError: The path is none of these, or what it holds is no table of ratings.
+        DataError: The path is none of these, has no such option, or holds no ratings.
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
@@ -521,10 +594,10 @@ def load(path: str | Path, **options: Any) -> Ratings:
             return read_ratings(path, **given)
         return read_ratings(path, **{"items": items_file} | given).with_guess("items")
     datasets = {} if path.exists() else find_entry_points(DATASETS)
-    options_of = {"events"}
+    allowed_options = {"events"}
     if is_folder(path):
         kind = "an imported folder"
-        options_of = {
+        allowed_options = {
             "events",
             "scale",
             "users",
@@ -544,9 +617,10 @@ def load(path: str | Path, **options: Any) -> Ratings:
     else:
         fix = "Check the path, or see  tacit data --help"
         raise DataError("no such file or folder", path=path, fix=fix)
-    if unused_options := given.keys() - options_of:
+    other_options = given.keys() - allowed_options
+    if other_options:
         fix = "Leave these options out, or name the file of ratings itself."
-        found = ", ".join(sorted(unused_options))
+        found = ", ".join(sorted(other_options))
         raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
     if kind == "an installed data set":
         ratings = datasets[str(path)].load()()
@@ -569,11 +643,16 @@ def load(path: str | Path, **options: Any) -> Ratings:
 
 
 def _is_model(path: Path) -> bool:
+    """Tell whether a file is a model or another file of tacit, by its first bytes."""
     with path.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
 
 
 def items_beside(path: Path) -> Path | None:
-    """Find the file of item metadata next to a file of ratings: r.csv has r-items.csv."""
+    """Find the file of item metadata next to a file of ratings, such as r-items.csv for r.csv.
+
+    Returns:
+        None if there is no such file.
+    """
     items_file = path.with_name(f"{path.stem}-items{path.suffix}")
     return items_file if items_file.is_file() else None

@@ -93,7 +93,7 @@ def read_visits(path: str | Path, columns: VisitColumns | None = None) -> Logged
     """
     chosen = columns or VisitColumns()
     known_headers = (*SHOWN_HEADERS, *CLICK_HEADERS)
-    table = open_table(Path(path), header=True, asked=known_headers).require_whole()
+    table = open_table(Path(path), header=True, column_names=known_headers).require_whole()
     shown = _find_header(table, chosen.shown, SHOWN_HEADERS, "what was shown")
     click = _find_header(table, chosen.click, CLICK_HEADERS, "clicks")
     propensity = _find_optional_header(table, chosen.propensity, PROPENSITY_HEADERS)

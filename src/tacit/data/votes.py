@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
-from tacit.data.tables.cells import ids_of
+from tacit.data.tables.cells import to_ids
 from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
@@ -167,7 +167,7 @@ class _Rows:
 
     def __init__(self, path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
         usual_headers = itertools.chain.from_iterable(_HEADERS[role] for role in needed)
-        self._table = open_table(path, header=True, asked=[*usual_headers]).require_whole()
+        self._table = open_table(path, header=True, column_names=[*usual_headers]).require_whole()
         headers = [header.strip().lower().split(":")[0] for header in self._table.headers]
         self.texts: dict[str, list[str]] = {}
         for role in (*needed, *optional):
@@ -196,7 +196,7 @@ class _Rows:
         texts = np.array(self.texts[role], dtype=object)
         if mask is not None:
             texts = texts[mask]
-        ids = ids_of(texts.tolist())
+        ids = to_ids(texts.tolist())
         return ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
 
     def look_up(self, meanings: Mapping[str, Any], row: int, column: str, what: str) -> Any:

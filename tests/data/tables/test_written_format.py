@@ -18,7 +18,7 @@ from tacit.cli.app import main
 from tacit.data import Ratings, RatingScale, read_ratings
 from tacit.data.tables.cells import Rules
 from tacit.data.tables.folder import write_folder
-from tacit.data.tables.import_plan import carry_out, plan
+from tacit.data.tables.import_plan import carry_out_plan, plan_import
 from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError
 
@@ -139,7 +139,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         path.write_bytes(file_of(name, lines_of(name)))
         roles: dict[Role, str | None] = dict.fromkeys(("user", "item", "rating", "plays", "time"))
         rules = Rules(on_bad="drop", guessing=True)
-        reading = carry_out(plan([path], roles | asked), rules)
+        reading = carry_out_plan(plan_import([path], roles | asked), rules)
         folders[name] = folder / "out"
         write_folder(reading.ratings, folders[name], reading.written)
     return folders

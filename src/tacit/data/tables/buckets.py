@@ -1,9 +1,10 @@
-"""Parquet files streamed in bounded memory: people in buckets on disk, one bucket at a time.
+"""Parquet files read in bounded memory: rows are sorted into buckets of people on disk.
 
-On disk    a folder of this process alone (mode 0700) in the system's place for temporary files, or
-           TMPDIR: everybody's ids and rows, as plain as in the files they come from. It goes when
-           the work ends or fails; a process that is killed leaves a folder `tacit-...` behind.
-Memory     a chunk of the files, then one bucket. A person is in one bucket, however long.
+On disk    A temporary folder, which only this user can read (mode 0700), holds all ids and rows, as
+           unprotected as the original files. It lies in TMPDIR or the system's folder for temporary
+           files. It is deleted when the work ends or fails; a process that is killed leaves a
+           folder `tacit-...` behind.
+Memory     holds a chunk of the files, and later one bucket. All rows of a person are in one bucket.
 """
 
 from __future__ import annotations
@@ -32,50 +33,67 @@ from tacit.data.stored_ratings import (
     StoredRatings,
     find_columns,
 )
-from tacit.data.tables.cells import parts_of
+from tacit.data.tables.cells import read_cells
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
-_OWN = 0.45 * 2**30  # of the process before it reads anything
-OF_ROW, COPIES = 320, 6
-"""Bytes of a row at most while its bucket is sorted or its chunk parted, and copies of an id."""
-_SAMPLE = 10_000  # rows of a file whose ids of text are measured
+"""Smallest memory, in bytes, that can be set."""
+_PROCESS_MEMORY = 0.45 * 2**30
+"""Bytes that the process needs before it reads anything."""
+BYTES_PER_ROW = 320
+"""Largest number of bytes per row while a chunk is split or a bucket is sorted, without texts."""
+ID_COPIES = 6
+"""Largest number of copies of an id of text that are then in memory."""
+_SAMPLE = 10_000
+"""Number of rows of a file whose ids of text are measured."""
+_FILL = 1.2
+"""Number of buckets above what would be needed if all were equally full."""
+_CHUNKS_IN_MEMORY = 4
+"""Memory for so many chunks is reserved while one is read."""
 _IDS: tuple[Role, ...] = ("user", "item")
 
 
 class Buckets(StoredRatings):
-    """Ratings of Parquet files in a folder, as `open_parquet` makes them."""
+    """Ratings in buckets on disk, which `open_parquet` makes.
 
-    def __init__(self, home: Path, catalogue: Ratings) -> None:
+    Args:
+        folder: A folder with a folder for each bucket.
+        catalogue: The items and the scale.
+
+    Raises:
+        DataError: No item of the catalogue has a rating.
+    """
+
+    def __init__(self, folder: Path, catalogue: Ratings) -> None:
         self.catalogue = catalogue
-        rated = [self._sort(place) for place in sorted(home.iterdir())]
-        if not sum(rated):
+        row_counts = [self._sort_bucket(bucket) for bucket in sorted(folder.iterdir())]
+        if not sum(row_counts):
             raise unrated_catalogue_error()
-        self._blocks = sorted(home.iterdir())
+        self._blocks = sorted(folder.iterdir())
 
-    def _sort(self, place: Path) -> int:
-        """A bucket's rows as one block; how many of them count."""
-        frame = pl.concat([pl.read_ipc(file) for file in sorted(place.iterdir())])
+    def _sort_bucket(self, bucket: Path) -> int:
+        """Replace the folder of a bucket by one sorted file; return its number of ratings."""
+        frame = pl.concat([pl.read_ipc(file) for file in sorted(bucket.iterdir())])
         items = self.catalogue.item_ids
         block = Rows(
             frame["user"].rank("dense").to_numpy() - np.uint32(1),
-            _numbers_in(frame["item"], items),
+            _number_items(frame["item"], items),
             frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
             frame["time"].to_numpy() if "time" in frame.columns else None,
         ).to_block(len(items))
         np.savez(
-            place.with_suffix(".npz"),
+            bucket.with_suffix(".npz"),
             offsets=block.offsets,
             items=block.items,
             values=block.values,
         )
-        shutil.rmtree(place)
+        shutil.rmtree(bucket)
         return len(block.items)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum what `add` makes of each bucket's ratings, one bucket at a time."""
+        """Sum `add(ratings)` over the buckets, one after the other."""
         total: Any = 0
         for file in self._blocks:
             with np.load(file) as arrays:
@@ -87,9 +105,30 @@ class Buckets(StoredRatings):
 
 @contextmanager
 def open_parquet(
-    path: Path, asked: Mapping[Role, str | None], public: PublicInputs, memory: int, *, events: bool
+    path: Path,
+    column_names: Mapping[Role, str | None],
+    public: PublicInputs,
+    memory: int,
+    *,
+    events: bool,
 ) -> Iterator[Buckets]:
-    """A file or a folder of Parquet files, read once. memory: bytes, all of the process."""
+    """Sort the ratings of Parquet files into buckets, for as long as the context lasts.
+
+    Args:
+        path: A file, or a folder of files. Each is read once.
+        column_names: The roles to find, each with the header that the caller named, or None.
+        public: The scale and the items, if they do not come from the ratings.
+        memory: Largest memory of the process in bytes.
+        events: Whether each row is an event without stars.
+
+    Yields:
+        The ratings.
+
+    Raises:
+        ConfigError: The memory is too small.
+        DataError: A file cannot be read, or files differ in their columns.
+        OutputError: The buckets cannot be written.
+    """
     if memory < LEAST_MEMORY:
         raise ConfigError("Streaming takes a memory of 1GiB or more.")
     files = _list_files(path) if path.is_dir() else [path]
@@ -98,36 +137,41 @@ def open_parquet(
             if stream.read(4) != b"PAR1":
                 fix = "Write it as Parquet, or leave --memory out."
                 raise DataError("this is no Parquet file", path=file, fix=fix)
-    named = [find_columns(_headers(file), asked, events=events, path=file) for file in files]
-    for file, used in zip(files, named, strict=True):
-        if used != named[0]:
+    columns = [
+        find_columns(_headers(file), column_names, events=events, path=file) for file in files
+    ]
+    for file, used in zip(files, columns, strict=True):
+        if used != columns[0]:
             raise DataError(
                 "the files do not have the same columns",
                 path=file,
                 found=", ".join(used.values()),
-                expected=", ".join(named[0].values()),
+                expected=", ".join(columns[0].values()),
             )
-    place = os.environ.get("TMPDIR") or None  # Python takes another if it is not there
-    with tempfile.TemporaryDirectory(prefix="tacit-", dir=place) as home:
+    # Without `dir`, Python would use another folder if TMPDIR does not exist.
+    parent = os.environ.get("TMPDIR") or None
+    with tempfile.TemporaryDirectory(prefix="tacit-", dir=parent) as temporary:
+        folder = Path(temporary)
         try:
-            made = Buckets(Path(home), _fill_buckets(Path(home), files, named[0], public, memory))
-            made.digest = _digest_files(files)
+            catalogue = _fill_buckets(folder, files, columns[0], public, memory)
+            buckets = Buckets(folder, catalogue)
+            buckets.digest = _digest_files(files)
         except OSError as error:
             if error.filename is not None:
                 raise
-            why = error.strerror or str(error)
-            raise OutputError(f"The buckets cannot be written below TMPDIR: {why}.") from None
-        yield made
+            reason = error.strerror or str(error)
+            raise OutputError(f"The buckets cannot be written below TMPDIR: {reason}.") from None
+        yield buckets
 
 
 def _is_whole_file(file: Path, folder: Path) -> bool:
-    """Tell whether this is a file that is neither hidden nor being written."""
+    """Tell whether this is a file whose path within the folder is not hidden or temporary."""
     parts = file.relative_to(folder).parts
     return file.is_file() and not any(part[0] in "._" for part in parts)
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder that are whole."""
+    """List the Parquet files of a folder and its subfolders; DataError for other files."""
     if is_folder(folder):
         raise DataError(
             "this is a folder of  tacit data import",
@@ -148,7 +192,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def _digest_files(files: list[Path]) -> bytes:
-    """Digest all bytes of the files, in whatever folder they lie."""
+    """Digest all bytes of the files; their names and order have no influence."""
     digests = []
     for file in files:
         with file.open("rb") as stream:
@@ -157,32 +201,43 @@ def _digest_files(files: list[Path]) -> bytes:
 
 
 def _fill_buckets(
-    home: Path, files: list[Path], used: Mapping[Role, str], public: PublicInputs, memory: int
+    folder: Path, files: list[Path], used: Mapping[Role, str], public: PublicInputs, memory: int
 ) -> Ratings:
-    """Read the files once, and put each person's rows into a bucket in their order.
+    """Read the files once and write all rows of a person to the same bucket, in their order.
+
+    Args:
+        folder: Gets a folder for each bucket.
+        files: The files.
+        used: Role to the header of its column.
+        public: The scale and the items, if they do not come from the ratings.
+        memory: Largest memory of the process in bytes.
 
     Returns:
         The catalogue: items and scale, without ratings.
+
+    Raises:
+        DataError: The files have no rows, or differ in the type of their ids.
     """
     sizes = [int(_read(file, pl.len()).item()) for file in files]
     if not sum(sizes):
         raise DataError("the files have no rows", path=files[0].parent)
     id_columns = [used[role] for role in _IDS]
-    bytes_of_ids = max(_bytes_of_texts(_read(file, id_columns, 0, _SAMPLE)) for file in files)
-    at_once = max(int((memory - _OWN) / (OF_ROW + COPIES * bytes_of_ids)), 1)  # rows
-    step = max(at_once // 4, 1)
-    count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
+    bytes_of_ids = max(_mean_text_bytes(_read(file, id_columns, 0, _SAMPLE)) for file in files)
+    bytes_per_row = BYTES_PER_ROW + ID_COPIES * bytes_of_ids
+    rows_in_memory = max(int((memory - _PROCESS_MEMORY) / bytes_per_row), 1)
+    rows_per_chunk = max(rows_in_memory // _CHUNKS_IN_MEMORY, 1)
+    bucket_count = math.ceil(sum(sizes) / rows_in_memory * _FILL)
     columns = [pl.col(name).alias(role) for role, name in used.items()]
-    chunks: list[tuple[Path, int]] = []
+    chunks: list[tuple[Path, int]] = []  # each with its first row
     for file, size in zip(files, sizes, strict=True):
-        chunks += [(file, start) for start in range(0, size, step)]
+        chunks += [(file, start) for start in range(0, size, rows_per_chunk)]
     items = stars = pl.Series([], dtype=pl.Null)
-    kinds: list[pl.DataType] = []
+    first_id_types: list[pl.DataType] = []
     for number, (file, start) in enumerate(chunks):
-        chunk = parts_of(_read(file, columns, start, step), used, public.scale, file)
-        own = [chunk[role].dtype for role in _IDS]
-        kinds = kinds or own
-        if own != kinds:
+        chunk = read_cells(_read(file, columns, start, rows_per_chunk), used, public.scale, file)
+        id_types = [chunk[role].dtype for role in _IDS]
+        first_id_types = first_id_types or id_types
+        if id_types != first_id_types:
             raise DataError(
                 "the ids of some files are integers, and of others text", path=files[0].parent
             )
@@ -190,28 +245,35 @@ def _fill_buckets(
             items = _add_values(items, chunk["item"])
         if "rating" in used and public.scale is None and len(stars) <= MOST_VALUES:
             stars = _add_values(stars, chunk["rating"])
-        parts = chunk.with_columns(bucket=pl.col("user").hash(7) % count)
-        for (bucket,), rows in parts.partition_by("bucket", as_dict=True).items():
-            place = home / str(bucket)
-            place.mkdir(exist_ok=True)
-            rows.drop("bucket").write_ipc(place / f"{number:06}.arrow")
+        with_buckets = chunk.with_columns(bucket=pl.col("user").hash(7) % bucket_count)
+        for (bucket,), rows in with_buckets.partition_by("bucket", as_dict=True).items():
+            bucket_folder = folder / str(bucket)
+            bucket_folder.mkdir(exist_ok=True)
+            rows.drop("bucket").write_ipc(bucket_folder / f"{number:06}.arrow")
     return public.make_catalogue(items.to_list, stars.to_numpy() if "rating" in used else None)
 
 
-def _bytes_of_texts(rows: pl.DataFrame) -> float:
-    """Compute the mean number of bytes that a row's texts take."""
+def _mean_text_bytes(rows: pl.DataFrame) -> float:
+    """Compute the mean number of bytes of the texts in a row."""
     return rows.select(pl.col(pl.String)).estimated_size() / max(len(rows), 1)
 
 
-def _add_values(seen: pl.Series, column: pl.Series) -> pl.Series:
-    """Add a column's values to those that were seen, each once."""
-    return seen.append(column.unique()).unique() if len(seen) else column.unique()
+def _add_values(values: pl.Series, column: pl.Series) -> pl.Series:
+    """Add the values of a column to different values, so that each is there once."""
+    return values.append(column.unique()).unique() if len(values) else column.unique()
 
 
 def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> pl.DataFrame:
-    """Read rows of this file alone: no sign in its name stands for others, no folder for a column.
+    """Read rows of one Parquet file.
 
-    Errors are without what polars says: it may hold a person's row.
+    The name of the file is no pattern of several files, and folders around it are no columns. An
+    error is raised without the message of polars, which may hold a person's row.
+
+    Args:
+        file: The file.
+        columns: Names or expressions of polars.
+        start: First row.
+        size: Number of rows; None: all from `start`.
     """
     try:
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
@@ -225,11 +287,12 @@ def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> 
 
 
 def _headers(file: Path) -> list[str]:
+    """Return the names of a file's columns."""
     return _read(file, pl.all(), 0, 0).columns
 
 
-def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
-    """Yield the cells of a column of a Parquet file, so many at a time."""
+def read_column_in_parts(path: Path, name: str, size: int) -> Iterator[list[Any]]:
+    """Yield the cells of a column of a Parquet file, `size` at a time, without empty ones."""
     headers = _headers(path)
     if name not in headers:
         raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
@@ -237,11 +300,20 @@ def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
         yield _read(path, name, start, size)[name].drop_nulls().to_list()
 
 
-def _numbers_in(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
-    """Number each id by its place in the catalogue, compared as they are written; -1: nowhere."""
-    known = pl.Series(ids.tolist())
-    if known.dtype == pl.String or items.dtype == pl.String:
-        known, items = known.cast(pl.String), items.cast(pl.String)
-    table = pl.DataFrame({"item": known, "number": np.arange(len(ids), dtype=np.int32)})
+def _number_items(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
+    """Turn ids into numbers of the catalogue; ids are compared by their text.
+
+    Args:
+        items: (rows,) ids of items.
+        ids: (items,) ids of the catalogue.
+
+    Returns:
+        (rows,) indices into `ids`; -1 for an item that is not in the catalogue.
+    """
+    catalogue_ids = pl.Series(ids.tolist())
+    if catalogue_ids.dtype == pl.String or items.dtype == pl.String:
+        catalogue_ids = catalogue_ids.cast(pl.String)
+        items = items.cast(pl.String)
+    table = pl.DataFrame({"item": catalogue_ids, "number": np.arange(len(ids), dtype=np.int32)})
     numbered = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
     return numbered["number"].fill_null(-1).to_numpy()

@@ -1,10 +1,11 @@
-r"""Rows of a table to columns of ratings: each cell read, bad rows refused or dropped by a rule.
+r"""Cells of a table read as ids, stars, plays and times; bad rows are refused or dropped.
 
-No message holds what stands in a cell of a person: it names the file, the row and the column.
-Missing   an empty cell, null, NaN, None, N/A, \N
-Ids       of text: integers if every id is written as one (no sign, no leading zero, below 2**63),
-          else strings. Whole numbers stored as floats are integers. Otherwise as they are stored.
-Numbers   with a decimal point or comma, each cell by itself; a cell with both is no number.
+Errors name the file, the row and the column, but never show a cell, which is private.
+Missing   A cell is missing if it is empty, null, NaN, None, N/A or \N, and so on: `MISSING_TEXTS`.
+Ids       Texts become integers if every id of the column is written as one (no sign, no leading
+          zero, below 2**63), else they stay strings. Whole numbers stored as floats become
+          integers. Other ids stay as they are stored.
+Numbers   may have a decimal point or comma in each cell; a cell with both is no number.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, LONGEST_ID, RatingScale, large_id_error
 from tacit.data.tables.names import Role, normalize_header
 from tacit.data.tables.table import Table
-from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, seconds, time_form
+from tacit.data.tables.times import TIME, Dates, TimeForm, depends_on_order, time_form, to_seconds
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
+"""What to do about bad rows: refuse the table, naming the first, or drop them."""
 NO_EVENT = "0 plays are no event"
+"""The rule by which rows of 0 plays are dropped, as reports name it."""
 DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
@@ -62,10 +65,11 @@ MISSING_TEXTS = (
     "(null)",
     "(not set)",
 )
-"""Nothing, as programs write it; with a # what a spreadsheet could not compute."""
-_AFTER = (
+"""Texts of missing cells; those with a # are errors of a spreadsheet."""
+_UNITS_AFTER_NUMBER = (
     r"(?i)\s*(?:(?:/|out of|von|sur)\s*\d+(?:\s+stars?|\s+sternen?)?|%|stars?|sterne?|points?|★)$"
 )
+"""The end of a cell that is cut off before its number is read, as in `4/5` or `4 stars`."""
 ANSWERS = {
     "true": "1",
     "yes": "1",
@@ -86,6 +90,7 @@ ANSWERS = {
     "thumbs down": "0",
     "👎": "0",
 }
+"""Words, in lower case, that stand for a like or a dislike, and the numbers they become."""
 OPINIONS = (
     "like",
     "liked",
@@ -98,42 +103,51 @@ OPINIONS = (
     "thumbs down",
     "👎",
 )
-"""Answers that mean likes whatever was asked."""
+"""Those of the words that mean likes under any header; yes and no do not."""
 _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "znamka"}
-_MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
-_EXACT = 2.0**53
-_GROUPED = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
-"""Numbers with a sign between thousands."""
+"""Normalized headers of school grades."""
+_MOST_OFF_SCALE = 0.05
+"""Largest share of the stars that may lie off the scale that was found for them."""
+_LARGEST_EXACT_FLOAT = 2.0**53
+"""Whole numbers below this are exact as floats."""
+_WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
+"""The sign between thousands, and the pattern of a number with it."""
 _SAMPLE = 2000
+"""Number of cells that are searched for shortened ids."""
 _SHORTENED = r"^\d[.,]\d+E\+\d+$"
+"""The pattern of an id that a spreadsheet has rounded, such as 4.71E+12."""
 _WHOLE_ID = r"^(?:0|[1-9]\d*)(?:\.0+)?$"
+"""The pattern of a whole number as an id, such as 17850 or 17850.0."""
 
 
 IdKind = Literal["integer", "text"]
+"""The type of ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How cells are read, and what becomes of bad rows."""
+    """How cells are read, and what is done about bad rows."""
 
     on_bad: OnBad = "refuse"
-    """A bad row is refused with its place, or dropped and counted."""
+    """Whether a bad row is an error, or is dropped and counted."""
     scale: RatingScale | None = None
-    """Ratings off it are bad; None: the common scale that holds them."""
+    """The stars a rating can take; others are bad. None: a common scale that holds them."""
     least_plays: float = 1
     """Fewest plays that are a like."""
     dates: Dates | None = None
-    """Where the order of day and month cannot be decided over the column."""
+    """Whether the day or the month comes first in dates; None: found in the column."""
     decimal: str | None = None
-    """Comma or point, the only decimal sign; None: either, each cell by itself."""
+    """The only decimal sign, a comma or a point; None: each cell may have either."""
     guessing: bool = False
-    """Numbers that are all written YYYYMMDD, or all days of a spreadsheet, are dates."""
+    """Whether a column of numbers is read as dates if all are written YYYYMMDD or are days of a
+    spreadsheet."""
     ids: Mapping[Role, IdKind] = field(default_factory=dict)
-    """Kind of the ids of people and items; a role left out: integers if all are written as one."""
+    """Role to the type of its ids. For a role that is missing, ids are integers if all are written
+    as one."""
     thousands: str | None = None
-    """Sign between thousands of plays, "" for none; None: decided over the column."""
+    """Sign between thousands in numbers of plays, "" for none; None: found in the column."""
     times: TimeForm | None = None
-    """How numbers are times; None: as `guessing` says."""
+    """What numbers in the column of times are; None: found, as `guessing` says."""
 
     def __post_init__(self) -> None:
         if self.on_bad not in ("refuse", "drop"):
@@ -141,8 +155,9 @@ class Rules:
         if self.decimal not in (None, ",", "."):
             raise ConfigError(f"--decimal is a comma or a point; got {self.decimal!r}.")
         if not 0 < self.least_plays < np.inf:
-            fewest = self.least_plays
-            raise ConfigError(f"The fewest plays that are a like are above 0; got {fewest}.")
+            raise ConfigError(
+                f"The fewest plays that are a like are above 0; got {self.least_plays}."
+            )
         if any(kind not in get_args(IdKind) for kind in self.ids.values()):
             raise ConfigError("--ids is integer or text.")
         if self.dates not in (None, "dayfirst", "monthfirst"):
@@ -151,100 +166,120 @@ class Rules:
 
 @dataclass(frozen=True)
 class CleanColumns:
-    """Columns of the rows that are kept, and a count of those that are dropped."""
+    """The columns of the rows that are kept, and counts of those that are dropped."""
 
     columns: dict[str, Any]
-    """Columns by role: ids, 'rating', 'plays', 'time', 'domain'."""
+    """Role to its column: an array of numbers, or a list of texts."""
     scale: RatingScale | None
-    """Scale of the ratings; EVENTS of plays, None of events."""
+    """Scale of the ratings; EVENTS if there are plays, None if there are neither."""
     dropped: dict[str, int]
     """Number of dropped rows, by rule."""
     read: int
     """Number of rows that were read."""
 
 
-def clean_rows(table: Table, places: Mapping[Role, int], rules: Rules) -> CleanColumns:
-    """Clean the rows of a table, and count what is dropped; DataError names the first bad row."""
-    values: dict[Role, pl.Series] = {}
-    scale = EVENTS if "plays" in places else None
-    bad = np.zeros(len(table.frame), dtype=bool)
-    dropped = Counter(torn.what.partition(" (")[0] for torn in table.torn)
-    firsts: list[tuple[int, DataError]] = []
+def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> CleanColumns:
+    """Read the cells of a table, and drop or refuse bad rows.
 
-    def refuse(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
-        """Drop or refuse the rows that are bad by one rule; each row counts once."""
+    Args:
+        table: The table.
+        positions: Role to the position of its column.
+        rules: How cells are read.
+
+    Raises:
+        DataError: There is a bad row that is not to be dropped, no row is left, or it is not clear
+            how a column is to be read.
+    """
+    values: dict[Role, pl.Series] = {}
+    scale = EVENTS if "plays" in positions else None
+    is_bad = np.zeros(len(table.frame), dtype=bool)
+    dropped = Counter(error.what.partition(" (")[0] for error in table.row_errors)
+    first_errors: list[tuple[int, DataError]] = []  # of each rule, with the row
+
+    def mark_bad(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
+        """Mark the rows (rows of the table,) that one rule calls bad; each row is counted once."""
         if rows.any():
             error = DataError(what, column=column, expected=expected, fix=DROP)
-            firsts.append((int(rows.argmax()), error))
-            dropped[what] += int((rows & ~bad).sum())
-            bad[rows] = True
+            first_errors.append((int(rows.argmax()), error))
+            dropped[what] += int((rows & ~is_bad).sum())
+            is_bad[rows] = True
 
-    for role, at in places.items():
-        name = table.headers[at]
+    for role, position in positions.items():
+        name = table.headers[position]
         expected = _EXPECTED[role]
         try:
-            values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
+            values[role], missing = _READERS[role](table.frame[:, position], table.is_text, rules)
         except DataError as error:
             raise error.with_place(path=table.path, column=name) from None
         if role in rules.ids:
-            values[role] = ids_of_kind(values[role], rules.ids[role])
-        values[role] = values[role].rechunk()  # then NumPy takes it without a copy
+            values[role] = to_ids_of_kind(values[role], rules.ids[role])
+        values[role] = values[role].rechunk()  # so that NumPy can use it without a copy
         is_missing = missing.to_numpy()
-        refuse(is_missing, f"the {role} is missing", name, expected)
-        unread = values[role].is_null().to_numpy() & ~is_missing
+        mark_bad(is_missing, f"the {role} is missing", name, expected)
+        is_unreadable = values[role].is_null().to_numpy() & ~is_missing
         kind = "number of plays" if role == "plays" else role
-        refuse(unread, f"not a valid {kind}", name, expected)
+        mark_bad(is_unreadable, f"not a valid {kind}", name, expected)
         if role == "rating":
             stars = values[role].to_numpy()
-            scale = _scale(table, stars, name, rules)
-            off = ~np.isnan(stars) & ~scale.holds(stars)
+            scale = _find_scale(table, stars, name, rules)
+            is_off_scale = ~np.isnan(stars) & ~scale.holds(stars)
             what = f"the rating is off the scale {scale}"
             expected = f"a rating on the scale {scale}"
-            refuse(off, what, name, expected)
+            mark_bad(is_off_scale, what, name, expected)
     if rules.on_bad == "refuse":
-        errors = list(table.torn[:1])
-        if firsts:
-            row, first = min(firsts, key=itemgetter(0))
-            errors.append(first.with_place(row=table.line(row)))
+        errors = list(table.row_errors[:1])
+        if first_errors:
+            row, first_error = min(first_errors, key=itemgetter(0))
+            errors.append(first_error.with_place(row=table.line(row)))
         if errors:
-            raise min(errors, key=lambda each: each.row or 0).with_place(path=table.path)
-    good = ~bad
+            raise min(errors, key=lambda error: error.row or 0).with_place(path=table.path)
+    is_kept = ~is_bad
     if "plays" in values:
-        nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & good
-        good &= ~nothing
-        dropped[NO_EVENT] += int(nothing.sum())
-    dropped = +dropped  # those of 0 rows are left out
-    if not good.any():
-        counted = "plays" in values
-        what = "there is no event" if counted and not bad.all() else "no row can be kept"
+        is_no_event = (values["plays"] == 0).fill_null(value=False).to_numpy() & is_kept
+        is_kept &= ~is_no_event
+        dropped[NO_EVENT] += int(is_no_event.sum())
+    dropped = +dropped  # a Counter without the rules that dropped no row
+    if not is_kept.any():
+        has_plays = "plays" in values
+        what = "there is no event" if has_plays and not is_bad.all() else "no row can be kept"
         found = ", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()) or None
-        expected_plays = "a row with plays above 0, and none below" if counted else None
-        fix = None if counted else "Check which column holds what."
+        expected_plays = "a row with plays above 0, and none below" if has_plays else None
+        fix = None if has_plays else "Check which column holds what."
         raise DataError(what, path=table.path, found=found, expected=expected_plays, fix=fix)
     columns: dict[str, Any] = {}
     for role in [*values]:
-        series = values.pop(role)  # so that one column at a time is in memory twice
-        column = series if good.all() else series.filter(pl.Series(good))
-        is_found = table.text and role in ("user", "item") and role not in rules.ids
-        if is_found and column.dtype == pl.String:
-            columns[role] = ids_of(column)
+        series = values.pop(role)  # so that only one column at a time is in memory twice
+        column = series if is_kept.all() else series.filter(pl.Series(is_kept))
+        is_guessed_id = table.is_text and role in ("user", "item") and role not in rules.ids
+        if is_guessed_id and column.dtype == pl.String:
+            columns[role] = to_ids(column)
         else:
             columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
-    return CleanColumns(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
+    return CleanColumns(columns, scale, dict(dropped), len(table.frame) + len(table.row_errors))
 
 
-def parts_of(
+def read_cells(
     frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
 ) -> pl.DataFrame:
-    """A part of stored rows, read as `clean_rows` reads them: ids are Int64 or text, times seconds.
+    """Read the cells of some rows of a stored table, as `clean_rows` does.
 
-    frame: its columns have the names of roles. used: role to header. DataError, without a row,
-    where a cell is bad, or a star is off a given scale; also for dates whose order of day and month
-    would be read off the whole column.
+    Args:
+        frame: The rows; columns are named by their roles.
+        used: Role to the header of its column, for messages.
+        scale: The stars a rating can take; None: any number.
+        path: The file, for messages.
+
+    Returns:
+        Columns by their roles: ids are Int64 or text, times are seconds.
+
+    Raises:
+        DataError: A cell is bad; or a column has dates in which only other rows could tell whether
+            the day or the month comes first. It names no row.
     """
-    parts = {}
+    columns = {}
     for role, header in used.items():
-        column, expected = frame[role], _EXPECTED[role]
+        column = frame[role]
+        expected = _EXPECTED[role]
         try:
             if role == "time" and depends_on_order(column, None):
                 what = "day and month are not told apart in a part of the rows"
@@ -261,36 +296,46 @@ def parts_of(
                 raise DataError("a rating lies off the scale", expected=str(scale))
         except DataError as error:
             raise error.with_place(path=path, column=header) from None
-        parts[role] = values
-    return pl.DataFrame(parts)
+        columns[role] = values
+    return pl.DataFrame(columns)
 
 
-def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
-    """`parts_of` of an Arrow table, as one."""
+def read_arrow_cells(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
+    """Do what `read_cells` does, from an Arrow table to an Arrow table."""
     frame = pl.DataFrame(pl.from_arrow(rows))
-    return parts_of(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
+    return read_cells(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) -> RatingScale:
-    """Find the scale of a column of stars, NaN where there are none."""
-    known = stars[~np.isnan(stars)]
-    if rules.scale is not None or not known.size:
-        return rules.scale or EVENTS  # without stars no row can be kept, and `clean_rows` says so
-    if normalize_header(name) in _NAMES_OF_GRADES and set(known.tolist()) == {1, 2, 3, 4, 5, 6}:
-        raise _question_about_grades(table, name)
-    code = RatingScale.code_of_no_rating(known)
+def _find_scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) -> RatingScale:
+    """Return the scale of the rules; without one, find the scale of a column of stars.
+
+    Args:
+        table: The table, for messages.
+        stars: (rows,) stars, NaN for a cell without.
+        name: Header of the column.
+        rules: How cells are read.
+
+    Raises:
+        DataError: No scale holds the stars, or only the caller can know what the numbers mean.
+    """
+    filled = stars[~np.isnan(stars)]
+    if rules.scale is not None or not filled.size:
+        return rules.scale or EVENTS  # without stars, `clean_rows` then raises an error
+    if normalize_header(name) in _NAMES_OF_GRADES and set(filled.tolist()) == {1, 2, 3, 4, 5, 6}:
+        raise _grades_error(table, name)
+    code = RatingScale.code_of_no_rating(filled)
     if code is not None:
-        raise _question_about_code(code, known, table, name)
-    scale, off_scale = RatingScale.nearest(known)
-    if off_scale and (rules.on_bad == "refuse" or off_scale > _MOST_ODD * len(known)):
+        raise _code_error(code, filled, table, name)
+    scale, off_scale = RatingScale.nearest(filled)
+    if off_scale and (rules.on_bad == "refuse" or off_scale > _MOST_OFF_SCALE * len(filled)):
         first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
-        line = table.line(first) if off_scale < len(known) else None
+        line = table.line(first) if off_scale < len(filled) else None
         raise scale.no_common_scale_error(line).with_place(path=table.path, column=name)
     return scale
 
 
-def _question_about_grades(table: Table, name: str) -> DataError:
-    """Ask which end of 1 to 6 is the best."""
+def _grades_error(table: Table, name: str) -> DataError:
+    """Make the error for grades from 1 to 6, of which 1 or 6 may be the best."""
     return DataError(
         "grades from 1 to 6 may have the best at either end",
         path=table.path,
@@ -299,14 +344,12 @@ def _question_about_grades(table: Table, name: str) -> DataError:
     )
 
 
-def _question_about_code(
-    code: float, known: NDArray[np.float64], table: Table, name: str
-) -> DataError:
-    """Ask whether a number beside the usual stars means "no rating"."""
-    scale, _ = RatingScale.nearest(known[known != code])
+def _code_error(code: float, stars: NDArray[np.float64], table: Table, name: str) -> DataError:
+    """Make the error for a frequent number off the scale, which may mean "no rating"."""
+    scale, _ = RatingScale.nearest(stars[stars != code])
     low = min(code, scale.minimum)
     high = max(code, scale.maximum)
-    share = float((known == code).mean())
+    share = float((stars == code).mean())
     return DataError(
         f"{share:.0%} of the ratings are {code:g}, the others lie on {scale}: a rating of "
         f"{code:g} may mean no rating",
@@ -320,40 +363,47 @@ def _question_about_code(
 
 
 Read = tuple[pl.Series, pl.Series]
-"""Values, null where a cell cannot be read; and which cells are missing."""
+"""Values of a column, null for a cell that cannot be read; and whether each cell is missing."""
 
 
 def _is_text(kind: pl.DataType) -> bool:
+    """Tell whether a type of polars holds texts."""
     return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
 
 
-def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
-    """Stripped texts, null where nothing is said."""
-    if not text:
+def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) -> Read:
+    """Read texts without blanks around them.
+
+    Args:
+        column: Cells of any type.
+        is_stripped: Whether the cells come from a text file, whose cells are stripped already.
+    """
+    if not is_stripped:
         column = column.cast(pl.String).str.strip_chars()
-    if (column.str.len_bytes() != column.str.len_chars()).any():  # two spellings are one id
-        column = column.str.normalize("NFC")
+    if (column.str.len_bytes() != column.str.len_chars()).any():
+        column = column.str.normalize("NFC")  # so that two spellings of a letter are the same id
     column = column.set(column.is_in(MISSING_TEXTS).fill_null(value=False), None)
     return column, column.is_null()
 
 
-def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
+def _read_ids(column: pl.Series, is_stripped: bool, _: Rules) -> Read:
+    """Read ids as integers or texts, as the module's docstring says."""
     kind = column.dtype
     if _is_text(kind):
-        numbers = _canonical_numbers(column) if text else None
+        numbers = _canonical_numbers(column) if is_stripped else None
         if numbers is not None:
             return numbers, column.is_null()
-        column, missing = _texts(column, text)
+        column, missing = _read_texts(column, is_stripped)
         _refuse_shortened_ids(column)
-        return _refuse_ids_not_served(column), missing
+        return _empty_unusable_ids(column), missing
     if kind.is_integer():
-        narrow = column.cast(pl.Int64, strict=False)
-        wider = narrow.null_count() > column.null_count()
-        return column.cast(pl.String) if wider else narrow, column.is_null()
+        numbers = column.cast(pl.Int64, strict=False)
+        is_too_large = numbers.null_count() > column.null_count()
+        return column.cast(pl.String) if is_too_large else numbers, column.is_null()
     if kind.is_float() or kind.is_decimal():
         numbers = column.cast(pl.Float64).fill_nan(None)
-        whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
-        ids = numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64)
+        is_whole = (numbers == numbers.round()) & (numbers.abs() < _LARGEST_EXACT_FLOAT)
+        ids = numbers.set(~is_whole.fill_null(value=False), None).cast(pl.Int64)
         return ids, numbers.is_null()
     if kind in (pl.Date, pl.Datetime):
         return column.cast(pl.String), column.is_null()
@@ -365,7 +415,7 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
 
 
 def _refuse_shortened_ids(column: pl.Series) -> None:
-    """Raise DataError for ids such as 4.71E+12: a spreadsheet has made one of many."""
+    """Raise DataError for ids such as 4.71E+12, which a spreadsheet has rounded."""
     cells = column.drop_nulls().head(_SAMPLE)
     if 2 * int(cells.str.contains(_SHORTENED).sum()) > len(cells):
         raise DataError(
@@ -376,7 +426,11 @@ def _refuse_shortened_ids(column: pl.Series) -> None:
 
 
 def _canonical_numbers(column: pl.Series) -> pl.Series | None:
-    """Read a column of text as whole numbers if each is written as one: no sign, no zero before."""
+    """Read texts as integers if each cell is written as one, without sign and leading zero.
+
+    Returns:
+        None if a cell is not.
+    """
     numbers = column.cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count():
         return None
@@ -386,42 +440,55 @@ def _canonical_numbers(column: pl.Series) -> pl.Series | None:
     return None if (column == "-0").any() else numbers
 
 
-def _refuse_ids_not_served(column: pl.Series) -> pl.Series:
+def _empty_unusable_ids(column: pl.Series) -> pl.Series:
     """Empty the cells with ids that are too long, hold control characters, or are damaged.
 
-    Zero-width joiners stay: words of Persian and many emoji need them. U+FFFD stands for bytes that
-    are no text.
+    Zero-width joiners are allowed, since words of Persian and many emoji need them. U+FFFD is what
+    bytes become that cannot be decoded.
     """
     is_long = column.str.len_chars() > LONGEST_ID
-    is_odd = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
-    return column.set((is_long | is_odd).fill_null(value=False), None)
+    is_damaged = column.str.contains(r"[[\p{C}--[\x{200C}\x{200D}]]\x{FFFD}]")
+    return column.set((is_long | is_damaged).fill_null(value=False), None)
 
 
 def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
-    """Finite floats of texts, also of `4/5`, `80%`, `4 stars`, drawn stars, yes, no, like."""
+    """Read texts as finite floats.
+
+    Numbers such as `4/5`, `80%` and `4 stars` are read without what follows the 4 or 80. Drawn
+    stars are counted, and words such as yes and dislike are 1 or 0.
+
+    Args:
+        column: Texts.
+        decimal: The only decimal sign, a comma or a point; None: each cell may have either.
+
+    Returns:
+        Float64, null for a text that is no number.
+    """
     numbers = column.cast(pl.Float64, strict=False)
     if decimal is not None or numbers.null_count() > column.null_count():
-        column = column.str.replace(_AFTER, "")
-        drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
-        column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
+        column = column.str.replace(_UNITS_AFTER_NUMBER, "")
+        has_drawn_stars = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
+        drawn_stars = column.str.count_matches("[★⭐]").cast(pl.String)
+        column = column.zip_with(~has_drawn_stars, drawn_stars)
         lowered = column.str.to_lowercase()
-        answers = lowered.is_in([*ANSWERS]).fill_null(value=False)
-        column = column.zip_with(~answers, lowered.replace(ANSWERS))
-        if decimal == ",":  # a point is no decimal sign then
+        is_answer = lowered.is_in([*ANSWERS]).fill_null(value=False)
+        column = column.zip_with(~is_answer, lowered.replace(ANSWERS))
+        if decimal == ",":  # then a cell with a point is no number
             column = column.set(column.str.contains(".", literal=True).fill_null(value=False), "")
         if decimal != ".":
-            column = column.str.replace(",", ".", literal=True)  # with both signs it is no number
+            column = column.str.replace(",", ".", literal=True)  # a cell with both is no number
         numbers = column.cast(pl.Float64, strict=False)
     return numbers.set(~numbers.is_finite(), None)
 
 
-def _stars(column: pl.Series, text: bool, rules: Rules) -> Read:
+def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
+    """Read stars as floats; a column of dates or lists is a DataError."""
     kind = column.dtype
     if _is_text(kind):
-        whole = _canonical_numbers(column) if text else None
-        if whole is not None:
-            return whole.cast(pl.Float64), column.is_null()
-        column, missing = _texts(column, text)
+        integers = _canonical_numbers(column) if is_stripped else None
+        if integers is not None:
+            return integers.cast(pl.Float64), column.is_null()
+        column, missing = _read_texts(column, is_stripped)
         return to_numbers(column, rules.decimal), missing
     if kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
         numbers = column.cast(pl.Float64).fill_nan(None)
@@ -432,62 +499,71 @@ def _stars(column: pl.Series, text: bool, rules: Rules) -> Read:
 def thousands_sign(column: pl.Series) -> str:
     """Find the sign between thousands in a column of numbers of plays, "" if there is none.
 
-    `1,234` is 1234 where every cell with a comma is written like this.
+    A comma or a point is such a sign if every cell that has it is written as `1,234`.
     """
     for sign in (",", "."):
-        signed = column.str.contains(sign, literal=True)
-        grouped = column.str.contains(_GROUPED[sign])
-        if signed.any() and bool((grouped | ~signed).fill_null(value=True).all()):
+        has_sign = column.str.contains(sign, literal=True)
+        has_thousands = column.str.contains(_WITH_THOUSANDS[sign])
+        if has_sign.any() and bool((has_thousands | ~has_sign).fill_null(value=True).all()):
             return sign
     return ""
 
 
-def _plays(column: pl.Series, text: bool, rules: Rules) -> Read:
-    """Read numbers of plays."""
+def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
+    """Read numbers of plays as floats of 0 or more."""
     if _is_text(column.dtype) and (rules.decimal is None or rules.thousands):
-        column, _ = _texts(column, text)
+        column, _ = _read_texts(column, is_stripped)
         sign = thousands_sign(column) if rules.thousands is None else rules.thousands
         if sign:
-            grouped = column.str.contains(_GROUPED[sign]).fill_null(value=False)
-            whole = column.str.replace_all(sign, "", literal=True)
-            column = column.zip_with(~grouped, whole)
-    numbers, missing = _stars(column, text, rules)
+            has_thousands = column.str.contains(_WITH_THOUSANDS[sign]).fill_null(value=False)
+            without_sign = column.str.replace_all(sign, "", literal=True)
+            column = column.zip_with(~has_thousands, without_sign)
+    numbers, missing = _read_stars(column, is_stripped, rules)
     return numbers.set(numbers < 0, None), missing
 
 
-def _times(column: pl.Series, text: bool, rules: Rules) -> Read:
+def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> Read:
+    """Read times as seconds; a column of lists is a DataError."""
     kind = column.dtype
     if not (_is_text(kind) or kind.is_numeric() or kind in (pl.Date, pl.Datetime)):
         raise DataError("a time is a number, a date or text", found=str(kind))
     if _is_text(kind):
-        column, missing = _texts(column, text)
+        column, missing = _read_texts(column, is_stripped)
     else:
         missing = column.is_null() | column.cast(pl.Float64).is_nan()
     form = rules.times or time_form(column, guessing=rules.guessing)
-    return seconds(column, rules.dates, form=form), missing
+    return to_seconds(column, rules.dates, form=form), missing
 
 
 _READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
-    "user": _ids,
-    "item": _ids,
-    "rating": _stars,
-    "plays": _plays,
-    "time": _times,
-    "domain": _texts,
+    "user": _read_ids,
+    "item": _read_ids,
+    "rating": _read_stars,
+    "plays": _read_plays,
+    "time": _read_times,
+    "domain": _read_texts,
 }
-_AN_ID = f"an integer or a string of at most {LONGEST_ID} characters, without control characters"
+"""Role to the function that reads its column."""
+_EXPECTED_ID = (
+    f"an integer or a string of at most {LONGEST_ID} characters, without control characters"
+)
 _EXPECTED: dict[Role, str] = {
-    "user": _AN_ID,
-    "item": _AN_ID,
+    "user": _EXPECTED_ID,
+    "item": _EXPECTED_ID,
     "rating": "a finite number such as 4 or 3.5",
     "plays": "a number of 0 or more",
     "time": TIME,
     "domain": "the item's domain",
 }
+"""Role to what messages say that its cells must be."""
 
 
-def ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
-    """Read each id by itself as a whole number or as text; null where it is none."""
+def to_ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
+    """Turn ids into integers or into texts, each without a look at the others.
+
+    Returns:
+        Int64, null for an id that is no whole number such as 17850 or 17850.0; or String.
+    """
     if kind == "text":
         return column.cast(pl.String)
     if column.dtype != pl.String:
@@ -495,12 +571,12 @@ def ids_of_kind(column: pl.Series, kind: IdKind) -> pl.Series:
     numbers = _canonical_numbers(column)
     if numbers is not None:
         return numbers
-    whole = column.str.contains(_WHOLE_ID).fill_null(value=False)
-    return column.set(~whole, None).str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
+    is_whole = column.str.contains(_WHOLE_ID).fill_null(value=False)
+    return column.set(~is_whole, None).str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
 
 
-def ids_of(column: pl.Series | list[str]) -> Any:
-    """Give integers if every id is written as one, also as 17850.0; else the strings as written."""
+def to_ids(column: pl.Series | list[str]) -> Any:
+    """Turn texts into ids: an array of integers if all are whole numbers, else a list of texts."""
     column = pl.Series(column)
-    numbers = ids_of_kind(column, "integer")
+    numbers = to_ids_of_kind(column, "integer")
     return column.to_list() if numbers.null_count() else numbers.to_numpy()

@@ -1,11 +1,11 @@
-"""Columns of a table and what they hold: as asked, by name, or by order and content together.
+"""What the columns of a table hold: as the caller says, by their names, or by order and content.
 
-Beside a header   a column is the stars only if its name or the caller says so. Content alone never
-                  decides: numbers on a usual scale under a name that says nothing are a question.
-Without a header  people, items, stars and times in this order, where the content fits each; any
-                  other number that is left is a question, and so is an item column with more
+With a header     a column holds the stars only if the caller or its name says so. Content alone
+                  does not decide: numbers on a usual scale under another name raise a question.
+Without a header  columns are people, items, stars and times in this order, if the content fits. Any
+                  other column of numbers raises a question, and so does a column of items with more
                   different values than the column of people.
-Questions         are a DataError with the options that settle them.
+Questions         are a DataError that names the options which answer them.
 """
 
 from __future__ import annotations
@@ -29,70 +29,93 @@ from tacit.data.tables.names import (
     known_names,
     normalize_header,
 )
-from tacit.data.tables.table import WIDE, Table, find_column, missing_column_error, require_column
+from tacit.data.tables.table import (
+    FEWEST_WIDE_COLUMNS,
+    Table,
+    find_column,
+    missing_column_error,
+    require_column,
+)
 from tacit.data.tables.times import NEWEST, OLDEST, is_date, may_be_spreadsheet_days
 from tacit.errors import ConfigError, DataError
 
-Asked = Mapping[Role, str | None]
-"""What the caller says of each role: a header, a position from 1, or None."""
-_SAMPLE = 2000
+ColumnNames = Mapping[Role, str | None]
+"""The roles to find. For each, the header or the position from 1 that the caller named, or None."""
+_CELLS_SEEN = 2000
+"""Number of cells of a column that are looked at."""
 _MOST_OF_CELLS = 0.5
-_OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231  # of dates written YYYYMMDD
+"""Share of the cells that must be numbers, or dates, for the column to count as such."""
+_OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231
+"""Dates written YYYYMMDD between which times of people lie."""
 _MOST_STARS = 101
+"""Largest number of different stars, as on a scale from 0 to 100."""
 _FEWEST_STARS = 3
-_FEW_ROWS = 50  # of a table whose columns cannot be distinguished by how often a number comes
+"""Fewest different numbers that are taken for stars in a table without a header."""
+_MOST_OFF_SCALE = 0.05
+"""Largest share of a column of stars that may lie off their scale."""
+_FEWEST_OF_COUNTS = 0.25
+"""Least share of the smallest number in a column of counts, such as numbers of plays."""
+_FEW_ROWS = 50
+"""Number of rows below which it says little how often a number repeats."""
 _LONGEST_ID = 40
+"""Largest mean number of characters of ids; longer texts are titles or words of people."""
 _NAMES_OF_STARS: tuple[Subject, ...] = ("rating", "feedback")
-_MOST_KINDS = 20  # of events that are shown
+_MOST_KINDS = 20
+"""Largest number of different values, such as kinds of events, that a warning lists."""
 
 
 @dataclass(frozen=True)
-class Guess:
-    """Roles of the columns of a table.
+class ColumnGuess:
+    """What the columns of a table hold.
 
     Attributes:
         table: The table.
-        places: Role to position of its column.
-        why: Role to 'asked', 'name' or 'content'.
+        positions: Role to the position of its column, from 0.
+        reasons: Role to what decided on its column: 'asked' (the caller), 'name' (its header) or
+            'content' (its cells).
         events: Whether all rows are events, whatever columns there are.
-        warnings: Sentences on what a person should look at.
-        settled: Whether no cell had a say in what the columns are.
+        warnings: Sentences on what the caller should check.
+        rests_on_names: Whether names alone decided, so that no cell did.
     """
 
     table: Table
-    places: dict[Role, int]
-    why: dict[Role, str] = field(default_factory=dict)
+    positions: dict[Role, int]
+    reasons: dict[Role, str] = field(default_factory=dict)
     events: bool = False
     warnings: tuple[str, ...] = ()
-    settled: bool = True
+    rests_on_names: bool = True
 
-    def require_roles(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> Guess:
-        """Return this guess.
+    def require_roles(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> ColumnGuess:
+        """Return this guess if it has all needed columns.
+
+        Args:
+            rules: How cells are read. With a scale, stars are needed as well.
+            needed: The roles that must have a column.
 
         Raises:
             DataError: A needed role has no column.
-            ConfigError: A scale is given for rows without stars.
+            ConfigError: A scale is given for events or plays.
         """
         if rules.scale is not None:
-            if self.events or self.why.get("plays") == "asked":
+            if self.events or self.reasons.get("plays") == "asked":
                 raise ConfigError(
                     "Events and plays have no stars, so a scale has no meaning for them."
                 )
             needed = (*needed, "rating")
         for role in needed:
-            if role not in self.places:
+            if role not in self.positions:
                 raise missing_column_error(role, self.table.headers, None, self.table.path)
         return self
 
 
-class ColumnLook:
-    """Looks of the first cells of a column."""
+class ColumnSample:
+    """The first cells of a column, and what they may be."""
 
     def __init__(self, column: pl.Series) -> None:
         self.nested = column.dtype.is_nested()
         if self.nested or isinstance(column.dtype, pl.Duration):
-            column = pl.Series([], dtype=pl.String)  # no text, no number: it plays no role
-        cells = column.head(_SAMPLE).drop_nulls()
+            column = pl.Series([], dtype=pl.String)  # such cells fit no role
+        cells = column.head(_CELLS_SEEN).drop_nulls()
         texts = cells.cast(pl.String, strict=False).str.strip_chars()
         self._cells = cells
         self._column = column
@@ -103,8 +126,9 @@ class ColumnLook:
         self.is_opinion = all_answers and bool(texts.str.to_lowercase().is_in(OPINIONS).all())
         self.is_answer = cells.dtype == pl.Boolean or (cells.dtype == pl.String and all_answers)
 
-    def _are_most(self, cells: int) -> bool:
-        return len(self._cells) > 0 and cells >= _MOST_OF_CELLS * len(self._cells)
+    def _are_most(self, count: int) -> bool:
+        """Tell whether this number of cells is at least half of the sample."""
+        return len(self._cells) > 0 and count >= _MOST_OF_CELLS * len(self._cells)
 
     @cached_property
     def distinct(self) -> int:
@@ -113,47 +137,55 @@ class ColumnLook:
 
     @cached_property
     def is_time(self) -> bool:
-        """Dates, or numbers that would be times of our days."""
+        """Whether most cells are dates, or numbers that are times between 1980 and 2100."""
         kind = self._cells.dtype
         if kind == pl.Date or isinstance(kind, pl.Datetime):
             return True
         if not self.is_numeric:
             return kind == pl.String and self._are_most(sum(map(is_date, self._cells.to_list())))
-        size = self.numbers.abs()
+        sizes = self.numbers.abs()
+        # Seconds, milli-, micro- and nanoseconds; then YYYYMMDD, with hour and minute, and second.
         spans = [(OLDEST * unit, NEWEST * unit) for unit in (1, 10**3, 10**6, 10**9)]
-        spans += [(_OLDEST_DATE * digits, _NEWEST_DATE * digits) for digits in (1, 10**4, 10**6)]
-        return any(self._are_most(int(size.is_between(*span).sum())) for span in spans)
+        spans += [(_OLDEST_DATE * scale, _NEWEST_DATE * scale) for scale in (1, 10**4, 10**6)]
+        return any(self._are_most(int(sizes.is_between(*span).sum())) for span in spans)
 
     @cached_property
     def may_be_stars(self) -> bool:
-        """Few numbers, repeated, on a common scale."""
+        """Whether cells are a few different numbers on a common scale that repeat."""
         levels = self.numbers.n_unique()
-        few = levels <= _MOST_STARS and 2 * levels <= len(self.numbers)
-        return few and self.is_numeric and not self.is_time and not self.is_answer and self.on_scale
+        if levels > _MOST_STARS or 2 * levels > len(self.numbers) or not self.is_numeric:
+            return False
+        return not self.is_time and not self.is_answer and self.is_on_scale
 
     @cached_property
-    def on_scale(self) -> bool:
-        """Numbers that are nearly all on a common scale."""
-        numbers = self.numbers.to_numpy()
-        return self.is_numeric and RatingScale.nearest(numbers)[1] <= 0.05 * len(numbers)
+    def is_on_scale(self) -> bool:
+        """Whether nearly all numbers lie on a common scale."""
+        if not self.is_numeric:
+            return False
+        _, off_scale = RatingScale.nearest(self.numbers.to_numpy())
+        return off_scale <= _MOST_OFF_SCALE * len(self.numbers)
 
     @cached_property
-    def falls_from_the_least(self) -> bool:
-        """Whole numbers of which the least is the most frequent: numbers of plays, not stars."""
-        levels = self.numbers.unique().sort().head(3).to_list()
-        counts = [int((self.numbers == level).sum()) for level in levels]
+    def has_counts(self) -> bool:
+        """Whether cells look like numbers of plays, and not like stars.
+
+        They are whole numbers, the smallest is frequent, and the next ones are ever rarer.
+        """
+        smallest = self.numbers.unique().sort().head(3).to_list()
+        counts = [int((self.numbers == number).sum()) for number in smallest]
         if len(counts) < 3 or bool((self.numbers != self.numbers.round()).any()):
             return False
-        return counts[0] > counts[1] >= counts[2] and counts[0] >= len(self.numbers) / 4
+        is_falling = counts[0] > counts[1] >= counts[2]
+        return is_falling and counts[0] >= _FEWEST_OF_COUNTS * len(self.numbers)
 
     @cached_property
     def is_feedback(self) -> bool:
-        """Only yes and no, or 1 and 0."""
+        """Whether all cells are yes or no, or 1 or 0."""
         return self.is_answer or (self.is_numeric and bool(self.numbers.is_in([0.0, 1.0]).all()))
 
     @cached_property
     def may_be_ids(self) -> bool:
-        """Whole numbers, or short texts."""
+        """Whether cells are whole numbers or short texts."""
         if self.is_time or self.is_answer or len(self._cells) == 0:
             return False
         if self.is_numeric:
@@ -163,89 +195,113 @@ class ColumnLook:
         return float(np.mean([len(cell) for cell in self._cells])) <= _LONGEST_ID
 
     def fits(self, role: Role) -> bool:
-        """Tell whether a name that is in use elsewhere may be believed."""
+        """Tell whether the cells fit a role that the header names, though it is no usual name."""
         if role == "time":
             return self.is_time or (self.is_numeric and may_be_spreadsheet_days(self.numbers))
         return role not in ("rating", "plays") or self.is_numeric or self.is_answer
 
 
-class _Search:
-    """One search for the columns of a table: what is taken so far, and why."""
+class _ColumnSearch:
+    """The search for the columns of a table: the roles that have a column so far, and why."""
 
-    def __init__(self, table: Table, asked: Asked, *, events: bool) -> None:
+    def __init__(self, table: Table, column_names: ColumnNames, *, events: bool) -> None:
         self.table = table
-        self.asked = asked
+        self.column_names = column_names
         self.events = events
         self.headers = table.headers
-        self.looks = [ColumnLook(column) for column in table.frame.get_columns()]
-        self.places: dict[Role, int] = {}
-        self.why: dict[Role, str] = {}
+        self.samples = [ColumnSample(column) for column in table.frame.get_columns()]
+        self.positions: dict[Role, int] = {}
+        self.reasons: dict[Role, str] = {}
         self.warnings: list[str] = []
 
-    def take(self, role: Role, at: int | None, reason: str) -> None:
-        """Take a free column for a role that has none."""
-        if at is None or role not in self.asked or role in self.places:
+    def assign(self, role: Role, position: int | None, reason: str) -> None:
+        """Assign a column to a role that is sought, unless one of the two is assigned already.
+
+        Args:
+            role: The role.
+            position: Position of the column; None: do nothing.
+            reason: What decided on it: 'asked', 'name' or 'content'.
+        """
+        if position is None or role not in self.column_names or role in self.positions:
             return
-        if at not in self.places.values():
-            self.places[role] = at
-            self.why[role] = reason
+        if position not in self.positions.values():
+            self.positions[role] = position
+            self.reasons[role] = reason
 
     @property
-    def free_places(self) -> list[int]:
-        """Positions that no role has."""
-        return [at for at in range(len(self.headers)) if at not in self.places.values()]
+    def free_positions(self) -> list[int]:
+        """Positions of columns that have no role so far."""
+        return [
+            position
+            for position in range(len(self.headers))
+            if position not in self.positions.values()
+        ]
 
     def lacks(self, role: Role) -> bool:
-        """Tell whether a role that is looked for has no column."""
-        return role in self.asked and role not in self.places
+        """Tell whether a role that is sought has no column so far."""
+        return role in self.column_names and role not in self.positions
 
-    def take_named_columns(self) -> None:
-        for role, name in self.asked.items():
+    def assign_named_columns(self) -> None:
+        """Assign the columns that the caller named.
+
+        Raises:
+            DataError: There is no such column, or it is named for two roles.
+        """
+        for role, name in self.column_names.items():
             if name is None:
                 continue
-            at = require_column(role, self.headers, name, self.table.path)
-            if at in self.places.values():
+            position = require_column(role, self.headers, name, self.table.path)
+            if position in self.positions.values():
                 raise DataError(
                     "one column cannot be two things",
                     path=self.table.path,
                     column=name,
                     fix="Name another column.",
                 )
-            self.take(role, at, "asked")
+            self.assign(role, position, "asked")
 
-    def take_by_name(self) -> None:
-        """Take columns by their names: first usual names, then known ones, then lone compounds."""
-        for role in self.asked:
-            self.take(role, find_column(role, self.headers, None), "name")
-        if not self.table.header:
+    def assign_by_name(self) -> None:
+        """Assign columns by their names.
+
+        Usual names come first, then other known names if the cells fit. People and items are also
+        found by compounds such as `customer_key`, if only one column has such a name.
+        """
+        for role in self.column_names:
+            self.assign(role, find_column(role, self.headers, None), "name")
+        if not self.table.has_header:
             return
         normalized = [normalize_header(header) for header in self.headers]
-        for role in self.asked:
+        for role in self.column_names:
             for name in known_names(role):
-                for at, header in enumerate(normalized):
-                    if header == name and self.looks[at].fits(role):
-                        self.take(role, at, "name")
+                for position, header in enumerate(normalized):
+                    if header == name and self.samples[position].fits(role):
+                        self.assign(role, position, "name")
         pair: tuple[Role, ...] = ("user", "item")
         for role in pair:
             compounds = [
-                at
-                for at in self.free_places
-                if is_compound_of(role, self.headers[at]) and not is_no_candidate(self.headers[at])
+                position
+                for position in self.free_positions
+                if is_compound_of(role, self.headers[position])
+                and not is_no_candidate(self.headers[position])
             ]
             if len(compounds) == 1:
-                self.take(role, compounds[0], "name")
-        if not self.events and self.lacks("rating") and self.asked.get("plays") is None:
-            self._take_feedback()
+                self.assign(role, compounds[0], "name")
+        if not self.events and self.lacks("rating") and self.column_names.get("plays") is None:
+            self._assign_feedback()
 
-    def _take_feedback(self) -> None:
-        """Take a column such as `clicked` of 0 and 1 as ratings on 0:1:1; two are a question."""
+    def _assign_feedback(self) -> None:
+        """Assign a column such as `clicked` of 0 and 1 as the ratings.
+
+        Raises:
+            DataError: There are several such columns.
+        """
         found = [
-            at
-            for at in self.free_places
-            if is_named("feedback", self.headers[at]) and self.looks[at].is_feedback
+            position
+            for position in self.free_positions
+            if is_named("feedback", self.headers[position]) and self.samples[position].is_feedback
         ]
         if len(found) > 1:
-            names = [self.headers[at] for at in found]
+            names = [self.headers[position] for position in found]
             raise DataError(
                 "several columns may say what was liked",
                 path=self.table.path,
@@ -254,57 +310,64 @@ class _Search:
                 "(from Python: rating=..., events=True).",
             )
         if found:
-            self.take("rating", found[0], "name")
+            self.assign("rating", found[0], "name")
 
-    def take_by_content(self) -> None:
-        if "time" in self.asked:
-            times = [at for at in self.free_places if self.looks[at].is_time]
-            named_otherwise = [at for at in times if is_named("other", self.headers[at])]
-            fitting = [at for at in times if at not in named_otherwise]
-            self.take("time", fitting[0] if fitting else None, "content")
-        answers = [at for at in self.free_places if self.looks[at].is_answer]
-        if self.table.header:  # true and 1 are likes only under a name that says so
-            answers = [at for at in answers if self.looks[at].is_opinion]
-        if len(answers) == 1 and not self.events and "plays" not in self.places:
-            self.take("rating", answers[0], "content")  # such as like and dislike
-        if not self.table.header:
-            self._take_by_order()
+    def assign_by_content(self) -> None:
+        """Assign columns by their cells: times, answers such as like and dislike, and the rest.
 
-    def _take_by_order(self) -> None:
-        """Take people, items and stars of a table without a header by their usual order."""
-        left = [at for at in self.free_places if not self.looks[at].is_time]
-        ids = [at for at in left if self.looks[at].may_be_ids]
+        People, items and stars are found by content only in a table without a header.
+        """
+        if "time" in self.column_names:
+            times = [position for position in self.free_positions if self.samples[position].is_time]
+            named_otherwise = [
+                position for position in times if is_named("other", self.headers[position])
+            ]
+            fitting = [position for position in times if position not in named_otherwise]
+            self.assign("time", fitting[0] if fitting else None, "content")
+        answers = [position for position in self.free_positions if self.samples[position].is_answer]
+        if self.table.has_header:  # under another name, only words such as `like` are likes
+            answers = [position for position in answers if self.samples[position].is_opinion]
+        if len(answers) == 1 and not self.events and "plays" not in self.positions:
+            self.assign("rating", answers[0], "content")
+        if not self.table.has_header:
+            self._assign_by_order()
+
+    def _assign_by_order(self) -> None:
+        """Assign people, items and stars of a table without a header by their usual order."""
+        no_times = [
+            position for position in self.free_positions if not self.samples[position].is_time
+        ]
+        ids = [position for position in no_times if self.samples[position].may_be_ids]
         if self.lacks("user") and self.lacks("item"):
-            in_order = left[:2] == ids[:2] and len(left) in (2, 3)
-            if in_order and self._third_is_no_id(left):
-                self.take("user", ids[0], "content")
-                self.take("item", ids[1], "content")
+            begins_with_ids = no_times[:2] == ids[:2] and len(no_times) in (2, 3)
+            third_may_be_stars = len(no_times) < 3 or self.samples[no_times[2]].is_numeric
+            if begins_with_ids and third_may_be_stars:
+                self.assign("user", ids[0], "content")
+                self.assign("item", ids[1], "content")
         elif self.lacks("user") or self.lacks("item"):
             role: Role = "user" if self.lacks("user") else "item"
             if len(ids) == 1:
-                self.take(role, ids[0], "content")
-        in_first_columns = {self.places.get("user"), self.places.get("item")} == {0, 1}
-        third = self.looks[2] if len(self.looks) > 2 else None
-        if third is not None and in_first_columns and 2 in self.free_places and not self.events:
+                self.assign(role, ids[0], "content")
+        in_first_columns = {self.positions.get("user"), self.positions.get("item")} == {0, 1}
+        if in_first_columns and 2 in self.free_positions and not self.events:
+            third = self.samples[2]
             if len(self.table.frame) < _FEW_ROWS:
-                is_rating = third.on_scale and not third.is_time
+                is_rating = third.is_on_scale and not third.is_time
             else:
-                several = third.numbers.n_unique() >= _FEWEST_STARS
-                is_rating = third.may_be_stars and several and not third.falls_from_the_least
+                has_levels = third.numbers.n_unique() >= _FEWEST_STARS
+                is_rating = third.may_be_stars and has_levels and not third.has_counts
             if is_rating:
-                self.take("rating", 2, "content")
-
-    def _third_is_no_id(self, left: list[int]) -> bool:
-        return len(left) == 2 or self.looks[left[2]].is_numeric
+                self.assign("rating", 2, "content")
 
     def refuse_doubt_about_people(self) -> None:
-        """Raise DataError where nothing says which of two columns of ids are the people."""
-        if self.table.header or self.why.get("user") != "content":
+        """Raise DataError if it is not clear which of two columns of ids holds the people."""
+        if self.table.has_header or self.reasons.get("user") != "content":
             return
-        user, item = self.places.get("user"), self.places.get("item")
-        if user is None or item is None or self.why.get("item") != "content":
+        user, item = self.positions.get("user"), self.positions.get("item")
+        if user is None or item is None or self.reasons.get("item") != "content":
             return
-        people, items = self.looks[user].distinct, self.looks[item].distinct
+        people = self.samples[user].distinct
+        items = self.samples[item].distinct
         if items > people:
             raise DataError(
                 "nothing says which column holds the people and which the items",
@@ -316,24 +379,24 @@ class _Search:
             )
 
     def refuse_doubt_about_stars(self) -> None:
-        """Raise DataError where a number may be stars, plays or neither."""
-        settled = self.events or "rating" in self.places or "plays" in self.places
-        if settled or "rating" not in self.asked:
+        """Raise DataError if it is not clear whether a column holds stars, plays or neither."""
+        if self._has_feedback() or "rating" not in self.column_names:
             return
-        pair_was_asked = self.why.get("user") == self.why.get("item") == "asked"
+        ids_were_named = self.reasons.get("user") == self.reasons.get("item") == "asked"
         doubtful = []
-        for at in self.free_places:
-            look = self.looks[at]
-            if self.table.header:
-                unclear = (look.may_be_stars or look.is_answer) and not self._says_otherwise(at)
+        for position in self.free_positions:
+            sample = self.samples[position]
+            if self.table.has_header:
+                may_be_feedback = sample.may_be_stars or sample.is_answer
+                is_unclear = may_be_feedback and not self._says_otherwise(position)
             else:
-                is_number = look.is_numeric and not look.is_time
-                by_order = at < 2 and look.may_be_ids  # people and items come first
-                may_be_feedback = look.may_be_stars or (not pair_was_asked and is_number)
-                unclear = may_be_feedback and not by_order
-            if unclear:
-                doubtful.append(self.headers[at])
-        if len(doubtful) >= WIDE:
+                is_number = sample.is_numeric and not sample.is_time
+                is_id_by_order = position < 2 and sample.may_be_ids
+                may_be_feedback = sample.may_be_stars or (not ids_were_named and is_number)
+                is_unclear = may_be_feedback and not is_id_by_order
+            if is_unclear:
+                doubtful.append(self.headers[position])
+        if len(doubtful) >= FEWEST_WIDE_COLUMNS:
             raise layout_error(
                 "wide",
                 "each item seems to have a column of its own",
@@ -352,19 +415,22 @@ class _Search:
                 f"(from Python: rating=..., plays=..., events=True).{also}",
             )
 
+    def _has_feedback(self) -> bool:
+        """Tell whether it is settled what people said of items: stars, plays, or events alone."""
+        return self.events or "rating" in self.positions or "plays" in self.positions
+
     def refuse_words_for_stars(self) -> None:
-        """Raise DataError where a column is named as stars, and a few words stand in it."""
-        settled = self.events or "rating" in self.places or "plays" in self.places
-        if settled or "rating" not in self.asked or not self.table.header:
+        """Raise DataError for a column that is named as stars and holds a few different words."""
+        if self._has_feedback() or "rating" not in self.column_names or not self.table.has_header:
             return
-        for at in self.free_places:
-            column = self.table.frame[:, at].drop_nulls()
-            names_stars = any(is_named(each, self.headers[at]) for each in _NAMES_OF_STARS)
-            if not names_stars or column.dtype != pl.String or self.looks[at].is_numeric:
+        for position in self.free_positions:
+            column = self.table.frame[:, position].drop_nulls()
+            name = self.headers[position]
+            names_stars = any(is_named(subject, name) for subject in _NAMES_OF_STARS)
+            if not names_stars or column.dtype != pl.String or self.samples[position].is_numeric:
                 continue
-            filled = len(column) >= _MOST_OF_CELLS * len(self.table.frame)
-            if filled and column.n_unique() <= _MOST_KINDS:
-                name = self.headers[at]
+            is_filled = len(column) >= _MOST_OF_CELLS * len(self.table.frame)
+            if is_filled and column.n_unique() <= _MOST_KINDS:
                 raise DataError(
                     "a column has the name of stars or likes, but words stand in it",
                     path=self.table.path,
@@ -373,15 +439,16 @@ class _Search:
                     f"--events; --where '{name}=VALUE' keeps some rows.",
                 )
 
-    def _says_otherwise(self, at: int) -> bool:
+    def _says_otherwise(self, position: int) -> bool:
         """Tell whether the header of a column says that it holds something else."""
-        header = self.headers[at]
+        header = self.headers[position]
         subjects: tuple[Subject, ...] = ("user", "item", "time")
-        return is_no_candidate(header) or any(is_compound_of(each, header) for each in subjects)
+        names_subject = any(is_compound_of(subject, header) for subject in subjects)
+        return names_subject or is_no_candidate(header)
 
     def refuse_nested(self) -> None:
-        """Raise DataError where people or items are lacking and cells hold lists or objects."""
-        nested = [at for at, look in enumerate(self.looks) if look.nested]
+        """Raise DataError if people or items have no column, and cells hold lists or objects."""
+        nested = [position for position, sample in enumerate(self.samples) if sample.nested]
         if nested and (self.lacks("user") or self.lacks("item")):
             raise layout_error(
                 "baskets",
@@ -392,35 +459,36 @@ class _Search:
             )
 
     def warn_of_kinds_of_events(self) -> None:
-        """Show the values of a column such as `event`, of which some may be no likes."""
-        if "rating" in self.places or not self.table.header:
+        """Warn of a column such as `event` with several values, some of which may be no likes."""
+        if "rating" in self.positions or not self.table.has_header:
             return
-        for at in self.free_places:
-            column = self.table.frame[:, at]
-            if not is_named("event", self.headers[at]) or column.dtype != pl.String:
+        for position in self.free_positions:
+            column = self.table.frame[:, position]
+            if not is_named("event", self.headers[position]) or column.dtype != pl.String:
                 continue
             counts = column.drop_nulls().value_counts(sort=True)
             if 1 < len(counts) <= _MOST_KINDS:
                 shown = ", ".join(f"{value} ({rows:,})" for value, rows in counts.iter_rows())
-                name = self.headers[at]
+                name = self.headers[position]
                 self.warnings.append(
                     f"Every row counts, whatever its {name}: {shown}. Keep some with  "
                     f"--where '{name}=VALUE'."
                 )
 
     def warn_of_columns_with_few_values(self) -> None:
-        """Name columns that are not read although their few values may mean like and dislike."""
-        if "rating" in self.places or not self.table.header:
+        """Warn of columns that are not read, though their few values may mean like and dislike."""
+        if "rating" in self.positions or not self.table.has_header:
             return
         names = []
-        for at in self.free_places:
-            column = self.table.frame[:, at]
-            is_known = is_no_candidate(self.headers[at]) or self.looks[at].nested
-            if is_known or column.dtype != pl.String or self.looks[at].is_time:
+        for position in self.free_positions:
+            column = self.table.frame[:, position]
+            is_known = is_no_candidate(self.headers[position]) or self.samples[position].nested
+            if is_known or column.dtype != pl.String or self.samples[position].is_time:
                 continue
-            few = column.head(_SAMPLE).n_unique() <= _MOST_KINDS
-            if few and 1 < self.looks[at].distinct <= _MOST_KINDS < len(column):
-                names.append(self.headers[at])
+            if column.head(_CELLS_SEEN).n_unique() > _MOST_KINDS:
+                continue  # so that only promising columns are counted as a whole
+            if 1 < self.samples[position].distinct <= _MOST_KINDS < len(column):
+                names.append(self.headers[position])
         if names:
             self.warnings.append(
                 f"Not read, though a few values come again and again: {', '.join(names)}. If some "
@@ -428,61 +496,74 @@ class _Search:
             )
 
     def warn_of_unread_times(self) -> None:
-        """Name a column that has the name of times and holds none that can be read."""
-        if not self.lacks("time") or not self.table.header:
+        """Warn of a column that is named as times and holds no times that can be read."""
+        if not self.lacks("time") or not self.table.has_header:
             return
-        for at in self.free_places:
-            if is_named("time", self.headers[at]) and not is_no_candidate(self.headers[at]):
+        for position in self.free_positions:
+            name = self.headers[position]
+            if is_named("time", name) and not is_no_candidate(name):
                 self.warnings.append(
-                    f"The times in column {self.headers[at]} cannot be read: they were left out."
+                    f"The times in column {name} cannot be read: they were left out."
                 )
                 return
 
-    def result(self) -> Guess:
-        """Stars come before numbers of plays, unless the latter are asked for by name."""
-        plays_asked = self.asked.get("plays") is not None
-        if self.events or plays_asked:
-            self.places.pop("rating", None)
-        if not plays_asked and (self.events or "rating" in self.places):
-            self.places.pop("plays", None)
-        places = {role: self.places[role] for role in self.asked if role in self.places}
-        why = {role: self.why[role] for role in places}
-        warnings = tuple(self.warnings)
-        return Guess(self.table, places, why, self.events, warnings, self._is_settled(places))
+    def result(self) -> ColumnGuess:
+        """Return what was found.
 
-    def _is_settled(self, places: Mapping[Role, int]) -> bool:
-        """Tell whether the search can end.
-
-        Every column taken was asked for or has a usual name, and no role or no column is left.
+        Of stars and numbers of plays only one is returned: the stars, unless the caller named the
+        column of plays.
         """
-        for role, at in places.items():
-            if self.why[role] != "asked" and find_column(role, self.headers, None) != at:
+        plays_were_named = self.column_names.get("plays") is not None
+        if self.events or plays_were_named:
+            self.positions.pop("rating", None)
+        if not plays_were_named and (self.events or "rating" in self.positions):
+            self.positions.pop("plays", None)
+        positions = {
+            role: self.positions[role] for role in self.column_names if role in self.positions
+        }
+        reasons = {role: self.reasons[role] for role in positions}
+        warnings = tuple(self.warnings)
+        return ColumnGuess(
+            self.table, positions, reasons, self.events, warnings, self._rests_on_names(positions)
+        )
+
+    def _rests_on_names(self, positions: Mapping[Role, int]) -> bool:
+        """Tell whether names alone decided what the columns are, so that no cell did.
+
+        Every column was named by the caller or has a usual name, and there is either no further
+        role or no further column for which cells could have decided.
+        """
+        for role, position in positions.items():
+            if self.reasons[role] != "asked" and find_column(role, self.headers, None) != position:
                 return False
-        has_stars = self.events or "rating" in places or "plays" in places
-        has_times = "time" in places or "time" not in self.asked
-        return (has_stars and has_times) or len(places) == len(self.headers)
+        has_stars = self.events or "rating" in positions or "plays" in positions
+        has_times = "time" in positions or "time" not in self.column_names
+        return (has_stars and has_times) or len(positions) == len(self.headers)
 
 
-def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = True) -> Guess:
+def guess_columns(
+    table: Table, column_names: ColumnNames, *, events: bool = False, contents: bool = True
+) -> ColumnGuess:
     """Find the columns of a table.
 
     Args:
-        table: Whole rows.
-        asked: The roles that are looked for, and the column of each if the caller names it.
+        table: The table.
+        column_names: The roles to find, each with the column that the caller named, or None.
         events: Every row is an event, whatever columns there are.
-        contents: Look at the cells where no name helps, and ask where they leave a doubt.
+        contents: Whether cells are looked at if names do not decide. If they do not decide either,
+            that is an error.
 
     Returns:
         What was found; a role without a column is left out.
 
     Raises:
-        DataError: A column that was asked for is not there, or the columns leave a doubt.
+        DataError: A column that the caller named is missing, or it is not clear what a column is.
     """
-    search = _Search(table, asked, events=events)
-    search.take_named_columns()
-    search.take_by_name()
+    search = _ColumnSearch(table, column_names, events=events)
+    search.assign_named_columns()
+    search.assign_by_name()
     if contents:
-        search.take_by_content()
+        search.assign_by_content()
         search.refuse_nested()
         search.refuse_words_for_stars()
         search.refuse_doubt_about_stars()

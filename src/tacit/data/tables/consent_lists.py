@@ -1,7 +1,8 @@
-"""Lists of people who agreed not to be protected, from files.
+"""Files with the people who agreed not to be protected.
 
-A person who is read here by mistake loses all protection. So a file with anything that is not
-understood is refused: a column that may hold an answer, an index, a person named twice.
+A person who is read from such a file by mistake loses all protection. So a file is refused if
+anything in it is unclear: a further column, which may hold an answer or an index, or a person who
+is named twice.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ def read_consenting(path: Path) -> list[Any]:
     """Read the ids of people who agreed not to be protected.
 
     Args:
-        path: A CSV file with one column of ids; or with a column of ids and a column 'agreed', of
-            which only the rows with yes count.
+        path: A CSV file with one column of ids; or with a column of ids and a column 'agreed', in
+            which only the people with a yes have agreed.
+
+    Returns:
+        The ids: integers if they are written as whole numbers, else texts.
 
     Raises:
-        DataError: the file cannot be read, or it is not certain whom it names.
+        DataError: The file cannot be read, or it is not certain whom it names.
     """
     rows = _read_rows(path)
     if max(len(row) for row in rows) == 1:
@@ -51,13 +55,18 @@ def read_consenting(path: Path) -> list[Any]:
 
 
 def _read_rows(path: Path) -> list[list[str]]:
-    """Read the cells of all lines that hold something."""
+    """Read the cells of all lines that are not empty.
+
+    Raises:
+        DataError: The file has no lines, several delimiters, rows of different lengths, or cells
+            with characters that are not printable.
+    """
     text = read_text(path)
     first_line = text.lstrip().partition("\n")[0]
     delimiters = [delimiter for delimiter in _DELIMITERS if delimiter in first_line]
     if len(delimiters) > 1:
         raise DataError(
-            "the columns of the consenting people are parted by more than one sign",
+            "the columns of the consenting people are separated by more than one sign",
             path=str(path),
             found=first_line,
             expected=_EXPECTED,
@@ -93,11 +102,11 @@ def _read_rows(path: Path) -> list[list[str]]:
 def _is_heading(cells: Sequence[str], path: Path) -> bool:
     """Tell whether the first cell of a single column is its heading.
 
-    A column of whole numbers may do without. Beside ids that are texts a first cell such as
-    `refused` or `withdrawn` would look like one of them.
+    A column of whole numbers needs no heading. A column of texts does: without one, a heading such
+    as `refused` or `withdrawn` could not be told from an id.
 
     Raises:
-        DataError: it does not say that the column holds people, and is no whole number.
+        DataError: The first cell of texts does not say that the column holds people.
     """
     if _names_people(cells[0]):
         return True
@@ -113,15 +122,15 @@ def _is_heading(cells: Sequence[str], path: Path) -> bool:
 
 
 def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]:
-    """Read a table of people and their answers.
+    """Return the people of a table of people and their answers whose answer is yes.
 
     Raises:
-        DataError: its columns are not these two, or an answer is neither yes nor no.
+        DataError: Its columns are not these two, or an answer is neither yes nor no.
     """
     header = rows[0]
-    people = [column for column, name in enumerate(header) if _names_people(name)]
-    answers = [column for column, name in enumerate(header) if _names_agreement(name)]
-    if len(header) != 2 or len(people) != 1 or len(answers) != 1:
+    person_columns = [column for column, name in enumerate(header) if _names_people(name)]
+    answer_columns = [column for column, name in enumerate(header) if _names_agreement(name)]
+    if len(header) != 2 or len(person_columns) != 1 or len(answer_columns) != 1:
         names = ", ".join(repr(name) for name in header)
         raise DataError(
             "it is not certain which column names the consenting people, and whether another one "
@@ -131,31 +140,31 @@ def _people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]
             expected=_EXPECTED,
             fix="Write that column alone (pandas: frame[['user']].to_csv(path, index=False)).",
         )
-    everybody = [row[people[0]] for row in rows[1:]]
-    if "" in everybody:
-        raise DataError("an answer has no person", path=str(path), row=everybody.index("") + 2)
-    _refuse_repeated(everybody, path)
+    people = [row[person_columns[0]] for row in rows[1:]]
+    answers = [row[answer_columns[0]].lower() for row in rows[1:]]
+    if "" in people:
+        raise DataError("an answer has no person", path=str(path), row=people.index("") + 2)
+    _refuse_repeated(people, path)
     said_yes: list[str] = []
-    for number, row in enumerate(rows[1:], 2):
-        answer = row[answers[0]].lower()
+    for number, (person, answer) in enumerate(zip(people, answers, strict=True), 2):
         if answer not in _YES | _NO:
             raise DataError(
                 "an answer is neither yes nor no",
                 path=str(path),
                 row=number,
-                column=header[answers[0]],
+                column=header[answer_columns[0]],
                 expected="yes, true or 1; no, false, 0 or nothing",
             )
         if answer in _YES:
-            said_yes.append(row[people[0]])
+            said_yes.append(person)
     return said_yes
 
 
 def _refuse_repeated(people: Sequence[str], path: Path) -> None:
-    """Raise DataError for a person who is named twice: one answer may be no."""
+    """Raise DataError if a person is named twice, since one of the two answers may be a no."""
     if len(set(people)) < len(people):
         raise DataError(
-            "a person stands in the list of consenting people twice",
+            "a person is twice in the list of consenting people",
             path=str(path),
             expected=_EXPECTED,
             fix="Give each person one row, with their last answer.",

@@ -8,18 +8,18 @@ from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 FEW = 50
-"""Rows of a table that says nothing about what is wrong with it: so few are an example."""
+"""Number of rows below which a table is taken for an example that somebody tries, not refused."""
 
 
-def refuse_what_teaches_nothing(
+def refuse_unlearnable_ratings(
     ratings: Ratings, path: object, *, liked_from: float | None = None
 ) -> None:
     """Raise DataError for ratings from which no list can be learned.
 
     Args:
-        ratings: At least `FEW` of them; fewer pass.
-        path: Where they are from, for messages.
-        liked_from: Least rating that is a like; None: that of their scale.
+        ratings: The ratings; fewer than `FEW` are never refused.
+        path: The file they are from, for messages.
+        liked_from: Lowest rating that is a like; None: that of their scale.
     """
     if len(ratings) < FEW:
         return

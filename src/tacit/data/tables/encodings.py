@@ -1,8 +1,9 @@
-"""Bytes of a text file as UTF-8: in the encoding that is named, or as the bytes say.
+"""Text files decoded to UTF-8, from an encoding that the caller names or that the bytes show.
 
-UTF-8 and UTF-16 are known by their bytes. Encodings of one byte a letter are not: the same bytes
-are `łódź` in cp1250 and `³ódŸ` in cp1252. Only cp1252 is taken for granted, and only where no other
-reading gives more letters of one language; otherwise the error names the likely encoding.
+UTF-8 and UTF-16 are recognised by their bytes. Encodings with one byte a letter are not: the same
+bytes are `łódź` in cp1250 and `³ódŸ` in cp1252. Of these only cp1252 is used without being named,
+and only if no other encoding gives more letters of one language; otherwise an error names the
+likely encoding.
 """
 
 from __future__ import annotations
@@ -20,81 +21,91 @@ from pathlib import Path
 from tacit.errors import DataError
 
 MIXED = "utf-8 and cp1252"
+"""Name for the encoding of a file with lines in both."""
 _USUAL = "cp1252"
-_FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
+_KNOWN_FILES = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
 _MULTIBYTE = re.compile(
     rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
 )
 """A letter of several bytes in UTF-8."""
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
-_SAMPLE = 200_000  # bytes of lines with letters beyond ASCII that are looked at
+_SAMPLE = 200_000
+"""Number of bytes, of lines that are not UTF-8, that decide on the encoding."""
+_START = 65_536
+"""Number of bytes at the start of a file in which NUL bytes are looked for."""
 _NULS_OF_UTF16 = 0.5
-"""Share of every second byte that is 0 in UTF-16 of Western text."""
+"""Least share of NULs among every second byte of UTF-16."""
 _LEAST_FIT, _LEAST_FIT_OF_OTHERS = 0.5, 0.75
-"""Share of the signs beyond ASCII that are letters, in text in cp1252 and in other encodings."""
+"""Least share of the signs beyond ASCII that must be letters: for cp1252, and for others."""
 _SEVERAL_LANGUAGES = 0.9
-"""Worth of a letter of any Western language, beside 1 for the letters of a single one."""
+"""Weight of a letter if letters of all Western languages count; 1 if those of one language do."""
 _CAPITAL = 0.9
-"""Worth of a capital: text has more small letters, which tells apart two encodings of Cyrillic."""
+"""Weight of a capital letter. Text has more small letters, so that two encodings of Cyrillic in
+which they are swapped can be distinguished."""
 _NO_LETTERS = frozenset("€…‚„‘’“”‹›•–—™§©«»®°±·\xa0\xad、。・「」『』（）！？：；，～ー々\u3000")
 """Signs that say nothing about the language."""
 _TO_BLANKS = dict.fromkeys(map(ord, "\xa0\xad\u3000"), " ")
+"""Signs that are replaced by a blank."""
 _SIGN_IN_WORD = re.compile(
     r"(?<=[A-Za-z\x80-\U0010ffff])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z\x80-\U0010ffff])"
 )
-"""A sign beyond ASCII beside a letter or another such sign: not the pound of £5."""
-_SIGN_OFF_LATIN_LETTERS = re.compile(r"(?<![A-Za-z])[^\x00-\x7f](?![A-Za-z])")
+"""A sign beyond ASCII next to a letter or another such sign; the pound sign of £5 is none."""
+_SIGN_AWAY_FROM_LATIN = re.compile(r"(?<![A-Za-z])[^\x00-\x7f](?![A-Za-z])")
+"""A sign beyond ASCII that has no Latin letter next to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Script:
-    """Letters of a language or writing, in an encoding."""
+    """The letters of a language or a script, in an encoding."""
 
     encoding: str
+    """Name of the encoding."""
     name: str
-    """Language, for messages."""
+    """Name of the language or script, for messages."""
     letters: frozenset[str]
-    """Letters beyond ASCII, lower case."""
-    worth: float = 1.0
-    """Worth of a letter."""
+    """Its letters beyond ASCII, in lower case."""
+    weight: float = 1.0
+    """Weight of a letter."""
 
     def measure_fit(self, sample: bytes) -> float:
-        """Give the share of the signs beyond ASCII that are letters of it, times their worth.
+        """Measure how well bytes fit: the weighted share of letters among signs beyond ASCII.
 
-        Letters of another writing than Latin do not count beside a Latin one.
+        fit = weight * (small letters + _CAPITAL * capital letters) / signs
+
+        Letters of a script other than Latin do not count next to a Latin letter.
         """
         text = sample.decode(self.encoding, "replace").translate(_TO_BLANKS)
         signs = Counter(_SIGN_IN_WORD.findall(text))
         for sign in _NO_LETTERS:
             del signs[sign]
         if not signs:
-            return self.worth
-        standing = signs
+            return self.weight
+        counted = signs
         if not any("LATIN" in unicodedata.name(letter) for letter in self.letters):
-            standing = signs & Counter(_SIGN_OFF_LATIN_LETTERS.findall(text))
-        small = sum(standing[sign] for sign in standing if sign in self.letters)
-        capitals = [sign for sign in standing if sign not in self.letters]
-        large = sum(standing[sign] for sign in capitals if sign.lower() in self.letters)
-        return self.worth * (small + _CAPITAL * large) / signs.total()
+            counted = signs & Counter(_SIGN_AWAY_FROM_LATIN.findall(text))
+        small = sum(counted[sign] for sign in counted if sign in self.letters)
+        others = [sign for sign in counted if sign not in self.letters]
+        capital = sum(counted[sign] for sign in others if sign.lower() in self.letters)
+        return self.weight * (small + _CAPITAL * capital) / signs.total()
 
 
 def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
-    """Decode a text file to UTF-8.
-
-    A file of lines in UTF-8 and in Windows-1252 is read line by line.
+    """Decode a text file to UTF-8, without a byte order mark.
 
     Args:
         raw: Bytes of the file, unpacked.
-        path: Where it is from, for messages.
-        encoding: Name of the encoding; None: looked for.
+        path: The file, for messages.
+        encoding: Name of the encoding; None: found in the bytes.
 
     Returns:
-        The text in UTF-8, and the encoding that it had: MIXED for lines in several.
+        The text in UTF-8, and the encoding that it had; MIXED if some lines were in UTF-8 and some
+        in cp1252.
 
     Raises:
-        DataError: It is not in that encoding, or probably in another than UTF-8 or cp1252.
+        DataError: The text is not in that encoding; or no encoding is named, and it is probably in
+            another than UTF-8 or cp1252.
     """
-    if encoding is None and raw.isascii() and b"\0" not in raw[:65536]:
+    if encoding is None and raw.isascii() and b"\0" not in raw[:_START]:
         return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
     if encoding is None:
         encoding = _find_encoding(raw, path)
@@ -121,8 +132,8 @@ def _find_encoding(raw: bytes, path: Path) -> str:
         return "utf-32"
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
-    if b"\0" in raw[:65536]:
-        raise _error_of_nul_bytes(raw[:65536], path)
+    if b"\0" in raw[:_START]:
+        raise _nul_bytes_error(raw[:_START], path)
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -133,24 +144,28 @@ def _find_encoding(raw: bytes, path: Path) -> str:
     return MIXED if _MULTIBYTE.search(raw) else _USUAL
 
 
-def _error_of_nul_bytes(head: bytes, path: Path) -> DataError:
-    """Make the error of a file with NUL bytes: UTF-16 without its mark, or no text."""
-    shares = {"utf-16-le": head[1::2].count(0), "utf-16-be": head[::2].count(0)}
-    for encoding, number in shares.items():
-        if 2 * number > _NULS_OF_UTF16 * len(head) and head.count(0) - number < number / 10:
+def _nul_bytes_error(start: bytes, path: Path) -> DataError:
+    """Make the error for a file with NUL bytes: UTF-16 without its mark, or no text."""
+    # In UTF-16, Latin letters have a NUL as their second or as their first byte.
+    counts = {"utf-16-le": start[1::2].count(0), "utf-16-be": start[::2].count(0)}
+    for encoding, nuls in counts.items():
+        other_nuls = start.count(0) - nuls
+        if 2 * nuls > _NULS_OF_UTF16 * len(start) and other_nuls < nuls / 10:
             return DataError(
                 f"the text seems to be {encoding}, without its mark",
                 path=path,
                 fix=f"Read it with  --encoding {encoding}  (from Python: "
                 f'encoding="{encoding}"), or write the file as UTF-8.',
             )
-    return DataError("this is no text, nor a table of a known form", path=path, expected=_FORMS)
+    return DataError(
+        "this is no text, nor a table of a known form", path=path, expected=_KNOWN_FILES
+    )
 
 
 def _refuse_other_encodings(raw: bytes, path: Path) -> None:
-    """Raise DataError where the lines that are not UTF-8 make more sense in another than cp1252."""
-    sample = _lines_beyond_utf8(raw)
-    likely = max(_scripts(), key=lambda script: script.measure_fit(sample))
+    """Raise DataError unless cp1252 is the encoding that fits lines best that are not UTF-8."""
+    sample = _find_lines_beyond_utf8(raw)
+    likely = max(_read_scripts(), key=lambda script: script.measure_fit(sample))
     fit = likely.measure_fit(sample)
     if likely.encoding == _USUAL and fit >= _LEAST_FIT:
         return
@@ -169,8 +184,8 @@ def _refuse_other_encodings(raw: bytes, path: Path) -> None:
     )
 
 
-def _lines_beyond_utf8(raw: bytes) -> bytes:
-    """Give the first lines that are not UTF-8."""
+def _find_lines_beyond_utf8(raw: bytes) -> bytes:
+    """Return the first lines that are not UTF-8, `_SAMPLE` bytes or a little more."""
     chosen: list[bytes] = []
     size = 0
     found = _BEYOND_ASCII.search(raw)
@@ -188,8 +203,11 @@ def _lines_beyond_utf8(raw: bytes) -> bytes:
 
 
 @cache
-def _scripts() -> tuple[_Script, ...]:
-    """Read the table of letters, the likeliest of equal ones first."""
+def _read_scripts() -> tuple[_Script, ...]:
+    """Read the letters of all encodings from `encodings.toml`.
+
+    Of several that fit equally well, the first is chosen, so the likeliest come first.
+    """
     table = tomllib.loads(files(__package__).joinpath("encodings.toml").read_text("utf-8"))
     scripts = []
     for encoding, languages in table["letters"].items():
@@ -197,26 +215,31 @@ def _scripts() -> tuple[_Script, ...]:
             scripts.append(_Script(encoding, name, frozenset(letters)))
     western = [script for script in scripts if script.encoding == _USUAL]
     others = [script for script in scripts if script.encoding != _USUAL]
-    letters_of_all = frozenset(chain.from_iterable(script.letters for script in western))
-    several = _Script(_USUAL, "Western languages", letters_of_all, _SEVERAL_LANGUAGES)
-    in_pairs = []
+    western_letters = frozenset(chain.from_iterable(script.letters for script in western))
+    all_western = _Script(_USUAL, "Western languages", western_letters, _SEVERAL_LANGUAGES)
+    two_byte_scripts = []
     for encoding, pairs in table["pairs"].items():
-        letters = frozenset(_letters_of_pairs(pairs["as"], pairs["first"]))
-        in_pairs.append(_Script(encoding, pairs["name"], letters))
-    return (*western, several, *in_pairs, *others)
+        letters = frozenset(_list_two_byte_letters(pairs["as"], pairs["first"]))
+        two_byte_scripts.append(_Script(encoding, pairs["name"], letters))
+    return (*western, all_western, *two_byte_scripts, *others)
 
 
-def _letters_of_pairs(encoding: str, ranges: list[list[int]]) -> list[str]:
-    """List the letters of two bytes whose first lies in a range."""
+def _list_two_byte_letters(encoding: str, ranges: list[list[int]]) -> list[str]:
+    """List the letters of two bytes in an encoding.
+
+    Args:
+        encoding: Its name.
+        ranges: The first and the last value of ranges in which the first byte lies.
+    """
     letters = []
-    for first, last in ranges:
-        for lead, trail in product(range(first, last + 1), range(0x40, 0xFF)):
-            letters.append(bytes((lead, trail)).decode(encoding, "ignore"))
+    for start, stop in ranges:
+        for first, second in product(range(start, stop + 1), range(0x40, 0xFF)):
+            letters.append(bytes((first, second)).decode(encoding, "ignore"))
     return [letter for letter in letters if len(letter) == 1 and not letter.isascii()]
 
 
 def _decode_each_line(raw: bytes) -> bytes:
-    """Decode lines of which some are UTF-8 and some Windows-1252; what is in neither is U+FFFD."""
+    """Decode lines of which some are UTF-8 and some cp1252; bytes of neither become U+FFFD."""
     lines = []
     for line in raw.split(b"\n"):
         try:

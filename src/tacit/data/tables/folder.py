@@ -1,13 +1,16 @@
-"""Tables written whole, and the folder that `tacit data import` writes and every command reads.
+"""Files of ratings, users and items, and the folder that `tacit data import` writes.
 
-data.json            what the rest is, and what of it is public
-ratings.parquet      user_id, item_id, rating and timestamp where known; of events events.parquet
-catalogue.parquet    item_id and all that is known of each item, but for text of rows
-texts_of_rows.parquet   item_id and text that stood beside the ratings, where there is any
-users.parquet        user_id and attributes, where there are any
+Files are written whole or not at all. The files of the folder, which every command reads:
 
-A catalogue or scale read off private ratings is not public, and the folder says so: claims of
-models fitted to it stay conditional, as if the ratings were read from a plain file.
+data.json            what the other files hold, and what of it is public
+ratings.parquet      user_id, item_id, rating, and timestamp if known; events are in events.parquet
+catalogue.parquet    item_id and all metadata of each item but `Ratings.row_texts`
+texts_of_rows.parquet   item_id and the `row_texts`, if there are any
+users.parquet        user_id and attributes, if there are any
+
+If the catalogue or the scale was found in private ratings, it is not public, and data.json says so:
+guarantees of models that are fitted to the folder are then as conditional as those of models that
+are fitted to the original file.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -27,9 +31,8 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables.cells import IdKind
 from tacit.data.tables.names import Role
-from tacit.data.tables.ratings_tables import match_columns, read_columns_by_id
+from tacit.data.tables.ratings_tables import kind_of_ids, match_columns, read_columns_by_id
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import TextForm
 from tacit.data.tables.written_format import READING, WrittenFormat
@@ -37,23 +40,37 @@ from tacit.errors import ConfigError, DataError, OutputError
 
 PathLike = str | Path
 _ENDINGS = (".csv", ".tsv", ".parquet")
-FILE, FORMAT, KIND = "data.json", 1, "tacit data"
-_CATALOGUE, _TEXTS = "catalogue.parquet", "texts_of_rows.parquet"
+FILE = "data.json"
+"""Name of the file that describes the folder."""
+FORMAT = 1
+"""Version of the folder's format."""
+KIND = "tacit data"
+"""Value of the key `kind` in the description."""
+_CATALOGUE = "catalogue.parquet"
+_TEXTS = "texts_of_rows.parquet"
 
 
 def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
-    """Write user_id, item_id, rating (not of events) and, where known, timestamp and domain.
+    """Write a table of the ratings.
 
-    The name's ending says how: .csv, .tsv or .parquet; another ending is refused. domains: whether
-    they are written here, and not with the items alone.
+    Its columns are user_id, item_id, rating unless all are events, and timestamp and domain if
+    known.
+
+    Args:
+        ratings: Ratings or events.
+        path: The file, which ends in .csv, .tsv or .parquet.
+        domains: Whether the domain of each item is written in its rows.
+
+    Raises:
+        ConfigError: The file has another ending.
     """
     columns: dict[str, Any] = {
         "user_id": ratings.user_ids[ratings.users],
         "item_id": ratings.item_ids[ratings.items],
     }
-    if ratings.scale != EVENTS or not ratings.likes.all():
-        whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
-        columns["rating"] = ratings.values.astype(np.int64) if whole else ratings.values
+    if has_stars(ratings):
+        are_whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
+        columns["rating"] = ratings.values.astype(np.int64) if are_whole else ratings.values
     if ratings.timestamps is not None:
         columns["timestamp"] = ratings.timestamps
     if domains and DOMAIN in ratings.item_metadata:
@@ -61,12 +78,19 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
     write_columns(columns, path)
 
 
+def has_stars(ratings: Ratings) -> bool:
+    """Tell whether the ratings say more than that each item was liked, as events do."""
+    return ratings.scale != EVENTS or not bool(ratings.likes.all())
+
+
 def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
-    """Describe a file that `write_ratings` writes, so that it is read row by row and proved."""
+    """Describe the format of a file that `write_ratings` writes.
+
+    A file that is read in this format is read row by row, which a proof of privacy needs.
+    """
     is_text = path.suffix != ".parquet"
-    has_stars = ratings.scale != EVENTS or not ratings.likes.all()
     columns: dict[Role, str] = {"user": "user_id", "item": "item_id"}
-    if has_stars:
+    if has_stars(ratings):
         columns["rating"] = "rating"
     if ratings.timestamps is not None:
         columns["time"] = "timestamp"
@@ -77,35 +101,31 @@ def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
     return WrittenFormat(
         kind="text" if is_text else "typed columns",
         columns=columns,
-        ids={"user": _kind_of(ratings.user_ids), "item": _kind_of(ratings.item_ids)},
+        ids={"user": kind_of_ids(ratings.user_ids), "item": kind_of_ids(ratings.item_ids)},
         text=form,
         headers=tuple(columns.values()) if is_text else (),
-        scale=str(ratings.scale) if has_stars else None,
+        scale=str(ratings.scale) if has_stars(ratings) else None,
         times="seconds",
     )
 
 
-def _kind_of(ids: Column) -> IdKind:
-    return "text" if ids.dtype == object else "integer"
-
-
 def write_format(written: WrittenFormat, path: Path) -> None:
-    """Write a description that `--format` reads."""
+    """Write a written format as JSON, which the option `--format` reads."""
     write_whole(path, (json.dumps(written.to_json(), indent=2) + "\n").encode())
 
 
 def write_users(ratings: Ratings, path: PathLike) -> None:
-    """Write user_id and every user attribute."""
+    """Write a table of user_id and all user attributes."""
     write_columns({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
 
 
 def write_items(ratings: Ratings, path: PathLike) -> None:
-    """Write item_id and item metadata, without text of rows."""
+    """Write a table of item_id and all item metadata but `Ratings.row_texts`."""
     write_columns({"item_id": ratings.item_ids, **ratings.public_metadata}, path)
 
 
 def check_ending(path: Path) -> None:
-    """ConfigError unless a table can be written under a name that ends like this."""
+    """Raise ConfigError unless the name ends in .csv, .tsv or .parquet."""
     if path.suffix not in _ENDINGS:
         endings = ", ".join(_ENDINGS)
         raise ConfigError(
@@ -114,15 +134,18 @@ def check_ending(path: Path) -> None:
 
 
 def write_columns(columns: dict[str, Column], path: PathLike) -> None:
-    """Write columns by name; the ending says how."""
+    """Write a table in the form that the file's ending names.
+
+    Args:
+        columns: Header to column.
+        path: The file, which ends in .csv, .tsv or .parquet.
+
+    Raises:
+        ConfigError: The file has another ending.
+    """
     path = Path(path)
     check_ending(path)
-    frame = pl.DataFrame(
-        {
-            name: pl.Series(one.tolist() if one.dtype == object else one)
-            for name, one in columns.items()
-        }
-    )
+    frame = frame_of_arrays(columns)
     content = BytesIO()
     if path.suffix == ".parquet":
         frame.write_parquet(content)
@@ -131,133 +154,169 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
     write_whole(path, content.getvalue())
 
 
-def _note(path: Path) -> dict[str, Any] | None:
-    """Read what a folder says of itself; None if `write_folder` did not write it."""
+def frame_of_arrays(columns: Mapping[str, Column]) -> pl.DataFrame:
+    """Make a polars frame of arrays; an array of objects gets the type of its values."""
+    series = {}
+    for name, column in columns.items():
+        series[name] = pl.Series(column.tolist() if column.dtype == object else column)
+    return pl.DataFrame(series)
+
+
+def _read_description(path: Path) -> dict[str, Any] | None:
+    """Read the data.json of a folder; None if `write_folder` did not write it."""
     try:
-        note = json.loads((path / FILE).read_text("utf-8"))
+        description = json.loads((path / FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return note if isinstance(note, dict) and note.get("kind") == KIND else None
+    is_ours = isinstance(description, dict) and description.get("kind") == KIND
+    return description if is_ours else None
 
 
 def is_folder(path: Path) -> bool:
     """Tell whether `write_folder` wrote this folder."""
-    return _note(path) is not None
+    return _read_description(path) is not None
 
 
 def check_folder(path: Path) -> None:
-    """OutputError unless the folder is new, or one that may be replaced: asked before the work."""
-    if path.exists() and not is_folder(path) and not (path.is_dir() and not any(path.iterdir())):
+    """Refuse a folder that `write_folder` cannot write; called before the work.
+
+    Raises:
+        OutputError: The folder exists and holds something else than an imported folder, or the
+            folder around it is missing.
+    """
+    is_empty = path.is_dir() and not any(path.iterdir())
+    if path.exists() and not is_empty and not is_folder(path):
         raise OutputError(f"{path}: holds something else. Name a new folder.")
     if not path.absolute().parent.is_dir():
         raise OutputError(f"{path}: the folder {path.parent} does not exist. Make it first.")
 
 
 def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = None) -> None:
-    """Write the folder whole or not at all; one that was written before is replaced.
+    """Write the folder whole or not at all; an imported folder that was there is replaced.
 
     Args:
-        ratings: They say themselves what is public: `catalogue_given` and the like.
+        ratings: The ratings. Their fields such as `catalogue_given` say what is public.
         path: The folder.
-        written: How their file is written; None if it cannot be read row by row.
+        written: How the rows of the original file are written; None if they cannot be read one by
+            one.
+
+    Raises:
+        OutputError: The folder holds something else, or cannot be written.
     """
     check_folder(path)
-    part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
-    table = "events" if ratings.scale == EVENTS and ratings.likes.all() else "ratings"
+    temporary = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
+    table = "ratings" if has_stars(ratings) else "events"
     public = {
         "catalogue": ratings.catalogue_given,
         "scale": ratings.scale_given,
         "filter": not ratings.filtered,
     }
-    scale = str(ratings.scale)
-    note = {
+    description = {
         "kind": KIND,
         "format": FORMAT,
         "table": table,
-        "scale": scale,
+        "scale": str(ratings.scale),
         "public": public,
         "guesses": list(ratings.guesses),
         READING: None if written is None else written.to_json(),
     }
     try:
-        part.mkdir()
-        write_ratings(ratings, part / f"{table}.parquet", domains=False)
-        write_items(ratings, part / _CATALOGUE)
+        temporary.mkdir()
+        write_ratings(ratings, temporary / f"{table}.parquet", domains=False)
+        write_items(ratings, temporary / _CATALOGUE)
         if ratings.row_texts:
             texts = {name: ratings.item_metadata[name] for name in ratings.row_texts}
-            write_columns({"item_id": ratings.item_ids, **texts}, part / _TEXTS)
+            write_columns({"item_id": ratings.item_ids, **texts}, temporary / _TEXTS)
         if ratings.user_attributes:
-            write_users(ratings, part / "users.parquet")
-        (part / FILE).write_text(json.dumps(note, indent=2) + "\n", "utf-8")
-        old = part.with_name(part.name + ".old")
+            write_users(ratings, temporary / "users.parquet")
+        (temporary / FILE).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        replaced = temporary.with_name(temporary.name + ".old")
         if path.exists():
-            path.rename(old)
-        part.rename(path)
-        shutil.rmtree(old, ignore_errors=True)
+            path.rename(replaced)
+        temporary.rename(path)
+        shutil.rmtree(replaced, ignore_errors=True)
     except OSError as error:
         raise explain_write_error(path, error) from None
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
-    """Read the ratings of a folder. scale: a public one, in place of the folder's."""
-    note = _note(path)
-    if note is None:
+    """Read the ratings of an imported folder.
+
+    Args:
+        path: The folder.
+        scale: A public scale that replaces the folder's; None: the folder's.
+
+    Raises:
+        DataError: It is no imported folder, of another version, or has events and a scale is given.
+    """
+    description = _read_description(path)
+    if description is None:
         raise DataError("this is no folder of tacit data import", path=path)
-    if note.get("format") != FORMAT:
+    if description.get("format") != FORMAT:
         raise DataError(
             "the folder was written by a later version",
             path=path,
-            found=note.get("format"),
+            found=description.get("format"),
             expected=f"format {FORMAT}",
             fix="Import the files again with this version.",
         )
-    if scale is not None and note["scale"] == str(EVENTS):
+    if scale is not None and description["scale"] == str(EVENTS):
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
-    parts = open_table(path / f"{note['table']}.parquet").frame
-    users = path / "users.parquet"
-    public = note["public"]
+    rows = open_table(path / f"{description['table']}.parquet").frame
+    public = description["public"]
     ids, metadata = read_columns_by_id(path / _CATALOGUE, "item", "item_id", fewest=1)
-    made = Ratings.from_arrays(
-        _ids(parts["user_id"]),
-        _ids(parts["item_id"]),
-        None if note["table"] == "events" else parts["rating"].to_numpy(),
-        parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
-        scale=scale or RatingScale.parse(note["scale"]),
-        user_attributes=read_columns_by_id(users, "user", "user_id")[1] if users.exists() else None,
+    attributes = None
+    if (path / "users.parquet").exists():
+        _, attributes = read_columns_by_id(path / "users.parquet", "user", "user_id")
+    ratings = Ratings.from_arrays(
+        _ids_in(rows["user_id"]),
+        _ids_in(rows["item_id"]),
+        None if description["table"] == "events" else rows["rating"].to_numpy(),
+        rows["timestamp"].to_numpy() if "timestamp" in rows.columns else None,
+        scale=scale or RatingScale.parse(description["scale"]),
+        user_attributes=attributes,
         item_metadata=metadata,
     )
-    made = replace(
-        made,
+    ratings = replace(
+        ratings,
         scale_given=scale is not None or bool(public["scale"]),
-        guesses=tuple(map(str, note["guesses"])),
+        guesses=tuple(map(str, description["guesses"])),
         filtered=not public.get("filter", True),
     )
     if public["catalogue"]:
-        guesses = made.guesses  # which it had when it was written, on this catalogue
+        guesses = ratings.guesses  # `on_catalogue` would drop some that were written with it
         domains = metadata.pop(DOMAIN, dict.fromkeys(ids))
-        made = replace(on_catalogue(made, domains, metadata=metadata), guesses=guesses)
+        ratings = replace(on_catalogue(ratings, domains, metadata=metadata), guesses=guesses)
     if (path / _TEXTS).exists():
-        texts = match_columns(path / _TEXTS, "item", "item_id", made)
-        columns = {**made.item_metadata, **texts}
-        made = replace(made, item_metadata=columns, row_texts=tuple(texts))
-    return made
+        texts = match_columns(path / _TEXTS, "item", "item_id", ratings)
+        columns = {**ratings.item_metadata, **texts}
+        ratings = replace(ratings, item_metadata=columns, row_texts=tuple(texts))
+    return ratings
 
 
-def _ids(column: pl.Series) -> Any:
+def _ids_in(column: pl.Series) -> Any:
+    """Return a column of ids as an array of integers or a list of texts."""
     return column.to_numpy() if column.dtype.is_integer() else column.to_list()
 
 
 def refuse_private_list(path: Path) -> Path:
-    """The file of a list; DataError if it is a folder's own, read off private ratings."""
-    note = _note(path if path.is_dir() else path.parent)
-    if note is not None and not note["public"]["catalogue"]:
+    """Return the file of a public list of items.
+
+    Args:
+        path: The file, or an imported folder, which has the list in its catalogue.parquet.
+
+    Raises:
+        DataError: The list is of an imported folder and was found in private ratings.
+    """
+    description = _read_description(path if path.is_dir() else path.parent)
+    if description is not None and not description["public"]["catalogue"]:
         raise DataError(
             "this list was read off private ratings, so it is no public catalogue",
             path=path,
             fix="Give a list from elsewhere, or import again with --catalogue FILE; if everybody "
             "may know which items were rated, with --public-items.",
         )
-    return path / _CATALOGUE if path.is_dir() and note is not None else path
+    return path / _CATALOGUE if path.is_dir() and description is not None else path

@@ -1,4 +1,4 @@
-"""Forms of text that are no table of rows: read as one where they can be, refused by name else."""
+"""Files that are no table of rows: some forms are turned into one, others refused by their name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal
 from tacit.errors import DataError
 
 Layout = Literal["wide", "baskets"]
-"""Several ratings in a row: an item in each column, or lists of items."""
+"""Layouts with several ratings in a row: "wide" has an item in each column, "baskets" has lists."""
 
 ROW_PERSON = "row"
-"""Column of the people where each row or line is one, and none has an id."""
+"""Name of the column of people if they have no ids and each row is a person."""
 BLOCK = re.compile(rb"^\s*(\d+):\s*$")
 """The line above the ratings of one item, as in the Netflix Prize data."""
 _DOCUMENTS = {
@@ -25,12 +25,12 @@ _DOCUMENTS = {
     b"\x80\x04\x95": "a pickle of Python, which is never opened",
     b"\xff\xff\xff\xff": "an Arrow stream, and no Arrow file",
 }
-"""First bytes of files that are no table that is read."""
+"""First bytes of files that cannot be read as a table, and what these files are."""
 _COMMENT_MARKS = ("#", "%")
 
 
 def refuse_what_is_no_table(raw: bytes, path: object) -> None:
-    """Raise DataError for a file that stands in for the data: a pointer, a web page."""
+    """Raise DataError for a file of another kind, such as a PDF or a web page."""
     start = raw[:512].lstrip().lower()
     if start.startswith(b"version https://git-lfs"):
         raise DataError(
@@ -64,7 +64,7 @@ def layout_error(
     column: str | None = None,
     expected: str = "one row a rating: a person, an item, and so on",
 ) -> DataError:
-    """Make the error of a table that seems to hold several ratings in a row."""
+    """Make the error for a table that seems to hold several ratings in a row."""
     if layout == "wide":
         shape = "a person in each row and an item in each column"
     else:
@@ -92,20 +92,21 @@ def has_blocks(data: bytes) -> bool:
 
 
 def unfold_blocks(data: bytes) -> tuple[bytes, list[int]]:
-    """Write the number of each block before each of its rows.
+    """Turn blocks of rows into a table: the item's number above a block goes before its rows.
 
     Returns:
-        The text, and the line in the file of each of its rows.
+        The text of the table, and the line in the file of each of its rows.
     """
     rows = []
     lines = []
-    for number, item, row in _rows_of_blocks(data):
+    for line, item, row in _rows_of_blocks(data):
         rows.append(item + b"," + row)
-        lines.append(number)
+        lines.append(line)
     return b"\n".join(rows) + b"\n", lines
 
 
 def _rows_of_blocks(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield each row of each block: its line in the file, its item, and its text."""
     item = b""
     for number, line in enumerate(data.splitlines(), 1):
         block = BLOCK.match(line)

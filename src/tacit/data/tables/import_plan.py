@@ -1,10 +1,11 @@
-"""Files that people have become one clean folder: opened, understood, cleaned, described.
+"""The import of files of any form: what each holds is found and then read as ratings.
 
-Ratings    a table with people and items; several are read as one
-Items      a table with items and no people, or `items`: titles and so on. Users likewise
+Ratings    tables with people and items; several are read as one
+Items      tables with items and no people, or the file `items`: titles and so on
+Users      tables with people and no items, or the file `users`: their attributes
 Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
-Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
-           unless the caller says that it is.
+Catalogue  the file `catalogue` comes from elsewhere, so its items are public. Items that are found
+           in the ratings are not, unless the caller says that they are.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ import polars as pl
 
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
-from tacit.data.movielens import is_movielens, movielens_reading
+from tacit.data.movielens import is_movielens, read_movielens_folder
 from tacit.data.ratings import Ratings
 from tacit.data.tables.cells import NO_EVENT, OnBad, Rules
-from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
-from tacit.data.tables.degenerate import FEW, refuse_what_teaches_nothing
+from tacit.data.tables.column_guess import ColumnGuess, ColumnNames, ColumnSample, guess_columns
+from tacit.data.tables.degenerate import FEW, refuse_unlearnable_ratings
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.joins import find_table_of_people, join_people_to_items
@@ -36,80 +37,92 @@ from tacit.data.tables.ratings_tables import (
     REPEATS,
     SUMMED,
     TableReading,
-    ratings_of,
+    make_ratings,
     read_in_format,
     with_row_texts,
 )
-from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.sources import make_frame, open_table
 from tacit.data.tables.table import Table, find_column, missing_column_error
 from tacit.data.tables.text import EMPTY
-from tacit.data.tables.times import are_of_our_days, seconds, time_form
+from tacit.data.tables.times import are_plausible_times, time_form, to_seconds
 from tacit.data.tables.where import has_columns_of, keep_rows
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.data.tabular import read_catalogue, with_items, with_users
 from tacit.errors import ConfigError, DataError
 
-_MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
-_MATCHED = 0.5  # of the ids of people or items that a table without names has
+_MOST_BAD = 0.5
+"""Largest share of bad rows that are dropped if the caller did not ask for it."""
+_MATCHED = 0.5
+"""Share of the rated ids that a table must have to be one of items or people."""
 _PAIR: tuple[Role, ...] = ("user", "item")
 _MANY_REPEATS = 0.7
-_FEWEST_ABOVE = 0.01  # of the ratings in the upper half of their scale
+"""Share of rows that repeat a person's item from which a warning is given."""
+_FEWEST_ABOVE = 0.01
+"""Share of ratings in the upper half of the scale below which a warning is given."""
 _MANY_EVENTS = 5_000
-_MOST_WITHOUT_TIME = 0.2  # of the rows may be dropped because they have no time
-_LARGE_SHARE, _TIMES_THE_MEAN = 0.05, 4  # of all rows that one person has
-_SAMPLE = 20_000  # cells of a whole column of times
+"""Number of rows of one person from which a warning is given."""
+_MOST_WITHOUT_TIME = 0.2
+"""Largest share of rows that are dropped because they have no time."""
+_LARGE_SHARE, _TIMES_THE_MEAN = 0.05, 4
+"""A warning is given if one person has this share of all rows, and so many times the mean."""
+_CELLS_SEEN = 20_000
+"""Number of cells, spread over a column of times, that are tried."""
 _NEITHER_STARS_NOR_PLAYS = (
     "it has people and items, but neither stars nor plays as the other file has"
 )
-_LETTERS_OF_NAME = 4  # at least, with which the name of a file begins
-_MOST_TABLES = 50  # of a folder
+_LETTERS_OF_NAME = 4
+"""Fewest letters of a known name, such as kunde, for the name of a file that begins with it."""
+_MOST_TABLES = 50
+"""Largest number of tables in a folder."""
 _PACKED = r"(\.(gz|zst|xz|bz2|zip))?$"
 _NAME_OF_TABLE = re.compile(
     r"(?i)\.(csv|tsv|tab|psv|dat|data|txt|json|jsonl|ndjson|parquet|pq|arrow|feather|db|sqlite3?)"
     + _PACKED
 )
 _NAME_OF_ANY_TEXT = re.compile(r"(?i)\.(txt|json|dat|data|db)" + _PACKED)
-"""Files that may as well hold something else than a table."""
+"""Names of files that may hold something else than a table."""
 _NAME_OF_PROSE = re.compile(r"(?i)(readme|licen[cs]e|notice|about|citation)\b")
 
 
 @dataclass
 class Plan:
-    """Tables found in the files, and what each holds."""
+    """What will be imported: the tables found in the files, and what each holds."""
 
-    ratings: list[Guess] = field(default_factory=list)
-    """What the columns of each table of ratings are."""
+    ratings: list[ColumnGuess] = field(default_factory=list)
+    """The tables of ratings, and what their columns are."""
     items: list[Table] = field(default_factory=list)
+    """Tables of item metadata."""
     users: list[Table] = field(default_factory=list)
+    """Tables of user attributes."""
     left_out: dict[object, str] = field(default_factory=dict)
-    """Path of each table or file that is not read, and why."""
-    said: tuple[str, ...] = ()
-    """Sentences on how the tables came about."""
+    """Path of each table or file that is not read, to the reason."""
+    notes: tuple[str, ...] = ()
+    """Sentences that say which tables were joined."""
     movielens: Path | None = None
-    """A MovieLens folder."""
+    """The MovieLens folder that is imported; None: tables are."""
     written: tuple[Path, WrittenFormat] | None = None
-    """A file of ratings in a written format."""
+    """A file of ratings and the written format it is read in; None: its format is guessed."""
 
     @property
     def path(self) -> object:
-        """Place of the ratings."""
+        """The file or folder of the ratings."""
         if self.written is not None:
             return self.written[0]
         return self.movielens or self.ratings[0].table.path
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what a person should look at."""
-        sentences = [*self.said]
+        """Sentences on what the caller should check."""
+        sentences = [*self.notes]
         for columns in self.ratings:
             sentences += columns.warnings
-        sentences += [f"{path} was left out: {why}." for path, why in self.left_out.items()]
+        sentences += [f"{path} was left out: {reason}." for path, reason in self.left_out.items()]
         return sentences
 
 
-def plan(
+def plan_import(
     files: Sequence[Path],
-    asked: Asked,
+    column_names: ColumnNames,
     *,
     events: bool = False,
     delimiter: str | None = None,
@@ -119,185 +132,211 @@ def plan(
     where: Sequence[str] = (),
     layout: Layout | None = None,
 ) -> Plan:
-    """Open the files and find what each holds; nothing is cleaned yet.
+    """Open the files and find what each holds; no cell is read yet.
 
     Args:
         files: Tables and folders.
-        asked: The column of each role, where the caller names it.
-        events: Every row is an event.
-        delimiter: Sign between the cells of a text file; None: looked for.
-        encoding: Encoding of a text file; None: looked for.
-        header: Whether a text file names its columns; None: looked for.
-        table: Table of a database.
-        where: Conditions on the rows of the tables that have their columns.
-        layout: Several ratings in a row, in the first file.
+        column_names: The roles to find, each with the column that the caller named, or None.
+        events: Whether every row is an event.
+        delimiter: Text between the cells of a text file; None: found in the file.
+        encoding: Encoding of a text file; None: found in the file.
+        header: Whether a text file names its columns; None: found in the file.
+        table: Name of the table in a database.
+        where: Conditions on the rows, for all tables that have the columns of these.
+        layout: Layout of the first file if it has several ratings in a row; None: found.
+
+    Raises:
+        DataError: A file or a column is missing, or it is not clear what a file holds.
+        ConfigError: A MovieLens folder is imported with other files or with names of columns.
     """
-    opened: list[Table] = []
-    unnamed: list[Table] = []
+    tables: list[Table] = []
+    unnamed: list[Table] = []  # those found in a folder, which the caller did not name
     no_tables: dict[object, str] = {}
     for path in files:
         if not path.exists():
             raise DataError("no such file or folder", path=path, fix="Check the path.")
         if path.is_dir() and is_movielens(path):
-            if len(files) > 1 or any(asked.values()) or where:
+            if len(files) > 1 or any(column_names.values()) or where:
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
         if path.is_dir() and not _is_plain_folder(path):
-            opened += _folder(path)
+            tables += _open_research_folder(path)
         elif path.is_dir():
             found, others = _open_plain_folder(path, delimiter, encoding, header)
-            opened += found
+            tables += found
             unnamed += found
             no_tables |= others
         else:
-            names = [*asked.values()]
-            opened.append(
+            names = [*column_names.values()]
+            tables.append(
                 open_table(
                     path,
                     delimiter=delimiter,
                     encoding=encoding,
                     header=header,
                     table=table,
-                    asked=names,
+                    column_names=names,
                     layout=layout,
                 )
             )
     if where:
-        opened = [
-            keep_rows(each, where) if len(opened) == 1 or has_columns_of(each, where) else each
-            for each in opened
-        ]
-    made = _sort_tables(opened, asked, events=events, layout=layout, unnamed=unnamed)
-    made.left_out |= no_tables
-    for role, name in asked.items():
-        absent = all(
-            find_column(role, columns.table.headers, name) is None for columns in made.ratings
+        for number, opened in enumerate(tables):
+            if len(tables) == 1 or has_columns_of(opened, where):
+                tables[number] = keep_rows(opened, where)
+    plan = _sort_tables(tables, column_names, events=events, layout=layout, unnamed=unnamed)
+    plan.left_out |= no_tables
+    for role, name in column_names.items():
+        is_absent = all(
+            find_column(role, columns.table.headers, name) is None for columns in plan.ratings
         )
-        if name and role != "domain" and absent:
-            headers = itertools.chain.from_iterable(each.headers for each in opened)
+        if name and role != "domain" and is_absent:
+            headers = itertools.chain.from_iterable(opened.headers for opened in tables)
             raise missing_column_error(role, list(headers), name, files[0])
-    return made
+    return plan
 
 
 def plan_written(files: Sequence[Path], written: WrittenFormat) -> Plan:
-    """Plan to read the first file by a written format; the others are about items or people."""
-    made = Plan(written=(files[0], written))
+    """Plan to read the first file in a written format; other files are of items or people."""
+    plan = Plan(written=(files[0], written))
     for path in files[1:]:
         table = open_table(path)
-        is_about_people = find_column("user", table.headers, None) is not None
-        (made.users if is_about_people else made.items).append(table)
-    return made
+        is_of_people = find_column("user", table.headers, None) is not None
+        tables = plan.users if is_of_people else plan.items
+        tables.append(table)
+    return plan
 
 
 def _sort_tables(
-    opened: Sequence[Table],
-    asked: Asked,
+    tables: Sequence[Table],
+    column_names: ColumnNames,
     *,
     events: bool,
     layout: Layout | None,
     unnamed: Sequence[Table] = (),
-    said: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Plan:
-    """Find the tables of ratings, and what the others hold: people, items, or other events.
+    """Find which tables hold the ratings, and whether each other one holds people or items.
 
     Args:
-        opened: Tables in the order in which they were named.
-        asked: The column of each role, where the caller names it.
-        events: Every row is an event.
-        layout: Several ratings in a row, in the first table.
-        unnamed: Tables of a folder, which are left out where they fit nothing.
-        said: Warnings on how the tables came about.
+        tables: Tables in the order in which they were named.
+        column_names: The roles to find, each with the column that the caller named, or None.
+        events: Whether every row is an event.
+        layout: Layout of the first table if it has several ratings in a row; None: found.
+        unnamed: Tables that the caller did not name. One that holds neither people nor items is
+            left out, while it is an error for the others.
+        notes: Sentences that say which tables were joined.
     """
-    if len(opened) == 1:
-        found = guess_rows(opened[0], asked, events=events, layout=layout)
-        return Plan(ratings=[found], said=said)
+    if len(tables) == 1:
+        columns = guess_rows(tables[0], column_names, events=events, layout=layout)
+        return Plan(ratings=[columns], notes=notes)
     if layout is not None:
-        made = Plan(ratings=[guess_rows(opened[0], asked, events=events, layout=layout)])
-        for each in opened[1:]:
-            _take_beside(each, _roles_in(each, asked), made)
-        return made
-    named = [_roles_in(each, asked) for each in opened]
-    with_people_and_items = [
-        each for each, roles in zip(opened, named, strict=True) if {"user", "item"} <= roles
+        columns = guess_rows(tables[0], column_names, events=events, layout=layout)
+        plan = Plan(ratings=[columns])
+        for table in tables[1:]:
+            _add_other_table(table, _find_roles(table, column_names), plan)
+        return plan
+    roles_of_tables = [_find_roles(table, column_names) for table in tables]
+    rating_tables = [
+        table
+        for table, roles in zip(tables, roles_of_tables, strict=True)
+        if {"user", "item"} <= roles
     ]
-    joined = None if with_people_and_items else join_people_to_items(opened, named)
+    joined = None if rating_tables else join_people_to_items(tables, roles_of_tables)
     if joined is not None:
         return _sort_tables(
-            joined.tables, asked, events=events, layout=None, unnamed=unnamed, said=joined.said
+            joined.tables,
+            column_names,
+            events=events,
+            layout=None,
+            unnamed=unnamed,
+            notes=joined.notes,
         )
-    if not with_people_and_items:
-        with_people_and_items = [max(opened, key=lambda each: len(each.frame))]
+    if not rating_tables:
+        rating_tables = [max(tables, key=lambda table: len(table.frame))]
     guesses = [
-        guess_rows(each, _asked_columns(each, asked), events=events)
-        for each in with_people_and_items
+        guess_rows(table, _names_in_table(table, column_names), events=events)
+        for table in rating_tables
     ]
-    rated = [columns for columns in guesses if {"rating", "plays"} & set(columns.places)]
-    made = Plan(ratings=guesses if events or not rated else rated, said=said)
+    with_feedback = [columns for columns in guesses if {"rating", "plays"} & set(columns.positions)]
+    plan = Plan(ratings=guesses if events or not with_feedback else with_feedback, notes=notes)
     for columns in guesses:
-        if columns not in made.ratings:
-            made.left_out[columns.table.path] = _NEITHER_STARS_NOR_PLAYS
-    for each, roles in zip(opened, named, strict=True):
-        if each in with_people_and_items:
+        if columns not in plan.ratings:
+            plan.left_out[columns.table.path] = _NEITHER_STARS_NOR_PLAYS
+    for table, roles in zip(tables, roles_of_tables, strict=True):
+        if table in rating_tables:
             continue
         try:
-            _take_beside(each, roles, made, is_named=each not in unnamed)
+            _add_other_table(table, roles, plan, is_named=table not in unnamed)
         except DataError as error:
-            if each not in unnamed:
+            if table not in unnamed:
                 raise
-            made.left_out[each.path] = error.what
-    return made
+            plan.left_out[table.path] = error.what
+    return plan
 
 
-def _roles_in(table: Table, asked: Asked) -> set[Role]:
-    """Return the roles of the columns that were asked for or have a known name."""
-    return set(guess(table, _asked_columns(table, asked), contents=False).places)
+def _find_roles(table: Table, column_names: ColumnNames) -> set[Role]:
+    """Return the roles of the columns that the caller named or that have a known name."""
+    names = _names_in_table(table, column_names)
+    return set(guess_columns(table, names, contents=False).positions)
 
 
-def _take_beside(table: Table, roles: set[Role], made: Plan, *, is_named: bool = True) -> None:
-    """Take a table beside the ratings as one of people or of items.
+def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bool = True) -> None:
+    """Add a table that holds no ratings to the plan's tables of people or of items.
+
+    Args:
+        table: The table.
+        roles: The roles of its columns.
+        plan: The plan, which has tables of ratings already.
+        is_named: Whether the caller named the table.
 
     Raises:
-        DataError: It fits neither; or nobody named it, and it has several rows of a person or item.
+        DataError: It is not clear whether it holds people or items; or the caller did not name it,
+            and it has several rows of a person or item.
     """
-    if "user" in roles and table.header:
+    if "user" in roles and table.has_header:
         role: Role = "user"
-    elif "item" in roles and table.header:
+    elif "item" in roles and table.has_header:
         role = "item"
     else:
-        role = _match_by_ids(table, made)
-        table = _with_title(table) if role == "item" else table
+        role = _find_role_by_ids(table, plan)
+        table = _name_title_column(table) if role == "item" else table
     if not is_named:
-        places = guess(table, {role: None}, contents=False).places
-        ids = table.frame[:, places.get(role, 0)].drop_nulls()
+        positions = guess_columns(table, {role: None}, contents=False).positions
+        ids = table.frame[:, positions.get(role, 0)].drop_nulls()
         if ids.n_unique() < len(ids):
             raise DataError(f"it has several rows of one {role}", path=table.path)
         if len(table.headers) < 2:
             raise DataError("it has no column beside the id", path=table.path)
-    (made.users if role == "user" else made.items).append(table)
+    tables = plan.users if role == "user" else plan.items
+    tables.append(table)
 
 
-def _asked_columns(table: Table, asked: Asked) -> Asked:
-    """Return what was asked for, as far as the table has it."""
+def _names_in_table(table: Table, column_names: ColumnNames) -> ColumnNames:
+    """Replace the names of columns that the table does not have by None."""
     return {
         role: name if find_column(role, table.headers, name) is not None else None
-        for role, name in asked.items()
+        for role, name in column_names.items()
     }
 
 
-def _match_by_ids(table: Table, made: Plan) -> Role:
-    """Find whether a table without known names is of items or of people, by its first column.
+def _find_role_by_ids(table: Table, plan: Plan) -> Role:
+    """Find whether a table without known names holds people or items, by the ids of the ratings.
 
-    Where its ids are those of both, its name decides.
+    Its first column decides; if it has the ids of both, the name of the file does.
 
     Raises:
-        DataError: It is of neither, or may be of both, or connects people with people.
+        DataError: The table holds neither, or may hold both, or connects people with people.
     """
-    columns = made.ratings[0]
-    rated = {role: _ids_in(columns.table, columns.places.get(role)) for role in _PAIR}
-    own = [_ids_in(table, at) for at in range(min(2, len(table.headers)))]
-    shares = {role: len(own[0] & rated[role]) / max(1, len(rated[role])) for role in _PAIR}
-    people_again = len(own) > 1 and len(own[1] & rated["user"]) > _MATCHED * len(own[1])
-    if shares["user"] > _MATCHED and people_again:
+    columns = plan.ratings[0]
+    rated_ids = {role: _ids_in(columns.table, columns.positions.get(role)) for role in _PAIR}
+    first_ids = _ids_in(table, 0)
+    second_ids = _ids_in(table, 1 if len(table.headers) > 1 else None)
+    # The share of the rated people or items that the table has.
+    shares = {
+        role: len(first_ids & rated_ids[role]) / max(1, len(rated_ids[role])) for role in _PAIR
+    }
+    has_second_people = len(second_ids & rated_ids["user"]) > _MATCHED * len(second_ids)
+    if shares["user"] > _MATCHED and has_second_people:
         raise DataError(
             "this table connects people with people",
             path=table.path,
@@ -317,7 +356,7 @@ def _match_by_ids(table: Table, made: Plan) -> Role:
 
 
 def _role_of_name(table: Table) -> Role:
-    """Find by the name of a file, such as kunden.csv, whether it is of people or of items."""
+    """Find by the name of a file, such as kunden.csv, whether it holds people or items."""
     stem = normalize_header(Path(str(table.path)).name.partition(".")[0])
     for role in _PAIR:
         names = [name for name in known_names(role) if len(name) >= _LETTERS_OF_NAME]
@@ -330,19 +369,22 @@ def _role_of_name(table: Table) -> Role:
     )
 
 
-def _ids_in(table: Table, at: int | None) -> set[str]:
-    return set() if at is None else set(table.frame[:, at].drop_nulls().cast(pl.String).to_list())
+def _ids_in(table: Table, position: int | None) -> set[str]:
+    """Return the different cells of a column as texts; an empty set without a column."""
+    if position is None:
+        return set()
+    return set(table.frame[:, position].drop_nulls().cast(pl.String).to_list())
 
 
-def _with_title(table: Table) -> Table:
+def _name_title_column(table: Table) -> Table:
     """Name the second column of a table without a header `title` if it is text."""
-    if table.header or len(table.headers) < 2 or ColumnLook(table.frame[:, 1]).is_numeric:
+    if table.has_header or len(table.headers) < 2 or ColumnSample(table.frame[:, 1]).is_numeric:
         return table
     return replace(table, frame=table.frame.rename({table.headers[1]: "title"}))
 
 
 def _is_plain_folder(path: Path) -> bool:
-    """Tell whether a folder holds files of no known kind of folder."""
+    """Tell whether a folder is none of tacit's, RecBole's or LensKit's."""
     has_schema = (path / "schema.json").is_file()
     return not has_schema and not is_folder(path) and not any(path.glob("*.inter"))
 
@@ -353,17 +395,17 @@ def _open_plain_folder(
     """Open the tables of a folder of files, such as customers.csv, products.csv and orders.csv.
 
     Returns:
-        The tables; and why each other file is none.
+        The tables, and the reason why each other file is none.
     """
     files = [file for file in sorted(path.iterdir()) if file.name[0] not in "._"]
-    found: list[Table] = []
-    others: dict[object, str] = {}
+    tables: list[Table] = []
+    no_tables: dict[object, str] = {}
     for file in files:
         if file.is_dir():
-            others[file] = "it is a folder"
+            no_tables[file] = "it is a folder"
         elif not _NAME_OF_TABLE.search(file.name) or _NAME_OF_PROSE.match(file.name):
-            others[file] = "its name is not that of a table"
-        elif len(found) == _MOST_TABLES:
+            no_tables[file] = "its name is not that of a table"
+        elif len(tables) == _MOST_TABLES:
             raise DataError(
                 f"this folder has more than {_MOST_TABLES} tables",
                 path=path,
@@ -375,26 +417,26 @@ def _open_plain_folder(
             except DataError as error:
                 if error.what != EMPTY and not _NAME_OF_ANY_TEXT.search(file.name):
                     raise
-                others[file] = error.what
+                no_tables[file] = error.what
             else:
-                found.append(table)
-    if not found:
-        inner = [file.name for file in files if file.is_dir()]
+                tables.append(table)
+    if not tables:
+        subfolders = [file.name for file in files if file.is_dir()]
         raise DataError(
             "this folder holds no table",
             path=path,
-            found=f"folders {', '.join(inner)}" if inner else None,
+            found=f"folders {', '.join(subfolders)}" if subfolders else None,
             expected="tables (CSV, JSON lines, Parquet and so on), or a folder of MovieLens, "
             "RecBole (NAME.inter) or LensKit (schema.json)",
             fix="Name its files instead, or a folder inside.",
         )
-    return found, others
+    return tables, no_tables
 
 
-def _folder(path: Path) -> list[Table]:
-    """Open the tables of a RecBole or LensKit folder."""
+def _open_research_folder(path: Path) -> list[Table]:
+    """Open the tables of a RecBole or LensKit folder; DataError for a folder of tacit."""
     if (path / "schema.json").is_file():
-        return _lenskit(path)
+        return _open_lenskit_folder(path)
     if is_folder(path):
         raise DataError(
             "this folder was imported already", path=path, fix="Every command takes it."
@@ -403,33 +445,41 @@ def _folder(path: Path) -> list[Table]:
     return [open_table(file, delimiter="\t", header=True) for file in files]
 
 
-def _lenskit(path: Path) -> list[Table]:
-    """People and items stand as numbers in the table between them, and as ids in their own."""
-    own = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
+def _open_lenskit_folder(path: Path) -> list[Table]:
+    """Open the tables of a LensKit folder.
+
+    Its table of ratings holds numbers of people and items, which are rows of the tables user and
+    item. They are replaced by the ids in those.
+
+    Returns:
+        The table of ratings; then those of people and items, if they have more than the ids.
+    """
+    entities = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
     try:
         relations = json.loads((path / "schema.json").read_text("utf-8"))["relationships"]
-        name = next(key for key, entry in relations.items() if {*own} <= {*entry["entities"]})
-        between = open_table(path / f"{name}.parquet")
-        columns = {column: between.frame[column] for column in between.headers}
-        for role in [role for role in own if f"{role}_num" in columns]:
-            ids = own[role].frame[f"{role}_id"]
-            columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
+        names = [key for key, entry in relations.items() if {*entities} <= {*entry["entities"]}]
+        relation = open_table(path / f"{names[0]}.parquet")
+        columns = {column: relation.frame[column] for column in relation.headers}
+        for role, entity in entities.items():
+            if f"{role}_num" in columns:
+                ids = entity.frame[f"{role}_id"]
+                columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
     except (
         OSError,
         ValueError,
         LookupError,
         TypeError,
         AttributeError,
-        StopIteration,
         pl.exceptions.PolarsError,
     ):
         raise DataError("the LensKit folder has no table of users and items", path=path) from None
-    ratings = Table(between.path, frame_of(columns))
-    return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
+    ratings = Table(relation.path, make_frame(columns))
+    with_attributes = [entity for entity in entities.values() if len(entity.headers) > 1]
+    return [ratings, *with_attributes]
 
 
-def carry_out(
-    made: Plan,
+def carry_out_plan(
+    plan: Plan,
     rules: Rules,
     *,
     on_bad: OnBad | None = None,
@@ -442,51 +492,64 @@ def carry_out(
     domain: str | None = None,
     encoding: str | None = None,
 ) -> TableReading:
-    """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
+    """Read the ratings of a plan, the attributes of people and the metadata of items.
 
-    catalogue: a public list of items; ratings of others are dropped. items: more about items.
-    encoding: that of the files of users and of items.
-    public_items: the items that were rated may be known to everybody.
-    items_from_ratings: titles that stand beside the ratings are public.
+    Args:
+        plan: What to read.
+        rules: How cells are read.
+        on_bad: What the caller said of bad rows; None: nothing, so that it is an error if the rules
+            would drop most rows.
+        events: Whether every rating is an event.
+        users: File of user attributes, in place of the plan's.
+        items: File of item metadata, in place of the plan's.
+        catalogue: File of a public list of items. Ratings of other items are dropped.
+        public_items: Whether it is public which items were rated.
+        items_from_ratings: Whether titles in columns beside the ratings are public.
+        domain: Header of the domain in the catalogue and the files of items.
+        encoding: Encoding of the files of users and items.
+
+    Raises:
+        DataError: A needed column is missing, or the rows cannot be read or used.
     """
-    for columns in made.ratings:
+    for columns in plan.ratings:
         _require_roles(columns, rules)
-    made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
-    if made.written is not None:
-        reading = read_in_format(*made.written, rules.on_bad)
-    elif made.movielens is not None:
+    plan.ratings = [_drop_unreadable_times(columns, rules) for columns in plan.ratings]
+    if plan.written is not None:
+        reading = read_in_format(*plan.written, rules.on_bad)
+    elif plan.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
-        reading = movielens_reading(made.movielens, rules.on_bad)
+        reading = read_movielens_folder(plan.movielens, rules.on_bad)
     else:
-        reading = ratings_of(made.ratings, rules)
-        with_texts = with_row_texts(reading.ratings, made.ratings)
+        reading = make_ratings(plan.ratings, rules)
+        with_texts = with_row_texts(reading.ratings, plan.ratings)
         reading = replace(reading, ratings=with_texts)
     ratings = reading.ratings
     dropped = dict(reading.dropped)
     ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, SUMMED, NO_EVENT))
-    guessed = made.written is None  # else rows must not decide whether others are read
-    if guessed and on_bad is None and bad > _MOST_BAD * reading.read:
+    # In a written format, a row must not decide whether others are read, so nothing is refused.
+    is_guessed = plan.written is None
+    if is_guessed and on_bad is None and bad > _MOST_BAD * reading.read:
         raise DataError(
             f"{bad:,} of {reading.read:,} rows would be dropped",
-            path=made.path,
+            path=plan.path,
             found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
         )
-    if guessed:
-        refuse_what_teaches_nothing(ratings, made.path)
-        _check_guesses(made, ratings)
-    for each in made.users if users is None else [users]:
-        ratings = with_users(ratings, each, encoding=encoding)
+    if is_guessed:
+        refuse_unlearnable_ratings(ratings, plan.path)
+        _refuse_ids_that_never_repeat(plan, ratings)
+    for source in plan.users if users is None else [users]:
+        ratings = with_users(ratings, source, encoding=encoding)
     if catalogue is not None:
         before = len(ratings)
         metadata = read_catalogue(catalogue, domain=domain, domains=False)
         ratings = on_catalogue(ratings, metadata.pop(DOMAIN), metadata=metadata)
-        if lost := before - len(ratings):
-            dropped["the item is not in the catalogue"] = lost
-    for source in made.items if items is None else [items]:
+        if len(ratings) < before:
+            dropped["the item is not in the catalogue"] = before - len(ratings)
+    for source in plan.items if items is None else [items]:
         ratings = with_items(ratings, source, domain=domain, encoding=encoding)
     if items_from_ratings:
         ratings = ratings.with_row_texts_public()
@@ -495,12 +558,16 @@ def carry_out(
     return replace(reading, ratings=ratings, dropped=dropped)
 
 
-def _require_roles(columns: Guess, rules: Rules) -> None:
-    """Raise DataError where a role lacks; it names a file beside this one that has the people."""
+def _require_roles(columns: ColumnGuess, rules: Rules) -> None:
+    """Raise DataError if a role has no column.
+
+    If the people are missing, but another file in the folder has them, the error says how the two
+    files are joined.
+    """
     try:
         columns.require_roles(rules)
     except DataError as error:
-        people = None if "user" in columns.places else find_table_of_people(columns.table)
+        people = None if "user" in columns.positions else find_table_of_people(columns.table)
         if people is None:
             raise
         files = shlex.join([str(columns.table.path), str(people.path)])
@@ -510,91 +577,106 @@ def _require_roles(columns: Guess, rules: Rules) -> None:
             found=error.found,
             expected=error.expected,
             fix=f"{people.path.name} beside it has the people, and shares the column "
-            f"{people.shared}: the two are joined by  tacit data import {files}",
+            f"{people.key}: the two are joined by  tacit data import {files}",
         ) from None
 
 
-def _check_guesses(made: Plan, ratings: Ratings) -> None:
-    """DataError where a guessed column of people or items never repeats: it is another column."""
+def _refuse_ids_that_never_repeat(plan: Plan, ratings: Ratings) -> None:
+    """Raise DataError if each person or each item has one rating, and its column was guessed.
+
+    Such a column is probably another one, such as a number of the row.
+    """
     distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
     for role, number in distinct.items():
-        guessed = any(columns.why.get(role) != "asked" for columns in made.ratings)
-        if guessed and len(ratings) >= FEW and number == len(ratings):
+        is_guessed = any(columns.reasons.get(role) != "asked" for columns in plan.ratings)
+        if is_guessed and len(ratings) >= FEW and number == len(ratings):
             name = "person" if role == "user" else role
-            table, places = made.ratings[0].table, made.ratings[0].places
+            first = plan.ratings[0]
             raise DataError(
                 f"every {name} has one row, so no list can be learned",
-                path=table.path,
-                column=table.headers[places[role]],
+                path=first.table.path,
+                column=first.table.headers[first.positions[role]],
                 fix=f"Name the right column with --{role}, or this one if it is right. A cell "
                 "holds one person or one item.",
             )
 
 
-def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
-    """Leave out a column of times that no one asked for and of which most cells cannot be read."""
-    at = columns.places.get("time")
-    if at is None or columns.why["time"] == "asked":
+def _drop_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGuess:
+    """Drop a column of times if many of its cells are empty or cannot be read.
+
+    A column that the caller named is kept. If most times can be read but lie before 1980 or after
+    2100, the column is kept with a warning.
+    """
+    position = columns.positions.get("time")
+    if position is None or columns.reasons["time"] == "asked":
         return columns
-    column = columns.table.frame[:, at]
-    column = column.gather_every(max(1, len(column) // _SAMPLE))
+    column = columns.table.frame[:, position]
+    column = column.gather_every(max(1, len(column) // _CELLS_SEEN))
     filled = len(column) - column.null_count()
     try:
         form = rules.times or time_form(column, guessing=rules.guessing)
-        moments = seconds(column, rules.dates, form=form)
+        times = to_seconds(column, rules.dates, form=form)
     except DataError:
-        return columns  # which order its dates have is a question, asked where they are read
-    name = columns.table.headers[at]
-    empty = column.null_count() / max(1, len(column))
-    if empty > _MOST_WITHOUT_TIME:
-        said = f"{empty:.0%} of the cells of column {name} are empty: times were left out."
-        places = dict(columns.places)
-        del places["time"]
-        return replace(columns, places=places, warnings=(*columns.warnings, said))
-    if moments.null_count() - column.null_count() <= filled / 2:
-        if are_of_our_days(moments):
-            return columns
-        said = f"Most times in column {name} do not lie between 1980 and 2100: is it their unit?"
-        return replace(columns, warnings=(*columns.warnings, said))
-    said = f"The times in column {name} cannot be read: they were left out."
-    places = dict(columns.places)
-    del places["time"]
-    return replace(columns, places=places, warnings=(*columns.warnings, said))
+        return columns  # the order of day and month is not clear: reading the times says so again
+    name = columns.table.headers[position]
+    share_empty = column.null_count() / max(1, len(column))
+    unread = times.null_count() - column.null_count()
+    is_kept = False
+    if share_empty > _MOST_WITHOUT_TIME:
+        warning = f"{share_empty:.0%} of the cells of column {name} are empty: times were left out."
+    elif unread > filled / 2:
+        warning = f"The times in column {name} cannot be read: they were left out."
+    elif are_plausible_times(times):
+        return columns
+    else:
+        is_kept = True
+        warning = f"Most times in column {name} do not lie between 1980 and 2100: is it their unit?"
+    positions = dict(columns.positions)
+    if not is_kept:
+        del positions["time"]
+    return replace(columns, positions=positions, warnings=(*columns.warnings, warning))
 
 
 def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list[str]:
-    """Say what looks odd in ratings that can be used."""
-    said = []
+    """Write warnings about ratings that can be used but look odd.
+
+    Args:
+        ratings: The ratings.
+        read: Number of rows that were read.
+        dropped: Number of dropped rows, by rule.
+    """
+    warnings = []
     if not ratings.likes.any():
-        said.append(f"No rating is a like on the scale {ratings.scale}.")
+        warnings.append(f"No rating is a like on the scale {ratings.scale}.")
     values = ratings.values
     if ratings.scale != EVENTS and len(values) and values.min() == values.max():
-        said.append(f"Every rating is {values[0]:g}: is this column the stars?")
+        warnings.append(f"Every rating is {values[0]:g}: is this column the stars?")
     repeats = dropped.get(REPEATS, 0) + dropped.get(SUMMED, 0)
     if repeats > _MANY_REPEATS * read:
-        said.append(
+        warnings.append(
             f"{repeats:,} of {read:,} rows repeat a person's item. If they are plays, --plays adds "
             "them up."
         )
-    if not said and ratings.scale != EVENTS and len(ratings):
+    if not warnings and ratings.scale != EVENTS and len(ratings):
         upper = (ratings.values > ratings.scale.minimum + ratings.scale.span / 2).mean()
         if upper < _FEWEST_ABOVE:
-            said.append(
+            warnings.append(
                 f"Only {upper:.1%} of the ratings lie in the upper half of the scale "
                 f"{ratings.scale}: is it the right scale?"
             )
-    most = int(np.bincount(ratings.users).max()) if len(ratings) else 0
-    mean = len(ratings) / max(1, int(np.count_nonzero(np.bincount(ratings.users))))
+    counts = np.bincount(ratings.users)  # of ratings, for each person
+    most = int(counts.max()) if len(ratings) else 0
+    mean = len(ratings) / max(1, int(np.count_nonzero(counts)))
     if len(ratings) >= FEW and most > max(_LARGE_SHARE * len(ratings), _TIMES_THE_MEAN * mean):
-        said.append(
+        warnings.append(
             f"One person has {most / len(ratings):.0%} of all rows: is it a code for guests or "
             "unknown people? Leave it out with  --where 'COLUMN!=ID'."
         )
     if most > _MANY_EVENTS:
-        many = int((np.bincount(ratings.users) > _MANY_EVENTS).sum())
-        said.append(
+        many = int((counts > _MANY_EVENTS).sum())
+        warnings.append(
             f"{many:,} people have more than {_MANY_EVENTS:,} rows (the most: {most:,}): are they "
             "bots or shared accounts? What one person adds to a private model is bounded all the "
             "same."
         )
-    return said
+    return warnings

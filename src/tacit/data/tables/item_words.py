@@ -1,4 +1,4 @@
-"""The word for one item, by the header that its ids stand under."""
+"""The word for an item, such as "book", read from the header of the column of its ids."""
 
 from __future__ import annotations
 
@@ -31,14 +31,18 @@ _WORDS = {
 _WORD_OF: dict[str, str] = {}
 for _word, _names in _WORDS.items():
     _WORD_OF |= dict.fromkeys(_names, _word)
-_SIGNS = re.compile(r"[,;\t|]")
+"""Each word, by every name that a header may have for it."""
+_DELIMITER = re.compile(r"[,;\t|]")
 _LONGEST_HEADER = 10_000
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_SKU = ("sku", "asin", "ean", "gtin", "stockcode")
+"""Number of characters of a file's first line that are read."""
+_HEADER_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+"""The words of a header such as productId or ISBN."""
+_PRODUCT_CODES = ("sku", "asin", "ean", "gtin", "stockcode")
+"""Headers of ids that are product codes."""
 
 
 def headers_of_item_ids(path: Path) -> list[str]:
-    """Read the headers of a text table that ids of items stand under; none of another file."""
+    """Read the headers of columns of item ids; an empty list if the file is no text table."""
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         return []
     try:
@@ -46,21 +50,22 @@ def headers_of_item_ids(path: Path) -> list[str]:
             first_line = file.readline(_LONGEST_HEADER)
     except (OSError, UnicodeDecodeError):
         return []
-    headers = [header.strip(" \"'\r\n") for header in _SIGNS.split(first_line)]
+    headers = [header.strip(" \"'\r\n") for header in _DELIMITER.split(first_line)]
     return [header for header in headers if is_compound_of("item", header)]
 
 
 def word_for_items(headers: Iterable[str]) -> str | None:
-    """Return the word that headers of ids have for one item; None where none has a known word.
+    """Find the word for one item in headers; None if no header has a known word.
 
     Args:
-        headers: Of the columns of ids, the catalogue's first: `product_id`, `articleId`, `ISBN`.
+        headers: Headers of columns of item ids, such as `product_id`, `articleId` or `ISBN`. The
+            first one with a known word decides.
     """
     for header in headers:
         plain = unicodedata.normalize("NFKD", header.strip().split(":")[0])
-        if plain.lower().replace("_", "").replace(" ", "") in _SKU:
+        if plain.lower().replace("_", "").replace(" ", "") in _PRODUCT_CODES:
             return "product"
-        for part in _PARTS.findall(plain):
+        for part in _HEADER_PARTS.findall(plain):
             word = _WORD_OF.get(part.lower())
             if word is not None:
                 return word

@@ -1,4 +1,4 @@
-"""People and items in two tables: orders with their customers, and the lines of the orders."""
+"""People and items in two tables that are joined, such as orders with customers and order lines."""
 
 from __future__ import annotations
 
@@ -10,52 +10,54 @@ import polars as pl
 
 from tacit.data.tables.names import Role, is_compound_of, is_named
 from tacit.data.tables.table import Table, find_column
-from tacit.data.tables.text import text_table
+from tacit.data.tables.text import read_text_table
 from tacit.errors import DataError
 
-_TEXTS = (".csv", ".tsv", ".txt", ".dat")
-_MOST_FILES = 20  # of a folder that are looked at
-_BYTES_OF_START = 2**16  # of a text file, in which its header is
+_TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat")
+_MOST_FILES = 20  # of a folder, of which the headers are read
+_BYTES_READ = 2**16  # of a text file: enough to hold its header
 
 
 @dataclass(frozen=True)
 class JoinedTables:
-    """Tables of which two became one."""
+    """Tables after two of them were joined."""
 
     tables: list[Table]
-    """The joined table in the place of both, and the others."""
-    said: tuple[str, ...]
-    """Sentences on what was joined."""
+    """The joined table first, then the tables that were not joined."""
+    notes: tuple[str, ...]
+    """Sentences that say what was joined."""
 
 
 @dataclass(frozen=True)
 class TableOfPeople:
-    """A file with the people of another file's rows."""
+    """A file that has the people of another file's rows."""
 
     path: Path
-    shared: str
-    """Name of the column that both files have."""
+    """The file with the people."""
+    key: str
+    """Name of the column that both files have, by which they can be joined."""
 
 
 def join_people_to_items(
-    opened: Sequence[Table], named: Sequence[set[Role]]
+    tables: Sequence[Table], roles_of_tables: Sequence[set[Role]]
 ) -> JoinedTables | None:
-    """Join the table that has the people to the one that has the items of the same rows.
+    """Join a table of people with a table of items, such as orders with order lines.
 
     Args:
-        opened: Tables, none of which has people and items.
-        named: Roles of the columns of each.
+        tables: Tables, none of which has both people and items.
+        roles_of_tables: The roles that the columns of each table have.
 
     Returns:
-        None if no two tables share a column that could join them.
+        The tables; None if no two of them share a column that could join them.
 
     Raises:
-        DataError: Several columns could join them, or the people are not settled by it.
+        DataError: Several columns could join them, or one key has several people.
     """
-    people = [table for table, roles in zip(opened, named, strict=True) if "user" in roles]
-    items = [table for table, roles in zip(opened, named, strict=True) if "item" in roles]
-    for person_table in people:
-        for item_table in items:
+    with_roles = list(zip(tables, roles_of_tables, strict=True))
+    person_tables = [table for table, roles in with_roles if "user" in roles]
+    item_tables = [table for table, roles in with_roles if "item" in roles]
+    for person_table in person_tables:
+        for item_table in item_tables:
             shared = _shared_columns(person_table.headers, item_table.headers)
             if not shared:
                 continue
@@ -67,17 +69,21 @@ def join_people_to_items(
                     fix="Join them first, into one table with people and items.",
                 )
             joined = _join(person_table, item_table, shared[0])
-            others = [table for table in opened if table not in (person_table, item_table)]
-            said = (
+            others = [table for table in tables if table not in (person_table, item_table)]
+            note = (
                 f"{item_table.path} has the items and {person_table.path} the people: they were "
                 f"joined by {shared[0]}."
             )
-            return JoinedTables([joined, *others], (said,))
+            return JoinedTables([joined, *others], (note,))
     return None
 
 
 def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
-    """Find the columns that may join two tables: those of orders or sessions if there are any."""
+    """Find the columns by which two tables may be joined.
+
+    These are the columns that both have, but for times and columns of no role. If some of them are
+    named as orders or sessions, only those are returned.
+    """
     shared = [
         name
         for name in people
@@ -88,12 +94,12 @@ def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
 
 
 def _join(people: Table, items: Table, key: str) -> Table:
-    """Give each row of the items what the row of the people with the same key says."""
+    """Add to each row of the items the columns of the row of people that has the same key."""
     for table in (people, items):
         table.require_whole()
-    own = people.frame.with_columns(pl.col(key).cast(pl.String).str.strip_chars())
-    own = own.drop_nulls(key)
-    if own[key].n_unique() < len(own):
+    people_rows = people.frame.with_columns(pl.col(key).cast(pl.String).str.strip_chars())
+    people_rows = people_rows.drop_nulls(key)
+    if people_rows[key].n_unique() < len(people_rows):
         raise DataError(
             "people and items are in two tables, and the rows of one have the same key",
             path=people.path,
@@ -101,28 +107,34 @@ def _join(people: Table, items: Table, key: str) -> Table:
             expected=f"one row for each {key}",
             fix=f"Join the two tables first, or leave the double rows of a {key} out.",
         )
-    columns = [name for name in own.columns if name == key or name not in items.frame.columns]
+    added = [name for name in people_rows.columns if name not in items.frame.columns]
+    people_rows = people_rows.select(key, *added)
     rows = items.frame.with_columns(pl.col(key).cast(pl.String).str.strip_chars())
-    joined = rows.join(own.select(columns), on=key, how="left", maintain_order="left")
+    joined = rows.join(people_rows, on=key, how="left", maintain_order="left")
     return replace(
-        items, frame=joined, text=items.text and people.text, kind=None, form=None, where=()
+        items,
+        frame=joined,
+        is_text=items.is_text and people.is_text,
+        kind=None,
+        form=None,
+        where=(),
     )
 
 
 def find_table_of_people(table: Table) -> TableOfPeople | None:
-    """Find another file of the folder that has people and shares a column of orders."""
-    if table.path is None or not table.header:
+    """Find a file in the table's folder that has people and shares a column of orders with it."""
+    if table.path is None or not table.has_header:
         return None
-    own_path = Path(str(table.path))
-    if not own_path.is_file():
+    table_path = Path(str(table.path))
+    if not table_path.is_file():
         return None
-    neighbours = [
+    other_files = [
         path
-        for path in sorted(own_path.parent.iterdir())
-        if path != own_path and _may_be_table(path)
+        for path in sorted(table_path.parent.iterdir())
+        if path != table_path and _may_be_table(path)
     ]
-    for path in neighbours[:_MOST_FILES]:
-        headers = _headers_of(path)
+    for path in other_files[:_MOST_FILES]:
+        headers = _read_headers(path)
         shared = [name for name in headers if name in table.headers]
         orders = [name for name in shared if is_compound_of("order", name)]
         if orders and find_column("user", headers, None) is not None:
@@ -131,19 +143,20 @@ def find_table_of_people(table: Table) -> TableOfPeople | None:
 
 
 def _may_be_table(path: Path) -> bool:
-    return path.is_file() and path.suffix in (*_TEXTS, ".parquet")
+    """Tell by its name whether a file may be a table."""
+    return path.is_file() and path.suffix in (*_TEXT_ENDINGS, ".parquet")
 
 
-def _headers_of(path: Path) -> list[str]:
-    """Read the names of the columns of a file; none if it is no table."""
+def _read_headers(path: Path) -> list[str]:
+    """Read the names of a file's columns; an empty list if it is no table with a header."""
     try:
         if path.suffix == ".parquet":
             return [*pl.read_parquet_schema(path)]
         with path.open("rb") as stream:
-            start = stream.read(_BYTES_OF_START).rpartition(b"\n")[0]
-        table = text_table(
-            path, start, encoding=None, delimiter=None, headers=None, header=None, asked=()
+            start = stream.read(_BYTES_READ).rpartition(b"\n")[0]
+        table = read_text_table(
+            path, start, encoding=None, delimiter=None, headers=None, header=None, column_names=()
         )
     except (DataError, OSError, pl.exceptions.PolarsError):
         return []
-    return table.headers if table.header else []
+    return table.headers if table.has_header else []

@@ -1,10 +1,10 @@
-"""Tables with several ratings in a row, unfolded to one row a rating.
+"""Tables with several ratings in a row, which are unfolded to one rating a row.
 
 wide      a person in each row and an item in each column; cells hold stars, 1 and 0, or nothing
 baskets   a person in each row, with the items in further cells of the line or as a list in one cell
 
-A table is unfolded where the caller names its layout, or where nothing else can be meant. Where it
-only seems to be one, it is refused with the option that reads it.
+A table is unfolded if the caller names its layout, or if no other layout is possible. If it only
+seems to have such a layout, it is refused with the option that reads it.
 """
 
 from __future__ import annotations
@@ -19,124 +19,153 @@ import polars as pl
 
 from tacit.data.columns import RatingScale
 from tacit.data.tables.cells import MISSING_TEXTS, to_numbers
-from tacit.data.tables.column_guess import Asked, ColumnLook, Guess, guess
+from tacit.data.tables.column_guess import ColumnGuess, ColumnNames, ColumnSample, guess_columns
 from tacit.data.tables.forms import ROW_PERSON, Layout, layout_error
 from tacit.data.tables.names import Role, is_compound_of, is_no_candidate
-from tacit.data.tables.table import WIDE, Table, missing_column_error
+from tacit.data.tables.table import FEWEST_WIDE_COLUMNS, Table, missing_column_error
 from tacit.errors import DataError
 
-_FEWEST_BLANK = 0.2  # of the cells of a wide table that is unfolded without being asked
-_MOST_ODD = 0.05  # of its numbers may be off their scale
-_SAMPLE = 1000  # cells that are looked at first
-_FEW = 50  # cells that say little about whether they hold lists
-_ALL_DIFFERENT = 0.9  # of the cells of a column that holds lists
+_FEWEST_BLANK = 0.2
+"""Least share of empty cells in a table that is taken for wide without being told."""
+_MOST_OFF_SCALE = 0.05
+"""Largest share of such a table's numbers that may lie off their scale."""
+_CELLS_SEEN = 1000
+"""Number of cells that are compared before all cells of a column are."""
+_FEW = 50
+"""Number of cells below which it is not searched for lists that the caller did not announce."""
+_DISTINCT_LISTS = 0.9
+"""Least share of different cells in a column of lists."""
 _SEPARATORS = ("|", ";", ",", "\t", " ")
 _ID = r"^[A-Za-z_#-]{0,6}\d+$"
-"""An id that is no word of a title."""
-_SHOWN = r"^(.+)-([01])$"
-"""An item that was shown, and whether it was clicked, as in the MIND data."""
-_STARS = r"^(.+):(\d+(?:\.\d+)?)$"
-"""An item and its stars."""
+"""The pattern of an id; no word of a title fits it."""
+_ITEM_AND_CLICK = r"^(.+)-([01])$"
+"""The pattern of an item that was shown, and whether it was clicked, as in the MIND data."""
+_ITEM_AND_STARS = r"^(.+):(\d+(?:\.\d+)?)$"
+"""The pattern of an item and its stars."""
+_LINE = "\0line"
+"""Name of a column for the number of the row; no column of a file has this name."""
+_STARS = "\0stars"
+"""Name of a column for the stars that were read from lists."""
 
 
 def guess_rows(
-    table: Table, asked: Asked, *, events: bool = False, layout: Layout | None = None
-) -> Guess:
-    """Find the columns of a table; one with several ratings in a row is unfolded first.
+    table: Table, column_names: ColumnNames, *, events: bool = False, layout: Layout | None = None
+) -> ColumnGuess:
+    """Find the columns of a table; unfold it first if it has several ratings in a row.
 
     Args:
-        table: Whole rows.
-        asked: The roles that are looked for, and the column of each if the caller names it.
-        events: Every row is an event, whatever columns there are.
-        layout: Several ratings in a row; None: one, unless the table can be nothing else.
+        table: The table.
+        column_names: The roles to find, each with the column that the caller named, or None.
+        events: Whether every row is an event, whatever columns there are.
+        layout: The layout with several ratings in a row; None: one rating a row, unless only
+            another layout is possible.
 
     Raises:
-        DataError: A column that was asked for is not there, or the table leaves a doubt.
+        DataError: A column that the caller named is missing, or it is not clear what a column is.
     """
     if layout == "wide":
-        return _unfold_wide(table, asked, events=events)
+        return _unfold_wide(table, column_names, events=events)
     if layout == "baskets":
-        return _unfold_baskets(table, asked, events=events)
-    if _is_clearly_wide(table, asked):
-        return _unfold_wide(table, asked, events=events)
-    if _has_clear_lists(table, asked):
-        return _unfold_baskets(table, asked, events=events)
-    found = guess(table, asked, events=events)
-    _refuse_lists_of_items(found)
-    return found
+        return _unfold_baskets(table, column_names, events=events)
+    if _is_clearly_wide(table, column_names):
+        return _unfold_wide(table, column_names, events=events)
+    if _has_clear_lists(table, column_names):
+        return _unfold_baskets(table, column_names, events=events)
+    columns = guess_columns(table, column_names, events=events)
+    _refuse_lists_of_items(columns)
+    return columns
 
 
-def _named_places(table: Table, asked: Asked) -> dict[Role, int]:
-    """Find the columns that were asked for or have a known name."""
-    return guess(table, asked, contents=False).places
+def _find_by_name(table: Table, column_names: ColumnNames) -> dict[Role, int]:
+    """Find the columns that the caller named or that have a known name, by role."""
+    return guess_columns(table, column_names, contents=False).positions
 
 
-def _item_columns(table: Table, taken: Sequence[int]) -> list[int]:
-    """Find columns of numbers whose names say nothing else: each may be an item."""
+def _find_item_columns(table: Table, used: Sequence[int]) -> list[int]:
+    """Find the columns of a wide table that may be items.
+
+    They hold numbers or answers such as yes and no, and their names have no other meaning.
+
+    Args:
+        table: The table.
+        used: Positions of columns with another role.
+
+    Returns:
+        Positions.
+    """
     found = []
-    for at, header in enumerate(table.headers):
-        if at in taken or (table.header and _is_about_something_else(header)):
+    for position, header in enumerate(table.headers):
+        if position in used or (table.has_header and _is_no_item(header)):
             continue
-        column = _filled_cells(table.frame[:, at])
-        look = ColumnLook(column)
+        column = _filled_cells(table.frame[:, position])
+        sample = ColumnSample(column)
         is_empty = column.null_count() == len(column)
-        if is_empty or look.is_numeric or look.is_answer:
-            found.append(at)
+        if is_empty or sample.is_numeric or sample.is_answer:
+            found.append(position)
     return found
 
 
-def _is_about_something_else(header: str) -> bool:
+def _is_no_item(header: str) -> bool:
+    """Tell whether a header says that the column holds people or something else than ratings."""
     return is_no_candidate(header) or is_compound_of("user", header)
 
 
-def _numbers_in(table: Table, places: Sequence[int]) -> pl.DataFrame:
-    """Read columns as numbers, null where nothing is said or no number stands."""
+def _read_numbers(table: Table, positions: Sequence[int]) -> pl.DataFrame:
+    """Read columns as numbers, null for an empty cell or another text."""
     columns = []
-    for at in places:
-        column = table.frame[:, at]
+    for position in positions:
+        column = table.frame[:, position]
         is_text = column.dtype == pl.String
         numbers = to_numbers(column) if is_text else column.cast(pl.Float64, strict=False)
-        columns.append(numbers.fill_nan(None).alias(str(at)))
+        columns.append(numbers.fill_nan(None).alias(str(position)))
     return pl.DataFrame(columns)
 
 
-def _is_clearly_wide(table: Table, asked: Asked) -> bool:
-    """Tell whether a table can only be a person a row and an item a column.
+def _is_clearly_wide(table: Table, column_names: ColumnNames) -> bool:
+    """Tell whether a table can only have a person in each row and an item in each column.
 
-    It names its people, each has one row, the other columns hold stars of one scale, and many of
-    their cells are blank. A table without blanks may as well describe its people.
+    Such a table has a column of people with one row each, all other columns hold stars on one
+    scale, and many of their cells are empty. Without empty cells, the other columns may as well be
+    attributes of the people.
     """
-    if not table.header or len(table.headers) <= WIDE or asked.get("item") or asked.get("rating"):
+    if (
+        not table.has_header
+        or len(table.headers) <= FEWEST_WIDE_COLUMNS
+        or column_names.get("item")
+        or column_names.get("rating")
+    ):
         return False
-    places = _named_places(table, asked)
-    if "user" not in places or {"item", "rating", "plays"} & set(places):
+    positions = _find_by_name(table, column_names)
+    if "user" not in positions or {"item", "rating", "plays"} & set(positions):
         return False
-    people = table.frame[:, places["user"]]
+    people = table.frame[:, positions["user"]]
     if people.n_unique() < len(people):
         return False
-    taken = [*places.values()]
-    items = _item_columns(table, taken)
-    named = [at for at, header in enumerate(table.headers) if _is_about_something_else(header)]
-    if len(items) < WIDE or len({*items, *taken, *named}) < len(table.headers):
+    used = [*positions.values()]
+    items = _find_item_columns(table, used)
+    no_items = [number for number, header in enumerate(table.headers) if _is_no_item(header)]
+    is_explained = len({*items, *used, *no_items}) == len(table.headers)
+    if len(items) < FEWEST_WIDE_COLUMNS or not is_explained:
         return False
-    numbers = _numbers_in(table, items)
-    values = pl.concat([numbers[:, at] for at in range(numbers.width)]).drop_nulls()
+    numbers = _read_numbers(table, items)
+    values = pl.concat(numbers.get_columns()).drop_nulls()
     cells = numbers.width * len(numbers)
     if len(values) == 0 or len(values) > (1 - _FEWEST_BLANK) * cells:
         return False
-    is_on_scale = RatingScale.nearest(values.to_numpy())[1] <= _MOST_ODD * len(values)
-    return is_on_scale and not ColumnLook(values).falls_from_the_least
+    _, off_scale = RatingScale.nearest(values.to_numpy())
+    is_on_scale = off_scale <= _MOST_OFF_SCALE * len(values)
+    return is_on_scale and not ColumnSample(values).has_counts
 
 
-def _unfold_wide(table: Table, asked: Asked, *, events: bool) -> Guess:
-    """Make one row of each filled cell of a wide table."""
-    places = _named_places(table, {role: asked.get(role) for role in ("user", "time")})
+def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
+    """Unfold a wide table: each filled cell becomes a row: person, item, stars."""
+    positions = _find_by_name(table, {role: column_names.get(role) for role in ("user", "time")})
     warnings = []
-    if "user" not in places and table.header and _first_are_ids(table):
-        places["user"] = 0
-    taken = [*places.values()]
-    items = _item_columns(table, taken)
-    if "user" not in places and items and _counts_the_others(table, items[0], items[1:]):
+    if "user" not in positions and table.has_header and _has_ids_in_first_column(table):
+        positions["user"] = 0
+    used = [*positions.values()]
+    items = _find_item_columns(table, used)
+    if "user" not in positions and items and _is_count_of(table, items[0], items[1:]):
         items = items[1:]
     if len(items) < 2:
         raise DataError(
@@ -145,48 +174,52 @@ def _unfold_wide(table: Table, asked: Asked, *, events: bool) -> Guess:
             expected="a column of numbers for each item",
             fix="Leave --layout wide out.",
         )
-    person = table.headers[places["user"]] if "user" in places else ROW_PERSON
-    if "user" not in places:
+    person = table.headers[positions["user"]] if "user" in positions else ROW_PERSON
+    if "user" not in positions:
         warnings.append(f"Each of the {len(table.frame):,} rows was taken for a person.")
     warnings.append(f"Each of {len(items):,} columns was taken for an item (--layout wide).")
-    left_out = len(table.headers) - len(taken) - len(items)
+    left_out = len(table.headers) - len(used) - len(items)
     if left_out:
         warnings.append(f"{left_out:,} columns are no items by their names or cells: not read.")
     frame = pl.DataFrame({"line": np.arange(len(table.frame))})
-    if "user" in places:
-        people = table.frame[:, places["user"]]
+    if "user" in positions:
+        people = table.frame[:, positions["user"]]
     else:
-        people = (frame["line"] + 1).cast(pl.String if table.text else pl.Int64)
+        people = (frame["line"] + 1).cast(pl.String if table.is_text else pl.Int64)
     frame = frame.with_columns(people.alias("user"))
-    if "time" in places:
-        frame = frame.with_columns(table.frame[:, places["time"]].alias("time"))
-    names = {f"item {at}": table.headers[at] for at in items}
-    cells = [_filled_cells(table.frame[:, at]).alias(f"item {at}") for at in items]
-    index = frame.columns
-    long = frame.with_columns(cells).unpivot(
-        on=[*names], index=index, variable_name="item", value_name="rating"
+    if "time" in positions:
+        frame = frame.with_columns(table.frame[:, positions["time"]].alias("time"))
+    # Items get names that differ from "user", "line" and "time".
+    item_names = {f"item {position}": table.headers[position] for position in items}
+    cells = [
+        _filled_cells(table.frame[:, position]).alias(f"item {position}") for position in items
+    ]
+    rows = frame.with_columns(cells).unpivot(
+        on=[*item_names], index=frame.columns, variable_name="item", value_name="rating"
     )
-    long = long.drop_nulls("rating").sort("line", maintain_order=True)
-    long = long.with_columns(pl.col("item").replace_strict(names, return_dtype=pl.String))
-    numbers = to_numbers(long["rating"].cast(pl.String))
-    is_blank = len(long) < len(items) * len(table.frame)
-    only_ones = bool(numbers.is_in([0.0, 1.0]).all()) and not is_blank
-    if events or only_ones:
-        long = long.filter(numbers.fill_null(1.0) != 0).drop("rating")
+    rows = rows.drop_nulls("rating").sort("line", maintain_order=True)
+    rows = rows.with_columns(pl.col("item").replace_strict(item_names, return_dtype=pl.String))
+    numbers = to_numbers(rows["rating"].cast(pl.String))
+    has_empty_cells = len(rows) < len(items) * len(table.frame)
+    has_answers_alone = bool(numbers.is_in([0.0, 1.0]).all()) and not has_empty_cells
+    if events or has_answers_alone:
+        rows = rows.filter(numbers.fill_null(1.0) != 0).drop("rating")
         warnings.append("Cells of 0 are no events.")
-    lines = long["line"].to_numpy()
-    found: dict[Role, int] = {"user": 0, "item": 0, "time": 0, "rating": 0}
-    long = long.drop("line")
-    found = {role: long.columns.index(role) for role in found if role in long.columns}
-    long = long.rename({"user": person if person not in long.columns else "user"})
-    why = dict.fromkeys(found, "content")
-    why["user"] = "asked" if asked.get("user") else "name"
-    unfolded = _make_unfolded_table(table, long, lines)
-    return Guess(unfolded, found, why, events, tuple(warnings), settled=False)
+    lines = rows["line"].to_numpy()
+    rows = rows.drop("line")
+    roles: tuple[Role, ...] = ("user", "item", "time", "rating")
+    new_positions = {role: rows.columns.index(role) for role in roles if role in rows.columns}
+    rows = rows.rename({"user": person if person not in rows.columns else "user"})
+    reasons = dict.fromkeys(new_positions, "content")
+    reasons["user"] = "asked" if column_names.get("user") else "name"
+    unfolded = _make_unfolded_table(table, rows, lines)
+    return ColumnGuess(
+        unfolded, new_positions, reasons, events, tuple(warnings), rests_on_names=False
+    )
 
 
 def _filled_cells(column: pl.Series) -> pl.Series:
-    """Give the cells of an item, null where nothing is said; numbers of one kind."""
+    """Return the cells of an item, null where they are empty; numbers of any type as floats."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64).fill_nan(None)
     if column.dtype != pl.String:
@@ -194,18 +227,25 @@ def _filled_cells(column: pl.Series) -> pl.Series:
     return column.set(column.is_in(MISSING_TEXTS).fill_null(value=False), None)
 
 
-def _first_are_ids(table: Table) -> bool:
-    """Tell whether the first column is filled and all different."""
+def _has_ids_in_first_column(table: Table) -> bool:
+    """Tell whether no cell of the first column is empty and no two are the same."""
     first = table.frame[:, 0]
     return first.null_count() == 0 and first.n_unique() == len(first) and len(first) > 1
 
 
-def _counts_the_others(table: Table, first: int, others: Sequence[int]) -> bool:
-    """Tell whether a column holds the number of ratings of its row, as in the Jester data."""
+def _is_count_of(table: Table, first: int, others: Sequence[int]) -> bool:
+    """Tell whether a column holds the number of ratings of its row, as in the Jester data.
+
+    Args:
+        table: The table.
+        first: Position of that column.
+        others: Positions of the columns whose ratings are counted. A cell is no rating if it is
+            empty, or 99, or 0.
+    """
     if not others:
         return False
-    counts = _numbers_in(table, [first])[:, 0]
-    numbers = _numbers_in(table, others)
+    counts = _read_numbers(table, [first])[:, 0]
+    numbers = _read_numbers(table, others)
     for code in (None, 99.0, 0.0):
         is_rated = pl.all().is_not_null() if code is None else (pl.all() != code).fill_null(False)
         rated = numbers.select(is_rated).sum_horizontal()
@@ -215,62 +255,78 @@ def _counts_the_others(table: Table, first: int, others: Sequence[int]) -> bool:
 
 
 def _make_unfolded_table(table: Table, frame: pl.DataFrame, rows: Any) -> Table:
-    """Make the table of unfolded rows; each has the line of the row that it is from."""
+    """Make the table with one rating a row.
+
+    Args:
+        table: The table as it was read.
+        frame: The new rows.
+        rows: (new rows,) the row of `table` that each is from, whose line it keeps.
+    """
 
     def lines() -> list[int]:
-        own = [*itertools.islice(table.lines(), len(table.frame))]
-        return [own[row] for row in rows.tolist()]
+        old_lines = [*itertools.islice(table.lines(), len(table.frame))]
+        return [old_lines[row] for row in rows.tolist()]
 
-    return replace(table, frame=frame, lines=lines, header=True, kind=None, form=None)
+    return replace(table, frame=frame, lines=lines, has_header=True, kind=None, form=None)
 
 
-def _list_columns(table: Table, taken: Sequence[int]) -> list[int]:
-    """Find columns whose cells hold lists, or text with a sign between several parts."""
+def _find_list_columns(table: Table, used: Sequence[int]) -> list[int]:
+    """Find the columns whose cells are lists, or texts with a separator between several parts.
+
+    Args:
+        table: The table.
+        used: Positions of columns with another role.
+
+    Returns:
+        Positions.
+    """
     found = []
-    for at in range(len(table.headers)):
-        column = table.frame[:, at]
-        if at in taken:
+    for position in range(len(table.headers)):
+        column = table.frame[:, position]
+        if position in used:
             continue
-        is_text_list = column.dtype == pl.String and _separator(column) is not None
-        if is_text_list or isinstance(column.dtype, pl.List | pl.Array):
-            found.append(at)
+        has_text_lists = column.dtype == pl.String and _find_separator(column) is not None
+        if has_text_lists or isinstance(column.dtype, pl.List | pl.Array):
+            found.append(position)
     return found
 
 
-def _separator(column: pl.Series) -> str | None:
-    """Find the sign between the parts of text cells: the first that half of the cells have."""
-    cells = _without_brackets(column.drop_nulls())
-    for sign in _SEPARATORS:
-        if len(cells) and 2 * int(cells.str.contains(sign, literal=True).sum()) >= len(cells):
-            return sign
+def _find_separator(column: pl.Series) -> str | None:
+    """Find the separator of lists in text cells: the first that half of the cells have."""
+    cells = _strip_brackets(column.drop_nulls())
+    for separator in _SEPARATORS:
+        having = int(cells.str.contains(separator, literal=True).sum())
+        if len(cells) and 2 * having >= len(cells):
+            return separator
     return None
 
 
-def _without_brackets(cells: pl.Series) -> pl.Series:
+def _strip_brackets(cells: pl.Series) -> pl.Series:
+    """Remove blanks and brackets of any kind around texts."""
     return cells.str.strip_chars().str.strip_chars("[](){}").str.strip_chars()
 
 
-def _has_clear_lists(table: Table, asked: Asked) -> bool:
-    """Tell whether people are named, and the item column can only hold lists of ids."""
-    places = _named_places(table, asked)
-    if "user" not in places or "item" not in places or {"rating", "plays"} & set(places):
+def _has_clear_lists(table: Table, column_names: ColumnNames) -> bool:
+    """Tell whether a table has a column of people, and items that can only be lists of ids."""
+    positions = _find_by_name(table, column_names)
+    if "user" not in positions or "item" not in positions or {"rating", "plays"} & set(positions):
         return False
-    column = table.frame[:, places["item"]]
+    column = table.frame[:, positions["item"]]
     if isinstance(column.dtype, pl.List | pl.Array):
         return not column.explode().dtype.is_nested()
     if column.dtype != pl.String or len(column) < _FEW:
         return False
-    sign = _separator(column)
-    if sign is None:
+    separator = _find_separator(column)
+    if separator is None:
         return False
-    pieces = _pieces(column, sign).explode().drop_nulls()
-    return bool(pieces.str.contains(_ID).all()) and 2 * pieces.n_unique() <= len(pieces)
+    parts = _split_lists(column, separator).explode().drop_nulls()
+    return bool(parts.str.contains(_ID).all()) and 2 * parts.n_unique() <= len(parts)
 
 
-def _pieces(column: pl.Series, sign: str) -> pl.Series:
-    """Cut text cells into their parts, without quotes and blanks."""
-    parts = _without_brackets(column).str.split(sign)
-    return parts.list.eval(
+def _split_lists(column: pl.Series, separator: str) -> pl.Series:
+    """Split text cells into lists of their parts, without quotes, blanks and empty parts."""
+    lists = _strip_brackets(column).str.split(separator)
+    return lists.list.eval(
         pl.element()
         .str.strip_chars()
         .str.strip_chars("'\"")
@@ -278,104 +334,115 @@ def _pieces(column: pl.Series, sign: str) -> pl.Series:
     )
 
 
-def _unfold_baskets(table: Table, asked: Asked, *, events: bool) -> Guess:
-    """Make one row of each item of a list."""
+def _unfold_baskets(table: Table, column_names: ColumnNames, *, events: bool) -> ColumnGuess:
+    """Unfold lists of items: each item becomes a row, with stars if the list has them."""
     roles: tuple[Role, ...] = ("user", "item", "time")
-    places = _named_places(table, {role: asked.get(role) for role in roles})
+    positions = _find_by_name(table, {role: column_names.get(role) for role in roles})
     warnings = []
-    if "user" not in places and table.headers[0] == ROW_PERSON:
-        places["user"] = 0
+    if "user" not in positions and table.headers[0] == ROW_PERSON:
+        positions["user"] = 0
         warnings.append(f"Each of the {len(table.frame):,} lines was taken for a person.")
-    if "user" not in places:
+    if "user" not in positions:
         raise missing_column_error("user", table.headers, None, table.path)
-    lists = _list_columns(table, [places["user"], places.get("time", -1)])
-    at = places.get("item")
-    if at not in lists and (len(lists) != 1 or asked.get("item")):
+    lists = _find_list_columns(table, [positions["user"], positions.get("time", -1)])
+    position = positions.get("item")
+    if position not in lists and (len(lists) != 1 or column_names.get("item")):
         raise DataError(
             "no column holds lists of items" if not lists else "several columns hold lists",
             path=table.path,
-            column=None if at is None else table.headers[at],
-            found=", ".join(table.headers[each] for each in lists) or None,
+            column=None if position is None else table.headers[position],
+            found=", ".join(table.headers[number] for number in lists) or None,
             fix="Name it with --item, or leave --layout baskets out.",
         )
-    at = at if at in lists else lists[0]
-    column = table.frame[:, at]
+    item_header = table.headers[position if position in lists else lists[0]]
+    column = table.frame[item_header]
     if column.dtype == pl.String:
-        column = _pieces(column, _separator(column) or " ")
-    frame = table.frame.with_columns(column.alias(table.headers[at]))
-    frame = frame.with_columns(pl.Series("\0line", np.arange(len(frame))))
-    frame = frame.explode(table.headers[at]).drop_nulls(table.headers[at])
-    is_objects = isinstance(frame[table.headers[at]].dtype, pl.Struct)
-    if is_objects:
-        own = frame[table.headers[at]].struct.unnest()
-        shared = [name for name in own.columns if name in frame.columns]
-        frame = pl.concat([frame.drop(table.headers[at], *shared), own], how="horizontal")
-    lines = frame["\0line"].to_numpy()
-    frame = frame.drop("\0line")
+        column = _split_lists(column, _find_separator(column) or " ")
+    frame = table.frame.with_columns(column.alias(item_header))
+    frame = frame.with_columns(pl.Series(_LINE, np.arange(len(frame))))
+    frame = frame.explode(item_header).drop_nulls(item_header)
+    has_objects = isinstance(frame[item_header].dtype, pl.Struct)
+    if has_objects:
+        fields = frame[item_header].struct.unnest()
+        shared = [name for name in fields.columns if name in frame.columns]
+        frame = pl.concat([frame.drop(item_header, *shared), fields], how="horizontal")
+    lines = frame[_LINE].to_numpy()
+    frame = frame.drop(_LINE)
     unfolded = _make_unfolded_table(table, frame, lines)
     lists_and_rows = f"{len(table.frame):,} lists of items became {len(frame):,} rows"
     warnings.append(f"{lists_and_rows} (--layout baskets).")
-    if is_objects:
-        without_item: dict[Role, str | None] = {**asked, "item": None}
-        found = guess(unfolded, without_item, events=events)
-        return replace(found, warnings=(*warnings, *found.warnings), settled=False)
-    found_places: dict[Role, int] = {
-        "user": frame.columns.index(table.headers[places["user"]]),
-        "item": frame.columns.index(table.headers[at]),
+    if has_objects:
+        names_in_objects: dict[Role, str | None] = {**column_names, "item": None}
+        columns = guess_columns(unfolded, names_in_objects, events=events)
+        return replace(columns, warnings=(*warnings, *columns.warnings), rests_on_names=False)
+    new_positions: dict[Role, int] = {
+        "user": frame.columns.index(table.headers[positions["user"]]),
+        "item": frame.columns.index(item_header),
     }
-    if "time" in places:
-        found_places["time"] = frame.columns.index(table.headers[places["time"]])
-    why = {role: "asked" if asked.get(role) else "name" for role in found_places}
-    with_stars = None if events else _split_stars(frame[table.headers[at]])
-    if with_stars is not None:
-        frame = frame.with_columns(with_stars)
-        found_places["rating"] = frame.columns.index("\0stars")
-        why["rating"] = "content"
-        frame = frame.rename({"\0stars": _free_name("rating", frame.columns)})
+    if "time" in positions:
+        new_positions["time"] = frame.columns.index(table.headers[positions["time"]])
+    reasons = {role: "asked" if column_names.get(role) else "name" for role in new_positions}
+    items_and_stars = None if events else _split_stars(frame[item_header])
+    if items_and_stars is not None:
+        frame = frame.with_columns(items_and_stars)
+        new_positions["rating"] = frame.columns.index(_STARS)
+        reasons["rating"] = "content"
+        frame = frame.rename({_STARS: _make_unused_name("rating", frame.columns)})
         unfolded = _make_unfolded_table(table, frame, lines)
     unfolded = replace(unfolded, guesses=(*unfolded.guesses, "lists"))
-    return Guess(unfolded, found_places, why, events, tuple(warnings), settled=False)
+    return ColumnGuess(
+        unfolded, new_positions, reasons, events, tuple(warnings), rests_on_names=False
+    )
 
 
-def _free_name(name: str, others: Sequence[str]) -> str:
+def _make_unused_name(name: str, others: Sequence[str]) -> str:
+    """Append underscores to a name until no other name is the same."""
     while name in others:
         name += "_"
     return name
 
 
 def _split_stars(items: pl.Series) -> list[pl.Series] | None:
-    """Split `item:stars`, or `item-1` for what was clicked; None if the items are plain."""
+    """Split cells such as `item:4`, or `item-1` and `item-0` for clicked and not clicked.
+
+    Returns:
+        The column of items and the column `_STARS`; None if the cells are items alone.
+    """
     if items.dtype != pl.String:
         return None
-    shown = items.str.extract_groups(_SHOWN).struct.unnest()
-    is_shown = shown[:, 0].null_count() == 0 and shown[:, 1].n_unique() == 2
-    parts = shown if is_shown else items.str.extract_groups(_STARS).struct.unnest()
+    with_clicks = items.str.extract_groups(_ITEM_AND_CLICK).struct.unnest()
+    has_clicks = with_clicks[:, 0].null_count() == 0 and with_clicks[:, 1].n_unique() == 2
+    with_stars = items.str.extract_groups(_ITEM_AND_STARS).struct.unnest()
+    parts = with_clicks if has_clicks else with_stars
     if len(items) == 0 or parts[:, 0].null_count():
         return None
-    return [parts[:, 0].alias(items.name), parts[:, 1].alias("\0stars")]
+    return [parts[:, 0].alias(items.name), parts[:, 1].alias(_STARS)]
 
 
-def _refuse_lists_of_items(columns: Guess) -> None:
-    """Raise DataError where an item column holds lists: cells never repeat, their parts do."""
-    if "item" not in columns.places:
+def _refuse_lists_of_items(columns: ColumnGuess) -> None:
+    """Raise DataError if the item column seems to hold lists.
+
+    It does if its cells hardly ever repeat, but their parts between some separator do.
+    """
+    if "item" not in columns.positions:
         return
-    cells = columns.table.frame[:, columns.places["item"]].drop_nulls()
-    if (
-        cells.dtype != pl.String
-        or len(cells) < _FEW
-        or cells.head(_SAMPLE).n_unique() < _ALL_DIFFERENT * min(_SAMPLE, len(cells))
-        or cells.n_unique() < _ALL_DIFFERENT * len(cells)
-    ):
+    cells = columns.table.frame[:, columns.positions["item"]].drop_nulls()
+    if cells.dtype != pl.String or len(cells) < _FEW:
         return
-    for sign in _SEPARATORS:
-        parts = cells.str.split(sign)
-        several = int((parts.list.len() > 1).sum()) / len(cells)
-        pieces = parts.explode()
-        if several > _ALL_DIFFERENT / 2 and 2 * pieces.n_unique() < len(pieces):
+    first_cells = cells.head(_CELLS_SEEN)
+    if first_cells.n_unique() < _DISTINCT_LISTS * len(first_cells):
+        return
+    if cells.n_unique() < _DISTINCT_LISTS * len(cells):
+        return
+    for separator in _SEPARATORS:
+        lists = cells.str.split(separator)
+        share_of_lists = int((lists.list.len() > 1).sum()) / len(cells)
+        parts = lists.explode()
+        if share_of_lists > _DISTINCT_LISTS / 2 and 2 * parts.n_unique() < len(parts):
             raise layout_error(
                 "baskets",
                 "a cell of the item column seems to hold a list of several items",
                 path=columns.table.path,
-                column=columns.table.headers[columns.places["item"]],
+                column=columns.table.headers[columns.positions["item"]],
                 expected="one item a cell",
             )

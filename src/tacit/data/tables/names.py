@@ -1,7 +1,7 @@
-"""Names that columns have in use, in several languages: `names.toml`, compared without spelling.
+"""Names of columns in several languages, from `names.toml`, and how headers are compared with them.
 
-Headers compare without case, accents, blanks and signs, and a type suffix as in `user_id:token` is
-ignored: `Customer ID`, `customerId` and `customer_id` are one.
+Case, accents, blanks, signs and a type suffix as in `user_id:token` make no difference, so
+`Customer ID`, `customerId` and `customer_id` are the same name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Literal
 
 Role = Literal["user", "item", "rating", "plays", "time", "domain"]
-"""What a column of ratings may hold."""
+"""The roles of columns in a table of ratings."""
 
 Subject = Literal[
     "user",
@@ -34,7 +34,7 @@ Subject = Literal[
     "other",
     "domain",
 ]
-"""What a name is about. A name of `order` or `other` says that the column is nothing else."""
+"""What a name is about. A column that is named as `order` or `other` has no role."""
 
 _ID_WORDS = {
     "id",
@@ -62,28 +62,29 @@ _ID_WORDS = {
     "номер",
     "код",
 }
+"""Words that may stand beside a name, as in `customer number`."""
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])")
-"""Between the words of userId, UserIDs and user2."""
+"""The boundaries of words in userId, UserIDs and user2."""
 
 
 def normalize_header(header: str) -> str:
-    """Return a header as it is compared: lower case, no accents, blanks, signs or type suffix."""
-    written = header.strip().lower().split(":")[0]
-    decomposed = unicodedata.normalize("NFKD", written)
+    """Return a header in lower case, without accents, blanks, signs and type suffix."""
+    lowered = header.strip().lower().split(":")[0]
+    decomposed = unicodedata.normalize("NFKD", lowered)
     letters = [letter for letter in decomposed if letter.isalnum()]
-    return "".join(letters) or written
+    return "".join(letters) or lowered
 
 
 @cache
 def usual_names(subject: Subject) -> tuple[str, ...]:
-    """Return the names that are believed whatever stands in the column, as they are compared."""
-    return _names_of(subject, "usual")
+    """Return the normalized names of a subject that decide without a look at the column's cells."""
+    return _read_names(subject, "usual")
 
 
 @cache
 def known_names(subject: Subject) -> tuple[str, ...]:
-    """Return all names of a subject as they are compared, the usual ones first."""
-    return tuple(dict.fromkeys(usual_names(subject) + _names_of(subject, "more")))
+    """Return all normalized names of a subject, the usual ones first."""
+    return tuple(dict.fromkeys(usual_names(subject) + _read_names(subject, "more")))
 
 
 def is_named(subject: Subject, header: str) -> bool:
@@ -92,17 +93,17 @@ def is_named(subject: Subject, header: str) -> bool:
 
 
 def is_compound_of(subject: Subject, header: str) -> bool:
-    """Tell whether a header is made of names of the subject and words such as id."""
+    """Tell whether a header consists of names of the subject and words such as id or number."""
     if is_named(subject, header):
         return True
     words = re.findall(r"[^\W_]+", _WORD_ENDS.sub(" ", header.strip().split(":")[0]))
     parts = {normalize_header(word) for word in words}
-    known = set(known_names(subject))
-    return bool(parts & known) and parts - known <= _ID_WORDS
+    names = set(known_names(subject))
+    return bool(parts & names) and parts - names <= _ID_WORDS
 
 
 def is_no_candidate(header: str) -> bool:
-    """Tell whether a name says that the column holds neither people, items nor stars."""
+    """Tell whether a header says that the column holds neither people, nor items, nor stars."""
     return any(
         is_named(subject, header) for subject in ("order", "event", "other", "title", "category")
     )
@@ -110,17 +111,22 @@ def is_no_candidate(header: str) -> bool:
 
 @cache
 def names_that_make_a_header() -> frozenset[str]:
-    """Return the names of people, items, stars, plays and times."""
+    """Return the normalized names of people, items, stars, plays and times.
+
+    A first line with several of them is a header, not a row.
+    """
     subjects: Sequence[Subject] = ("user", "item", "rating", "plays", "time")
     return frozenset(itertools.chain.from_iterable(map(known_names, subjects)))
 
 
-def _names_of(subject: Subject, kind: str) -> tuple[str, ...]:
-    written = _table().get(subject, {}).get(kind, [])
-    return tuple(dict.fromkeys(normalize_header(name) for name in written))
+def _read_names(subject: Subject, kind: str) -> tuple[str, ...]:
+    """Read the "usual" or the "more" names of a subject, normalized, each once."""
+    names = _read_table().get(subject, {}).get(kind, [])
+    return tuple(dict.fromkeys(normalize_header(name) for name in names))
 
 
 @cache
-def _table() -> dict[str, dict[str, list[str]]]:
+def _read_table() -> dict[str, dict[str, list[str]]]:
+    """Read `names.toml`: subject to kind ("usual" or "more") to names."""
     text = files("tacit.data.tables").joinpath("names.toml").read_text("utf-8")
     return tomllib.loads(text)

@@ -1,8 +1,8 @@
-"""Cells between quotes in delimited text: how they are found, and written in one way.
+"""Quoted cells in delimited text: how they are found, and rewritten in one way.
 
 Programs write a quote inside a cell as two quotes or after a backslash, and some put blanks before
-or after a quoted cell. The readers below take two quotes and no blanks, so text is put into that
-form first.
+or after a quoted cell. The parsers of csv and polars expect two quotes and no blanks, so text is
+rewritten in that form first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from functools import cache
 
 _ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n]|$)')
-"""A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
+"""A backslash and a quote inside a cell. Before a delimiter the quote ends the cell instead."""
 _BLANKS = (
     b" ",
     b"\t",
@@ -27,11 +27,11 @@ def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:
 
     Args:
         data: Lines in UTF-8, or one line without its end.
-        delimiter: Between two cells; where it is `::`, quotes are signs like others.
-        quote: Around a cell.
+        delimiter: Text between two cells. If it is `::`, quotes have no meaning.
+        quote: Character around a cell.
 
     Returns:
-        The text with as many lines as before: `a, "b\"c" ,d` becomes `a,"b""c",d`.
+        The text, with as many lines as before: `a, "b\"c" ,d` becomes `a,"b""c",d`.
     """
     sign = quote.encode()
     if delimiter == "::" or sign not in data:
@@ -46,7 +46,7 @@ def tidy_quotes(data: bytes, delimiter: str, quote: str) -> bytes:
 
 @cache
 def quoted_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
-    """Make the pattern of a quoted cell that stands between two delimiters or line ends."""
+    """Make the pattern of a quoted cell between two delimiters or line ends."""
     return re.compile(
         _cell_start(delimiter) + _pattern_between_quotes(quote) + _cell_end(delimiter)
     )
@@ -54,23 +54,28 @@ def quoted_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
 
 @cache
 def _pattern_of_padded_cell(delimiter: str, quote: str) -> re.Pattern[bytes]:
+    """Make the pattern of a quoted cell with blanks around it; group 1 is the cell."""
     blanks = _pattern_of_blank(delimiter) + b"*+"
     cell = b"(" + _pattern_between_quotes(quote) + b")"
     return re.compile(_cell_start(delimiter) + blanks + cell + blanks + _cell_end(delimiter))
 
 
 def _pattern_of_blank(delimiter: str) -> bytes:
+    """Make the pattern of one blank that is not the delimiter."""
     signs = [re.escape(blank) for blank in _BLANKS if blank != delimiter.encode()]
     return b"(?:" + b"|".join(signs) + b")"
 
 
 def _pattern_between_quotes(quote: str) -> bytes:
+    """Make the pattern of a cell with its quotes, in which two quotes are one of the text."""
     return b"%(sign)b(?:[^%(sign)b]|%(sign)b{2})*+%(sign)b" % {b"sign": quote.encode()}
 
 
 def _cell_start(delimiter: str) -> bytes:
+    """Make the pattern of the place after a delimiter or a line end."""
     return b"(?<![^%b\n])" % re.escape(delimiter.encode())
 
 
 def _cell_end(delimiter: str) -> bytes:
+    """Make the pattern of the place before a delimiter or a line end."""
     return rb"(?![^%b\r\n])" % re.escape(delimiter.encode())

@@ -1,4 +1,4 @@
-"""Tables become `Ratings`, or attributes of people and metadata of items."""
+"""Tables turned into `Ratings`, or into attributes of people and metadata of items."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tacit.data.tables.cells import (
     OnBad,
     Rules,
     clean_rows,
-    ids_of,
-    ids_of_kind,
     thousands_sign,
+    to_ids,
+    to_ids_of_kind,
 )
-from tacit.data.tables.column_guess import Guess
+from tacit.data.tables.column_guess import ColumnGuess
 from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
@@ -32,52 +32,68 @@ from tacit.data.tables.times import depends_on_order, order_of_dates, time_form
 from tacit.data.tables.written_format import WrittenFormat
 from tacit.errors import ConfigError, DataError
 
+# Rules by which rows are dropped, as reports name them.
 REPEATS = "a person's item appears again: the latest counts, then the most stars"
 SUMMED = "a person's item appears again: its plays are added up"
 
 
 @dataclass(frozen=True)
 class TableReading:
-    """Ratings, and what became of the rows of their tables."""
+    """Ratings read from tables, with counts of rows that were read and dropped."""
 
     ratings: Ratings
+    """The ratings."""
     read: int
     """Number of rows that were read."""
     dropped: dict[str, int]
-    """Rule to number of rows."""
+    """Number of dropped rows, by rule."""
     columns: dict[str, str]
-    """Role to header."""
+    """Role to the header of its column."""
     written: WrittenFormat | None = None
     """How the rows are written; None if they cannot be read one by one."""
 
 
-def ratings_of(
-    tables: Sequence[Guess],
+def make_ratings(
+    tables: Sequence[ColumnGuess],
     rules: Rules,
     *,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> TableReading:
-    """Make ratings of one or several tables of the same kind."""
-    parts = [clean_rows(each.table, each.places, rules) for each in tables]
+    """Make ratings of one or several tables of the same kind.
+
+    Args:
+        tables: The tables, and what their columns are.
+        rules: How cells are read.
+        user_attributes: Name to user id to value.
+        item_metadata: Name to item id to value.
+
+    Raises:
+        DataError: A cell cannot be read, or the tables do not fit together.
+    """
+    parts = [clean_rows(guessed.table, guessed.positions, rules) for guessed in tables]
     first = tables[0].table
-    places = tables[0].places
-    columns = _likes_of_plays(_join_parts([part.columns for part in parts]), rules)
+    positions = tables[0].positions
+    columns = _sum_plays(_join_parts([part.columns for part in parts]), rules)
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     guesses: list[str] = []
-    for each in tables:
-        guesses += _guesses_about(each, rules)
+    for guessed in tables:
+        guesses += _list_guesses(guessed, rules)
     if "domain" in columns:
         guesses.append("domains")
-        has_lines = len(parts) == 1 and not parts[0].dropped  # the row of a rating is known
+        has_lines = len(parts) == 1 and not parts[0].dropped
         metadata[DOMAIN] = _domain_of_items(columns, tables[0], has_lines=has_lines)
-    dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
+    dropped: Counter[str] = Counter()
+    for part in parts:
+        dropped.update(part.dropped)
     read = sum(part.read for part in parts)
     kept = sum(len(part.columns["item"]) for part in parts)
-    del parts  # with `columns.pop`: no column is in memory beside the numbers made of it
+    # To save memory, each column is freed as soon as it has been turned into numbers: so `parts`
+    # must not hold it, and `columns.pop` hands it over.
+    del parts
     try:
-        made = Ratings.from_arrays(
+        ratings = Ratings.from_arrays(
             columns.pop("user"),
             columns.pop("item"),
             columns.pop("rating", None),
@@ -88,35 +104,38 @@ def ratings_of(
         )
     except DataError as error:
         raise error.with_place(path=error.path or first.path) from None
-    repeats = kept - len(made)
+    repeats = kept - len(ratings)
     if repeats:
-        dropped[SUMMED if "plays" in places else REPEATS] = repeats
-    given = rules.scale is not None or "rating" not in places
+        dropped[SUMMED if "plays" in positions else REPEATS] = repeats
     path = None if first.path is None else str(first.path)
-    headers = {str(role): first.headers[at] for role, at in places.items()}
-    reasons = {str(role): reason for role, reason in tables[0].why.items()}
-    source = TableSource(path, headers, reasons)
-    made = replace(made, scale_given=given, guesses=tuple(dict.fromkeys(guesses)), source=source)
-    described = [_describe_format(each, rules, made) for each in tables]
-    formats = {str(written): written for written in described}
+    headers = {str(role): first.headers[position] for role, position in positions.items()}
+    reasons = {str(role): reason for role, reason in tables[0].reasons.items()}
+    ratings = replace(
+        ratings,
+        scale_given=rules.scale is not None or "rating" not in positions,
+        guesses=tuple(dict.fromkeys(guesses)),
+        source=TableSource(path, headers, reasons),
+    )
+    formats = [_describe_format(guessed, rules, ratings) for guessed in tables]
+    have_one_format = all(written == formats[0] for written in formats)
     return TableReading(
-        made,
+        ratings,
         read,
-        dropped,
-        {role: first.headers[at] for role, at in places.items()},
-        formats.popitem()[1] if len(formats) == 1 else None,
+        dict(dropped),
+        headers,
+        formats[0] if have_one_format else None,
     )
 
 
 def _domain_of_items(
-    columns: Mapping[str, Any], table: Guess, *, has_lines: bool
+    columns: Mapping[str, Any], table: ColumnGuess, *, has_lines: bool
 ) -> dict[Any, str]:
-    """Find the domain of each item; DataError if an item has two.
+    """Map each item to its domain; DataError if an item has two.
 
     Args:
-        columns: Items and domains of the ratings, by role.
+        columns: The columns "item" and "domain", with a row for each rating.
         table: The table that an error names.
-        has_lines: Whether the ratings are the table's rows, so that an error can name the line.
+        has_lines: Whether these rows are those of the table, so that an error can name the line.
     """
     domains: dict[Any, str] = {}
     for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
@@ -125,7 +144,7 @@ def _domain_of_items(
                 "an item lies in two domains",
                 path=table.table.path,
                 row=table.table.line(row) if has_lines else None,
-                column=table.table.headers[table.places["domain"]],
+                column=table.table.headers[table.positions["domain"]],
                 found=f"{item} in {domains[item]} and in {name}",
                 expected="one domain per item",
                 fix="If these are two items, make two ids of them: put the domain before each id.",
@@ -133,66 +152,76 @@ def _domain_of_items(
     return domains
 
 
-def with_row_texts(ratings: Ratings, tables: Sequence[Guess]) -> Ratings:
-    """Keep titles that stand beside the ratings, where each item has one text.
+def with_row_texts(ratings: Ratings, tables: Sequence[ColumnGuess]) -> Ratings:
+    """Add titles from a column beside the ratings, if each item has one text in it.
 
-    They are words of people, so they stay out of every model: see `Ratings.row_texts`.
+    People may have written these texts, so they stay out of every model: see `Ratings.row_texts`.
+
+    Args:
+        ratings: Ratings made of the tables.
+        tables: The tables, and what their columns are.
     """
     titles: dict[str, str] = {}
-    for each in tables:
-        place = _title_place(each)
-        if place is None:
+    for guessed in tables:
+        position = _find_title_column(guessed)
+        if position is None:
             continue
-        items = each.table.frame[:, each.places["item"]]
-        pairs = pl.DataFrame({"item": _written_ids(items), "title": each.table.frame[:, place]})
+        frame = guessed.table.frame
+        items = _ids_as_text(frame[:, guessed.positions["item"]])
+        pairs = pl.DataFrame({"item": items, "title": frame[:, position]})
         pairs = pairs.drop_nulls().unique(maintain_order=True)
         if pairs["item"].n_unique() < len(pairs):
-            continue  # an item has several texts: reviews or names, and no titles
-        for key, title in pairs.iter_rows():
-            titles.setdefault(key, str(title))
+            continue  # an item has several texts: they are reviews or names, not titles
+        for item, title in pairs.iter_rows():
+            titles.setdefault(item, str(title))
     if not titles or "title" in ratings.item_metadata:
         return ratings
-    keys = _written_ids(pl.Series([str(key) for key in ratings.item_ids.tolist()]))
-    column = np.array([titles.get(key) for key in keys], dtype=object)
+    items = _ids_as_text(pl.Series([str(key) for key in ratings.item_ids.tolist()]))
+    column = np.array([titles.get(item) for item in items], dtype=object)
     metadata = {**ratings.item_metadata, "title": column}
     return replace(ratings, item_metadata=metadata, row_texts=("title",))
 
 
-def _title_place(each: Guess) -> int | None:
-    """Find the column of titles beside the ratings; None if there is none."""
-    headers = [normalize_header(header) for header in each.table.headers]
-    places = (headers.index(name) for name in known_names("title") if name in headers)
-    place = next(places, None)
-    return None if place in each.places.values() else place
+def _find_title_column(guessed: ColumnGuess) -> int | None:
+    """Find the position of a column of titles that has no other role; None if there is none."""
+    headers = [normalize_header(header) for header in guessed.table.headers]
+    positions = [headers.index(name) for name in known_names("title") if name in headers]
+    if not positions or positions[0] in guessed.positions.values():
+        return None
+    return positions[0]
 
 
-def _written_ids(column: pl.Series) -> pl.Series:
-    """Write ids as text, as the ids of ratings are written: 17850.0 is 17850."""
+def _ids_as_text(column: pl.Series) -> pl.Series:
+    """Turn ids into the texts by which ids of ratings are compared: 17850.0 becomes 17850."""
     texts = column.cast(pl.String).str.strip_chars().str.normalize("NFC")
-    whole = ids_of_kind(texts, "integer").cast(pl.String)
+    whole = to_ids_of_kind(texts, "integer").cast(pl.String)
     return whole.fill_null(texts)
 
 
 def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
-    """Read a file in a format that is stated: each row by itself, and nothing is guessed."""
+    """Read a file in a written format: each row without the others, and nothing is guessed."""
     table = open_written(path, written)
-    places = {role: table.headers.index(name) for role, name in written.columns.items()}
-    reading = ratings_of([Guess(table, places)], written.rules(on_bad))
+    positions = {role: table.headers.index(name) for role, name in written.columns.items()}
+    reading = make_ratings([ColumnGuess(table, positions)], written.rules(on_bad))
     return replace(reading, written=written)
 
 
-def _guesses_about(each: Guess, rules: Rules) -> list[str]:
-    """Name what was found in the rows of a table in order to read them."""
-    names = list(each.table.guesses)
-    if not each.settled:
+def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
+    """List what was found in the rows of a table in order to read them, as `PUBLIC_FACTS` names it.
+
+    A row may have decided how others were read, so each of these is a condition of a guarantee.
+    """
+    table = guessed.table
+    names = list(table.guesses)
+    if not guessed.rests_on_names:
         names.append("columns")
-    if each.table.text and len(rules.ids) < 2:
+    if table.is_text and len(rules.ids) < 2:
         names.append("ids")
-    plays = "plays" in each.places and each.table.text
-    if plays and rules.thousands is None and rules.decimal is None:
+    has_plays_as_text = "plays" in guessed.positions and table.is_text
+    if has_plays_as_text and rules.thousands is None and rules.decimal is None:
         names.append("decimal")
-    if "time" in each.places:
-        column = each.table.frame[:, each.places["time"]]
+    if "time" in guessed.positions:
+        column = table.frame[:, guessed.positions["time"]]
         if depends_on_order(column, rules.dates):
             names.append("dates")
         if rules.guessing and rules.times is None and column.dtype != pl.Datetime:
@@ -200,15 +229,21 @@ def _guesses_about(each: Guess, rules: Rules) -> list[str]:
     return names
 
 
-def _describe_format(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat | None:
-    """Describe how a table is written, as it was read; None if a row does not stand alone."""
-    table = each.table
+def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> WrittenFormat | None:
+    """Describe how the rows of a table are written; None if they cannot be read one by one.
+
+    Args:
+        guessed: The table, and what its columns are.
+        rules: How its cells were read.
+        ratings: The ratings made of it.
+    """
+    table = guessed.table
     if table.kind is None:
         return None
-    columns = {role: table.headers[at] for role, at in each.places.items()}
-    values = {role: table.frame[:, at] for role, at in each.places.items()}
+    columns = {role: table.headers[position] for role, position in guessed.positions.items()}
+    values = {role: table.frame[:, position] for role, position in guessed.positions.items()}
     thousands = rules.thousands
-    if thousands is None and "plays" in values and table.text:
+    if thousands is None and "plays" in values and table.is_text:
         thousands = thousands_sign(values["plays"])
     times = rules.times
     dates = rules.dates
@@ -216,8 +251,8 @@ def _describe_format(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat 
         times = times or time_form(values["time"], guessing=rules.guessing)
         dates = dates or order_of_dates(values["time"])
     ids: dict[Role, IdKind] = {
-        "user": rules.ids.get("user") or _kind_of(made.user_ids),
-        "item": rules.ids.get("item") or _kind_of(made.item_ids),
+        "user": rules.ids.get("user") or kind_of_ids(ratings.user_ids),
+        "item": rules.ids.get("item") or kind_of_ids(ratings.item_ids),
     }
     try:
         return WrittenFormat(
@@ -226,7 +261,7 @@ def _describe_format(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat 
             ids=ids,
             text=table.form,
             headers=tuple(table.headers) if table.form else (),
-            scale=str(made.scale) if "rating" in columns else None,
+            scale=str(ratings.scale) if "rating" in columns else None,
             decimal=rules.decimal,
             thousands=thousands or "",
             times=times or "usual",
@@ -238,32 +273,45 @@ def _describe_format(each: Guess, rules: Rules, made: Ratings) -> WrittenFormat 
         return None  # such as UTF-16, whose lines cannot be decoded one by one
 
 
-def _kind_of(ids: Column) -> IdKind:
+def kind_of_ids(ids: Column) -> IdKind:
+    """Tell whether the ids of ratings are integers or text."""
     return "text" if ids.dtype == object else "integer"
 
 
-def _likes_of_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
-    """Add up the plays of a person's item over its rows; from the fewest on it is a like."""
+def _sum_plays(columns: dict[str, Any], rules: Rules) -> dict[str, Any]:
+    """Replace plays by ratings of 1 for a like and 0 for none; other columns are returned as given.
+
+    The plays of a person's item are added up over its rows. The sum is a like from
+    `rules.least_plays`. Other columns keep the cell of the latest of these rows.
+    """
     if "plays" not in columns:
         return columns
     frame = pl.DataFrame({role: pl.Series(column) for role, column in columns.items()})
-    latest = [pl.col(role).last() for role in columns if role not in ("user", "item", "plays")]
     if "time" in columns:
         frame = frame.sort("time", maintain_order=True)
-    summed = frame.group_by("user", "item", maintain_order=True).agg(pl.col("plays").sum(), *latest)
-    added: dict[str, Any] = {}
-    for role in [role for role in columns if role != "plays"]:
-        column = summed[role]
-        added[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
-    added["rating"] = (summed["plays"].to_numpy() >= rules.least_plays).astype(np.float64)
-    return added
+    other_roles = [role for role in columns if role not in ("user", "item", "plays")]
+    summed = frame.group_by("user", "item", maintain_order=True).agg(
+        pl.col("plays").sum(), *(pl.col(role).last() for role in other_roles)
+    )
+    likes: dict[str, Any] = {}
+    for role in columns:
+        if role != "plays":
+            column = summed[role]
+            likes[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
+    likes["rating"] = (summed["plays"].to_numpy() >= rules.least_plays).astype(np.float64)
+    return likes
 
 
 def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the columns of the parts below each other; times only where all parts have them."""
+    """Concatenate the columns of several tables; a column that some of them lack is left out.
+
+    Raises:
+        DataError: Some tables have stars or plays and others have neither.
+    """
     if len(parts) == 1:
         return dict(parts[0])
-    if len({"rating" in part or "plays" in part for part in parts}) == 2:
+    have_feedback = {"rating" in part or "plays" in part for part in parts}
+    if len(have_feedback) == 2:
         raise DataError(
             "some of the files have ratings and some have none",
             fix="Import them apart, or all as events with --events.",
@@ -283,40 +331,44 @@ def _join_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def read_columns_by_id(
     source: str | Path | Table, role: Role, id_header: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
-    """Read the ids of a file about users or items, and each of its other columns by id.
+    """Read a table of users or items: its ids, and its other columns by id.
 
     Args:
         source: The file, or its table.
         role: Whether its ids are of users or of items.
-        id_header: Header of the id column; None, or one that the file does not have: a well-known
-            header, else the first column.
-        fewest: Least number of columns, the id's too.
+        id_header: Header of the id column. If it is None or the file has no such header: the first
+            well-known header, else the first column.
+        fewest: Smallest number of columns that the file may have, with the ids.
 
     Returns:
-        Ids in their order; for each other column, by its header, id to text.
+        The ids in the order of the rows; and each other column by its header, which maps an id to
+        the text of the cell, or to None for an empty one.
+
+    Raises:
+        DataError: The file has too few columns, or an id is missing or repeated.
     """
-    table = source if isinstance(source, Table) else open_table(source, asked=(id_header,))
+    table = source if isinstance(source, Table) else open_table(source, column_names=(id_header,))
     headers = table.require_whole().headers
-    number = None if id_header is None else find_column(role, headers, id_header)
-    if number is None:
-        squeezes = [normalize_header(header) for header in headers]
-        known = (squeezes.index(name) for name in known_names(role) if name in squeezes)
-        number = next(known, 0)
+    position = None if id_header is None else find_column(role, headers, id_header)
+    if position is None:
+        normalized = [normalize_header(header) for header in headers]
+        found = [normalized.index(name) for name in known_names(role) if name in normalized]
+        position = found[0] if found else 0
     if len(headers) < fewest:
         raise DataError("the file has no column beside the id", path=table.path, found=headers[0])
-    keys = table.frame[:, number]
-    ids = list(ids_of(keys)) if table.text and not keys.null_count() else keys.to_list()
+    keys = table.frame[:, position]
+    ids = list(to_ids(keys)) if table.is_text and not keys.null_count() else keys.to_list()
     seen = set()
     for row, key in enumerate(ids):
         if key is None or key in seen:
             what = "the id is missing" if key is None else "the id has appeared before"
             line = table.line(row)
-            column = headers[number]
+            column = headers[position]
             expected = "one row per id"
             raise DataError(what, path=table.path, row=line, column=column, expected=expected)
         seen.add(key)
     columns = {}
-    for name in headers[:number] + headers[number + 1 :]:
+    for name in headers[:position] + headers[position + 1 :]:
         texts = [None if cell is None else str(cell).strip() or None for cell in table.frame[name]]
         columns[name] = dict(zip(ids, texts, strict=True))
     return ids, columns
@@ -327,24 +379,25 @@ def match_columns(
 ) -> dict[str, Column]:
     """Read the columns of a users or items file, in the order of the ratings' ids.
 
-    Ids are compared as text, as they are written in the files.
+    Ids are compared by their text.
 
     Args:
         source: The file, or its table.
         role: Whether its ids are of users or of items.
-        id_header: Header of the id column; None: a well-known header, else the first column.
+        id_header: Header of the id column, as in `read_columns_by_id`.
         ratings: Ratings whose ids decide the order.
 
     Returns:
-        Each column by its header; None for ids that the file does not have.
+        Each column by its header: (ids of the ratings,) texts, with None for an id that the file
+        does not have.
 
     Raises:
         DataError: No id of the file is an id of the ratings.
     """
     ids, columns = read_columns_by_id(source, role, id_header)
-    written = {str(key): key for key in ids}
-    rated = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
-    keys = [written.get(str(key)) for key in rated]
+    ids_by_text = {str(key): key for key in ids}
+    rated_ids = ratings.user_ids if role == "user" else ratings.item_ids
+    keys = [ids_by_text.get(str(key)) for key in rated_ids.tolist()]
     if all(key is None for key in keys):
         raise DataError(
             f"no {role} of this file has a rating",

@@ -2,10 +2,10 @@
 
 RecBole   NAME/NAME.inter, NAME.item and NAME.user: tab-separated text whose header names the type
           of each column, as RecBole 1.2 documents its atomic files
-LensKit   schema.json with user.parquet, item.parquet and one table between them that holds their
-          places, as LensKit 2025 saves a data set
+LensKit   schema.json with user.parquet, item.parquet and one table of ratings, which holds the rows
+          of its users and items in these two, as LensKit 2025 saves a data set
 
-Texts that stood beside the ratings are not written: they may be of a person.
+`Ratings.row_texts` are not written, since people may have written them.
 """
 
 from __future__ import annotations
@@ -18,25 +18,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from tacit.atomic_writes import explain_write_error
-from tacit.data.columns import EVENTS
+from tacit.data.domains import SEPARATOR
 from tacit.data.ratings import Column, Ratings
+from tacit.data.tables.folder import frame_of_arrays, has_stars
 from tacit.errors import ConfigError, DataError, OutputError
 
 LENSKIT_FORMAT = "2025.3"
 """Version of LensKit's schema that is written."""
-_SEVERAL = "|"
-"""Sign between several values of one cell, such as genres."""
 
 
 def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
-    """Write a folder that another package loads, whole or not at all.
+    """Write a folder that another package loads; it is written whole or not at all.
 
     Args:
         ratings: Ratings or events.
-        kind: One of `FORMS`.
+        kind: A key of `WRITERS`.
         path: A new or empty folder. RecBole calls the data set by its name.
 
     Returns:
@@ -44,19 +42,20 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
 
     Raises:
         ConfigError: There is no such kind.
-        DataError: An id or a text cannot stand in such a file.
+        DataError: An id or a text cannot be written in such a file.
         OutputError: The folder holds something, or cannot be written.
     """
-    if kind not in FORMS:
-        raise ConfigError(f"No form '{kind}' of a folder. Known: {', '.join(FORMS)}.")
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    if kind not in WRITERS:
+        raise ConfigError(f"No form '{kind}' of a folder. Known: {', '.join(WRITERS)}.")
+    is_empty = path.is_dir() and not any(path.iterdir())
+    if path.exists() and not is_empty:
         raise OutputError(f"{path}: holds something already. Name a new folder.")
     if not path.absolute().parent.is_dir():
         raise OutputError(f"{path}: the folder {path.parent} does not exist. Make it first.")
     part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
     try:
         part.mkdir()
-        FORMS[kind](ratings, part, path.absolute().name)
+        WRITERS[kind](ratings, part, path.absolute().name)
         if path.exists():
             path.rmdir()
         part.rename(path)
@@ -68,12 +67,15 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
 
 
 def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
-    """Write atomic files; ids, whole numbers and texts are tokens, all other numbers floats."""
+    """Write RecBole's atomic files.
+
+    The type of ids, whole numbers and texts is token, that of all other numbers is float.
+    """
     rows: dict[str, Column] = {
         "user_id:token": ratings.user_ids[ratings.users],
         "item_id:token": ratings.item_ids[ratings.items],
     }
-    if _has_stars(ratings):
+    if has_stars(ratings):
         rows["rating:float"] = ratings.values
     if ratings.timestamps is not None:
         rows["timestamp:float"] = ratings.timestamps
@@ -87,7 +89,10 @@ def _write_recbole(ratings: Ratings, folder: Path, name: str) -> None:
 
 
 def _typed_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Name each column with RecBole's type; values joined by '|' become a sequence of tokens."""
+    """Add RecBole's types to the names of columns: NAME:float, NAME:token or NAME:token_seq.
+
+    Texts with several values, joined by '|', become a sequence of tokens.
+    """
     typed: dict[str, Column] = {}
     for name, column in columns.items():
         if column.dtype.kind == "f":
@@ -96,26 +101,24 @@ def _typed_columns(columns: Mapping[str, Column]) -> dict[str, Column]:
             typed[f"{name}:token"] = column
         else:
             texts = [None if value is None else str(value) for value in column.tolist()]
-            written = [text for text in texts if text is not None]
-            if any(_SEVERAL in text for text in written):
+            if any(SEPARATOR in text for text in texts if text is not None):
                 texts = [_separate_by_blanks(text) for text in texts]
-                written = [text for text in texts if text is not None]
-            is_sequence = any(" " in text for text in written)
+            is_sequence = any(" " in text for text in texts if text is not None)
             kind = "token_seq" if is_sequence else "token"
             typed[f"{name}:{kind}"] = np.array(texts, dtype=object)
     return typed
 
 
 def _separate_by_blanks(text: str | None) -> str | None:
-    """Write several values as RecBole separates tokens: a blank between them, `_` inside one."""
-    return None if text is None else text.replace(" ", "_").replace(_SEVERAL, " ")
+    """Write a blank between several values, as RecBole separates tokens, and `_` for a blank."""
+    return None if text is None else text.replace(" ", "_").replace(SEPARATOR, " ")
 
 
 def _write_atomic_file(columns: Mapping[str, Column], path: Path) -> None:
     """Write one tab-separated file.
 
     Raises:
-        DataError: A text holds a tab or the end of a line, which end a cell or a row there.
+        DataError: A text holds a tab or the end of a line, which would end its cell or its row.
     """
     for name, column in columns.items():
         if column.dtype != object:
@@ -127,70 +130,60 @@ def _write_atomic_file(columns: Mapping[str, Column], path: Path) -> None:
                     column=name.partition(":")[0],
                     fix="Replace it by a blank, or write --to lenskit.",
                 )
-    _frame_of(columns).write_csv(path, separator="\t")
+    frame_of_arrays(columns).write_csv(path, separator="\t")
 
 
 def _write_lenskit(ratings: Ratings, folder: Path, name: str) -> None:
-    """Write people and items with their attributes, the table between them, and the schema."""
-    del name  # RecBole alone calls files by the data set's name
-    relation = "rating" if _has_stars(ratings) else "interaction"
-    between: dict[str, Column] = {
+    """Write LensKit's tables of users, items and ratings or interactions, and the schema."""
+    del name  # only RecBole names its files after the data set
+    relation = "rating" if has_stars(ratings) else "interaction"
+    ids: dict[str, Column] = {
         "user_num": ratings.users.astype(np.int32),
         "item_num": ratings.items.astype(np.int32),
     }
-    if _has_stars(ratings):
-        between["rating"] = ratings.values.astype(np.float64)
+    attributes: dict[str, Column] = {}
+    if has_stars(ratings):
+        attributes["rating"] = ratings.values.astype(np.float64)
     if ratings.timestamps is not None:
-        between["timestamp"] = ratings.timestamps
+        attributes["timestamp"] = ratings.timestamps
+    rows = ids | attributes
     users = {"user_id": ratings.user_ids, **ratings.user_attributes}
     items = {"item_id": ratings.item_ids, **ratings.public_metadata}
-    for file, columns in (("user", users), ("item", items), (relation, between)):
-        _frame_of(columns).write_parquet(folder / f"{file}.parquet")
+    for file, columns in (("user", users), ("item", items), (relation, rows)):
+        frame_of_arrays(columns).write_parquet(folder / f"{file}.parquet")
     schema = {
         "version": LENSKIT_FORMAT,
         "name": None,
         "default_interaction": relation,
         "entities": {
-            "user": _entity(ratings.user_ids, ratings.user_attributes),
-            "item": _entity(ratings.item_ids, ratings.public_metadata),
+            "user": _describe_entity(ratings.user_ids, ratings.user_attributes),
+            "item": _describe_entity(ratings.item_ids, ratings.public_metadata),
         },
         "relationships": {
             relation: {
                 "entities": {"user": None, "item": None},
                 "interaction": True,
                 "repeats": "forbidden",
-                "attributes": _scalars([*between][2:]),
+                "attributes": _describe_scalars([*attributes]),
             }
         },
     }
     (folder / "schema.json").write_text(json.dumps(schema, indent=2) + "\n", "utf-8")
 
 
-def _entity(ids: Column, attributes: Mapping[str, Column]) -> dict[str, Any]:
-    """Describe a kind of entity for LensKit's schema."""
+def _describe_entity(ids: Column, attributes: Mapping[str, Column]) -> dict[str, Any]:
+    """Describe users or items for LensKit's schema."""
     kind = "str" if ids.dtype == object else "int"
-    return {"id_type": kind, "attributes": _scalars([*attributes])}
+    return {"id_type": kind, "attributes": _describe_scalars([*attributes])}
 
 
-def _scalars(names: list[str]) -> dict[str, Any]:
-    """Describe attributes that have one value each."""
+def _describe_scalars(names: list[str]) -> dict[str, Any]:
+    """Describe attributes with one value each for LensKit's schema."""
     return {name: {"layout": "scalar", "vector_size": None} for name in names}
 
 
-def _has_stars(ratings: Ratings) -> bool:
-    return ratings.scale != EVENTS or not ratings.likes.all()
-
-
-def _frame_of(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """Make a table; lists of objects become columns of their values' type."""
-    series = {}
-    for name, column in columns.items():
-        series[name] = pl.Series(column.tolist() if column.dtype == object else column)
-    return pl.DataFrame(series)
-
-
-FORMS: Mapping[str, Callable[[Ratings, Path, str], None]] = {
+WRITERS: Mapping[str, Callable[[Ratings, Path, str], None]] = {
     "recbole": _write_recbole,
     "lenskit": _write_lenskit,
 }
-"""How each kind of folder is written."""
+"""Kind of a folder to the function that writes it."""

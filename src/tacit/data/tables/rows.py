@@ -1,8 +1,8 @@
-"""Rows of a file in a written format: each is read by itself, whatever stands in the others.
+"""Files in a written format, read row by row: no row changes how another one is read.
 
 A row is dropped, and counted, if its bytes are not in the encoding, if a quote is open at the end
-of its line, or if it has another number of cells. `tables.cells` then reads its cells, by rules
-that leave nothing to be found in the rows.
+of its line, or if it has another number of cells than the format. `tables.cells` then reads its
+cells, by rules that are all fixed beforehand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ _NO_OBJECT = "the row is no JSON object of plain values"
 
 
 def open_written(path: Path, written: WrittenFormat) -> Table:
-    """Read the columns that a written format names, each row by itself."""
+    """Read the columns that a written format names, and keep the rows that its conditions keep.
+
+    Raises:
+        DataError: There is no such file, it is of another kind, or it lacks a column.
+    """
     if not path.exists():
         raise DataError("no such file", path=path)
     if path.is_dir():
@@ -40,13 +44,14 @@ def open_written(path: Path, written: WrittenFormat) -> Table:
     if written.text is not None:
         table = _read_text_rows(path, written, written.text)
     elif written.kind == "json lines":
-        table = _json_rows(path, written)
+        table = _read_json_rows(path, written)
     else:
-        table = _typed_rows(path, written)
+        table = _read_typed_rows(path, written)
     return keep_rows(table, written.where, may_be_empty=True)
 
 
-def _typed_rows(path: Path, written: WrittenFormat) -> Table:
+def _read_typed_rows(path: Path, written: WrittenFormat) -> Table:
+    """Read a file of Parquet or Arrow."""
     with path.open("rb") as stream:
         start = stream.read(6)
     if not start.startswith((b"PAR1", b"ARROW1")):
@@ -63,44 +68,59 @@ def _typed_rows(path: Path, written: WrittenFormat) -> Table:
 
 
 def _read_text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table:
+    """Read a text file: lines without quotes as columns, those with quotes one by one."""
     raw = read_unpacked(path)[0] if form.packed else path.read_bytes()
     texts, undecoded = _decode_lines(raw, form)
-    numbers = np.arange(1, len(texts) + 1)
-    below = numbers > form.lines_above
-    filled = (texts.str.strip_chars() != "").to_numpy() & below
-    torn = {int(line): _BAD_BYTES for line in undecoded if line > form.lines_above}
-    filled &= ~np.isin(numbers, undecoded)
+    line_numbers = np.arange(1, len(texts) + 1)
+    is_row = (texts.str.strip_chars() != "").to_numpy() & (line_numbers > form.lines_above)
+    is_row &= ~np.isin(line_numbers, undecoded)
+    # The number of each line that is dropped, and why.
+    problems = {int(line): _BAD_BYTES for line in undecoded if line > form.lines_above}
     width = len(written.headers)
     has_quotes = np.zeros(len(texts), dtype=bool)
     if form.delimiter != "::":
         has_quotes = texts.str.contains(form.quote, literal=True).to_numpy()
-    cuts = texts.str.count_matches(form.delimiter, literal=True).to_numpy()
-    plain = filled & ~has_quotes & (cuts == width - 1)
-    for line in numbers[filled & ~has_quotes & ~plain].tolist():
-        torn[line] = _BAD_CELLS
+    delimiters = texts.str.count_matches(form.delimiter, literal=True).to_numpy()
+    is_plain = is_row & ~has_quotes & (delimiters == width - 1)
+    for line in line_numbers[is_row & ~has_quotes & ~is_plain].tolist():
+        problems[line] = _BAD_CELLS
+    quoted_rows = _split_quoted_lines(
+        texts, line_numbers[is_row & has_quotes], form, width, problems
+    )
     used = dict.fromkeys([*written.columns.values(), *names_in(written.where)])
-    places = [written.headers.index(name) for name in used if name in written.headers]
-    split = texts.filter(pl.Series(plain)).str.split_exact(form.delimiter, width - 1)
-    columns = [split.struct.field(f"field_{place}") for place in places]
-    quoted, lines = _quoted_rows(texts, numbers[filled & has_quotes], form, width, torn)
-    cells_of: dict[str, pl.Series] = {}
-    for column, place in zip(columns, places, strict=True):
-        cells = [row[place] for row in quoted]
-        cells_of[written.headers[place]] = column.append(pl.Series(cells, dtype=pl.String))
-    frame = pl.DataFrame(cells_of)
-    rows = np.concatenate([numbers[plain], np.array(lines, dtype=np.int64)])
-    order = np.argsort(rows, kind="stable")
-    frame = frame[order].with_columns(pl.all().str.strip_chars().replace("", None))
-    errors = [DataError(what, row=line) for line, what in sorted(torn.items())]
-    return Table(path, frame, rows[order].tolist, tuple(errors), text=True)
+    split = texts.filter(pl.Series(is_plain)).str.split_exact(form.delimiter, width - 1)
+    columns: dict[str, pl.Series] = {}
+    for name in used:
+        if name in written.headers:
+            position = written.headers.index(name)
+            plain_cells = split.struct.field(f"field_{position}")
+            quoted_cells = [row[position] for row in quoted_rows.values()]
+            columns[name] = plain_cells.append(pl.Series(quoted_cells, dtype=pl.String))
+    quoted_lines = np.array([*quoted_rows], dtype=np.int64)
+    lines = np.concatenate([line_numbers[is_plain], quoted_lines])
+    order = np.argsort(lines, kind="stable")
+    frame = pl.DataFrame(columns)[order]
+    frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
+    errors = [DataError(what, row=line) for line, what in sorted(problems.items())]
+    return Table(path, frame, lines[order].tolist, tuple(errors), is_text=True)
 
 
-def _quoted_rows(
-    texts: pl.Series, lines: Any, form: TextForm, width: int, torn: dict[int, str]
-) -> tuple[list[list[str]], list[int]]:
-    """Cut the lines with quotes one by one; a line that does not fit goes into `torn`."""
-    rows = []
-    kept = []
+def _split_quoted_lines(
+    texts: pl.Series, lines: Any, form: TextForm, width: int, problems: dict[int, str]
+) -> dict[int, list[str]]:
+    """Split lines with quotes into cells, one by one.
+
+    Args:
+        texts: All lines of the file.
+        lines: (k,) numbers, from 1, of the lines to split.
+        form: How the lines are written.
+        width: Number of cells that a line must have.
+        problems: Gets the number of each line that cannot be split, and why.
+
+    Returns:
+        The number of each other line to its cells.
+    """
+    rows: dict[int, list[str]] = {}
     for line, text in zip(lines.tolist(), texts.gather(lines - 1).to_list(), strict=True):
         reader = csv.reader(
             [tidy_quotes(text.encode(), form.delimiter, form.quote).decode()],
@@ -111,24 +131,24 @@ def _quoted_rows(
         try:
             cells = next(reader)
         except (csv.Error, StopIteration):
-            torn[line] = _OPEN_QUOTE
+            problems[line] = _OPEN_QUOTE
             continue
         if len(cells) != width:
-            torn[line] = _BAD_CELLS
+            problems[line] = _BAD_CELLS
             continue
-        rows.append(cells)
-        kept.append(line)
-    return rows, kept
+        rows[line] = cells
+    return rows
 
 
 def _decode_lines(raw: bytes, form: TextForm) -> tuple[pl.Series, Any]:
-    """Decode each line by itself.
+    """Decode the lines of a file; bytes that are not in the encoding affect their line alone.
 
     Returns:
-        The lines without their ends, and the numbers, from 1, of those not in the encoding.
+        The lines without their ends, and the numbers, from 1, of the lines that are not in the
+        encoding, which are empty.
     """
     raw = raw.removeprefix(b"\xef\xbb\xbf")
-    bad: list[int] = []
+    undecoded: list[int] = []
     try:
         text = raw.decode(form.encoding)
     except UnicodeDecodeError:
@@ -138,33 +158,38 @@ def _decode_lines(raw: bytes, form: TextForm) -> tuple[pl.Series, Any]:
                 decoded.append(line.decode(form.encoding))
             except UnicodeDecodeError:
                 decoded.append("")
-                bad.append(number)
+                undecoded.append(number)
         text = "\n".join(decoded)
     lines = pl.Series([text]).str.split("\n").explode()
-    return lines.str.strip_suffix("\r"), np.array(bad, dtype=np.int64)
+    return lines.str.strip_suffix("\r"), np.array(undecoded, dtype=np.int64)
 
 
-def _json_rows(path: Path, written: WrittenFormat) -> Table:
-    """Read one object a line; each value becomes text by itself."""
+def _read_json_rows(path: Path, written: WrittenFormat) -> Table:
+    """Read a file with one JSON object a line; values become texts."""
     names: Sequence[str] = [*dict.fromkeys([*written.columns.values(), *names_in(written.where)])]
     rows = []
     lines = []
-    torn = []
+    row_errors = []
     for line, raw in enumerate(io.BytesIO(read_unpacked(path)[0]), 1):
         if not raw.strip():
             continue
         cells = _cells_of_object(raw, names)
         if cells is None:
-            torn.append(DataError(_NO_OBJECT, row=line))
+            row_errors.append(DataError(_NO_OBJECT, row=line))
         else:
             rows.append(cells)
             lines.append(line)
     frame = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
     frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
-    return Table(path, frame, lambda: lines, tuple(torn), text=True)
+    return Table(path, frame, lambda: lines, tuple(row_errors), is_text=True)
 
 
 def _cells_of_object(raw: bytes, names: Sequence[str]) -> list[str | None] | None:
+    """Return the values of an object as texts, in the order of `names`.
+
+    Returns:
+        None if the line is no object, or a value is a list, an object or broken text.
+    """
     try:
         entry = json.loads(raw)
         values = [entry.get(name) for name in names]
@@ -173,12 +198,12 @@ def _cells_of_object(raw: bytes, names: Sequence[str]) -> list[str | None] | Non
     if any(isinstance(value, list | dict) for value in values):
         return None
     texts = [None if value is None else str(value) for value in values]
-    has_surrogates = any(text and not text.isascii() and _is_broken(text) for text in texts)
+    has_surrogates = any(_has_surrogate(text) for text in texts if text is not None)
     return None if has_surrogates else texts
 
 
-def _is_broken(text: str) -> bool:
-    """Tell whether a text holds half a character, as the escape `ud800` of JSON does."""
+def _has_surrogate(text: str) -> bool:
+    """Tell whether a text has half a character, which the JSON escape of U+D800 makes."""
     try:
         text.encode()
     except UnicodeEncodeError:

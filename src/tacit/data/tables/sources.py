@@ -1,4 +1,4 @@
-"""A file as a table, by its first bytes: JSON, Parquet, Arrow, SQLite, DuckDB, else text."""
+"""Files opened as tables, by their first bytes: JSON, Parquet, Arrow, SQLite, DuckDB or text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import polars as pl
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.names import is_compound_of, is_named
 from tacit.data.tables.table import Table
-from tacit.data.tables.text import read_unpacked, text_table
+from tacit.data.tables.text import read_text_table, read_unpacked
 from tacit.errors import DataError, MissingExtra
 
 PARQUET, _ARROW = b"PAR1", b"ARROW1"
@@ -31,26 +31,35 @@ def open_table(
     delimiter: str | None = None,
     headers: Sequence[str] | None = None,
     header: bool | None = None,
-    asked: Sequence[str | None] = (),
+    column_names: Sequence[str | None] = (),
     encoding: str | None = None,
     table: str | None = None,
     layout: Layout | None = None,
     history: bool = False,
 ) -> Table:
-    """Open the table in a file; DataError says what the file is if it is no table.
+    """Open the table in a file.
 
-    delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
-    asked     names of columns that help to find the delimiter
-    table     of a database: its name, needed where several hold people and items
-    layout    several ratings in a row: lines of different lengths may be baskets
-    history   JSON may be {item: stars} of one person
+    Args:
+        path: The file.
+        delimiter: Text between the cells of a text file; None: found in the file.
+        headers: Headers of a text file without them; None: see `header`.
+        header: Whether the first line of a text file has the headers; None: found in the file.
+        column_names: Names of columns that help to find the delimiter and the headers.
+        encoding: Encoding of text or JSON; None: found in the file.
+        table: Name of the table in a database; None: the only one with people and items.
+        layout: With "baskets", lines of a text file may have different lengths.
+        history: Whether JSON may be {item: stars} of one person.
+
+    Raises:
+        DataError: The file is no table; the error says what it seems to be.
+        MissingExtra: The package that reads it is not installed.
     """
     path = Path(path)
     if path.is_dir():
         raise DataError("this is a folder", path=path, expected="a file")
     if not path.exists():
         raise DataError("no such file", path=path)
-    if not path.is_file():  # a pipe gives its bytes once
+    if not path.is_file():  # a pipe, whose bytes can be read only once
         with NamedTemporaryFile() as copy:
             with path.open("rb") as stream:
                 shutil.copyfileobj(stream, copy)
@@ -60,7 +69,7 @@ def open_table(
                 delimiter=delimiter,
                 headers=headers,
                 header=header,
-                asked=asked,
+                column_names=column_names,
                 encoding=encoding,
                 table=table,
                 layout=layout,
@@ -70,9 +79,9 @@ def open_table(
     with path.open("rb") as stream:
         head = stream.read(16)
     if head.startswith(b"SQLite format 3\0"):
-        opened = Table(path, _sqlite(path, table))
+        opened = Table(path, _read_sqlite(path, table))
     elif head[8:12] == b"DUCK":
-        opened = Table(path, _duckdb(path, table))
+        opened = Table(path, _read_duckdb(path, table))
     elif head.startswith((PARQUET, _ARROW)):
         kind = "Parquet" if head.startswith(PARQUET) else "Arrow"
         try:
@@ -86,7 +95,7 @@ def open_table(
     else:
         raw, packed = read_unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
-            return text_table(
+            return read_text_table(
                 path,
                 raw,
                 encoding=encoding,
@@ -94,7 +103,7 @@ def open_table(
                 delimiter=delimiter,
                 headers=headers,
                 header=header,
-                asked=asked,
+                column_names=column_names,
                 layout=layout,
             )
         opened = _read_json(path, raw, encoding, history=history)
@@ -104,7 +113,14 @@ def open_table(
 
 
 def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Table:
-    """Read one object a line, or one list of objects; in UTF-8 unless an encoding is named."""
+    """Read JSON: one object a line, a list of objects, or {person: {item: stars}}.
+
+    Args:
+        path: The file, for messages.
+        raw: Its bytes.
+        encoding: Its encoding; None: UTF-8.
+        history: Whether {item: stars} of one person is a table.
+    """
     try:
         text = raw.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
     except (LookupError, UnicodeError):
@@ -114,18 +130,19 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
             found=encoding or "utf-8",
             fix="Name another with --encoding, such as cp1252 or utf-16.",
         ) from None
-    whole = _parse_json(text)
-    columns = _people_of(whole) if isinstance(whole, dict) else None
+    document = _parse_json(text)
+    columns = _read_profiles(document) if isinstance(document, dict) else None
     if columns is not None:
-        return Table(path, frame_of(columns))
-    if history and isinstance(whole, dict) and _maps_items_to_stars(whole):
-        return Table(path, frame_of({"item": [*whole], "rating": [*whole.values()]}))
-    if text.lstrip().startswith("["):
-        if not isinstance(whole, list):
+        return Table(path, make_frame(columns))
+    if history and isinstance(document, dict) and _maps_items_to_stars(document):
+        return Table(path, make_frame({"item": [*document], "rating": [*document.values()]}))
+    is_list = text.lstrip().startswith("[")
+    if is_list:
+        if not isinstance(document, list):
             expected = "a list of objects, or one a line"
             raise DataError("the JSON cannot be read", path=path, expected=expected)
-        entries = dict(enumerate(whole, 1))
-    elif isinstance(whole, dict) and "\n" in text.strip():
+        entries = dict(enumerate(document, 1))
+    elif isinstance(document, dict) and "\n" in text.strip():
         raise DataError(
             "the JSON is one object and no table",
             path=path,
@@ -134,53 +151,51 @@ def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -
         )
     else:
         lines = enumerate(io.StringIO(text), 1)
-        entries = {at: _parse_json(line) for at, line in lines if line.strip()}
-    rows: dict[int, dict[str, Any]] = {}
-    torn: list[DataError] = []
-    for at, entry in entries.items():
+        entries = {number: _parse_json(line) for number, line in lines if line.strip()}
+    rows: dict[int, dict[str, Any]] = {}  # by their line, or their number in the list
+    row_errors: list[DataError] = []
+    for number, entry in entries.items():
         if isinstance(entry, dict):
-            rows[at] = entry
+            rows[number] = entry
         else:
             expected = "one object a line"
-            torn.append(DataError("the row is no JSON object", row=at, expected=expected))
-    if not rows and torn:
-        raise torn[0].with_place(path=path)
+            row_errors.append(DataError("the row is no JSON object", row=number, expected=expected))
+    if not rows and row_errors:
+        raise row_errors[0].with_place(path=path)
     columns = {}
     for name in dict.fromkeys(itertools.chain.from_iterable(rows.values())):
         columns[name] = [entry.get(name) for entry in rows.values()]
-    one_a_line = not text.lstrip().startswith("[")
     return Table(
         path,
-        frame_of(columns),
+        make_frame(columns),
         lambda: rows,
-        tuple(torn),
-        kind="json lines" if one_a_line and encoding is None else None,
+        tuple(row_errors),
+        kind="json lines" if not is_list and encoding is None else None,
         guesses=("ids",),
     )
 
 
-def _maps_items_to_stars(whole: dict[str, Any]) -> bool:
+def _maps_items_to_stars(document: dict[str, Any]) -> bool:
     """Tell whether an object is {item: stars}, and no row such as {"item": 7, "rating": 5}."""
-    numbers = all(type(value) in (int, float) for value in whole.values())
-    is_row = any(is_named("item", name) for name in whole) and len(whole) > 1
-    return bool(whole) and numbers and not is_row
+    has_numbers = all(type(value) in (int, float) for value in document.values())
+    is_row = any(is_named("item", name) for name in document) and len(document) > 1
+    return bool(document) and has_numbers and not is_row
 
 
-def _people_of(whole: dict[str, Any]) -> dict[str, list[Any]] | None:
-    """Read {person: {item: stars}} as columns; None if it is something else."""
-    profiles = [profile for profile in whole.values() if isinstance(profile, dict)]
-    if not profiles or len(profiles) < len(whole):
+def _read_profiles(document: dict[str, Any]) -> dict[str, list[Any]] | None:
+    """Turn {person: {item: stars}} into columns; None if the object is something else."""
+    if not document or not all(isinstance(value, dict) for value in document.values()):
         return None
-    columns = columns_of_people(whole)
+    columns = columns_of_profiles(document)
     if not all(isinstance(value, int | float) for value in columns["rating"]):
         return None
     return columns
 
 
-def columns_of_people(people: Mapping[Any, Mapping[Any, Any]]) -> dict[str, list[Any]]:
-    """Write {person: {item: stars}} as columns."""
+def columns_of_profiles(profiles: Mapping[Any, Mapping[Any, Any]]) -> dict[str, list[Any]]:
+    """Turn {person: {item: stars}} into the columns user, item and rating."""
     columns: dict[str, list[Any]] = {"user": [], "item": [], "rating": []}
-    for person, profile in people.items():
+    for person, profile in profiles.items():
         columns["user"] += [person] * len(profile)
         columns["item"] += list(profile)
         columns["rating"] += list(profile.values())
@@ -188,13 +203,15 @@ def columns_of_people(people: Mapping[Any, Mapping[Any, Any]]) -> dict[str, list
 
 
 def _parse_json(text: str) -> Any:
+    """Parse a text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _sqlite(path: Path, table: str | None) -> pl.DataFrame:
+def _read_sqlite(path: Path, table: str | None) -> pl.DataFrame:
+    """Read a table of an SQLite file, as `_query_table` chooses it."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -209,7 +226,8 @@ def _sqlite(path: Path, table: str | None) -> pl.DataFrame:
         raise DataError(f"the SQLite file cannot be read ({error})", path=path) from None
 
 
-def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
+def _read_duckdb(path: Path, table: str | None) -> pl.DataFrame:
+    """Read a table of a DuckDB file, as `_query_table` chooses it."""
     try:
         import duckdb
     except ImportError:
@@ -221,8 +239,7 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
             ).fetchall()
             names = [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
             quoted = [".".join(map(_quote_name, row)) for row in rows]
-            places = dict(zip(names, quoted, strict=True))
-            return _query_table(path, connection, table, places)
+            return _query_table(path, connection, table, dict(zip(names, quoted, strict=True)))
     except duckdb.Error:
         raise DataError(
             "the DuckDB file cannot be read",
@@ -232,29 +249,41 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
 
 
 def _query_table(
-    path: Path, connection: Any, table: str | None, places: dict[str, str]
+    path: Path, connection: Any, table: str | None, quoted_names: dict[str, str]
 ) -> pl.DataFrame:
-    """Read the named table, or the only one with people and items. places: name to quoted name."""
+    """Read a table of a database.
 
-    def ask(query: str) -> dict[str, list[Any]]:
+    Args:
+        path: The file, for messages.
+        connection: A connection to the database.
+        table: Name of the table; None: the only one, or the only one with people and items.
+        quoted_names: Names of all tables, and how they are written in a query.
+
+    Raises:
+        DataError: There is no such table, or it is not clear which one is meant.
+    """
+
+    def select(query: str) -> dict[str, list[Any]]:
         answer = connection.execute(query)
         rows = answer.fetchall()
         columns = {}
-        for at, (name, *_) in enumerate(answer.description):
-            columns[name] = [row[at] for row in rows]
+        for number, (name, *_) in enumerate(answer.description):
+            columns[name] = [row[number] for row in rows]
         return columns
 
-    names = [*places]
-    if table is not None and table not in places:
+    names = [*quoted_names]
+    if table is not None and table not in quoted_names:
         raise DataError(
             "no such table", path=path, found=table, expected="one of " + ", ".join(names)
         )
-    headers = {name: [*ask(f"SELECT * FROM {place} LIMIT 0")] for name, place in places.items()}
+    headers = {
+        name: [*select(f"SELECT * FROM {quoted} LIMIT 0")] for name, quoted in quoted_names.items()
+    }
     chosen = [table] if table else names
     if len(chosen) > 1:
         chosen = [name for name in names if _has_people_and_items(headers[name])]
     if len(chosen) == 1:
-        return frame_of(ask(f"SELECT * FROM {places[chosen[0]]}"))
+        return make_frame(select(f"SELECT * FROM {quoted_names[chosen[0]]}"))
     raise DataError(
         "it is not clear which table holds the ratings" if names else "there is no table",
         path=path,
@@ -264,25 +293,30 @@ def _query_table(
 
 
 def _has_people_and_items(headers: Sequence[str]) -> bool:
-    """Tell whether one header names people and one names items."""
+    """Tell whether there are a header of people and a header of items."""
     has_people = any(is_compound_of("user", header) for header in headers)
     has_items = any(is_compound_of("item", header) for header in headers)
     return has_people and has_items
 
 
 def _quote_name(name: str) -> str:
+    """Write a name in quotes as SQL wants it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def frame_of(columns: dict[str, Any]) -> pl.DataFrame:
-    """Make a frame of Python values; a column of several types becomes text."""
-    return pl.DataFrame([_series(name, values) for name, values in columns.items()])
+def make_frame(columns: dict[str, Any]) -> pl.DataFrame:
+    """Make a polars frame of columns of Python values or arrays.
+
+    Columns with values of several types, or of a type that polars does not know, become text.
+    """
+    return pl.DataFrame([_make_series(name, values) for name, values in columns.items()])
 
 
-def _series(name: str, values: Any) -> pl.Series:
+def _make_series(name: str, values: Any) -> pl.Series:
+    """Make one column of a frame, as `make_frame` says."""
     try:
         series = pl.Series(name, values)
-        if series.dtype != pl.Object:  # such as UUIDs
+        if series.dtype != pl.Object:  # UUIDs, for example, are objects
             return series
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass

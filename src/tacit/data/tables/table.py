@@ -1,4 +1,4 @@
-"""A table, and the columns of its roles: by their usual names, or by a given name or position."""
+"""A table before it is cleaned, and how the column of a role is found by its name or position."""
 
 from __future__ import annotations
 
@@ -14,76 +14,77 @@ from tacit.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-WIDE = 8  # columns of a table that may have one for each item
+FEWEST_WIDE_COLUMNS = 8
+"""Fewest columns of a table that may have a column for each item."""
 
 
-def find_column(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
-    """Find a role's column: the one asked for, else the first of a usual name.
+def find_column(role: Role, headers: Sequence[str], name: str | None) -> int | None:
+    """Find a role's column.
 
     Args:
         role: What the column holds.
         headers: Names of the columns.
-        asked: Name of the column, or its position counted from 1.
+        name: Name of the column, or its position counted from 1; None: the first usual name.
 
     Returns:
         Its position counted from 0, None if there is none.
     """
-    written = [header.strip().lower() for header in headers]
-    if asked is None:
+    if name is None:
         normalized = [normalize_header(header) for header in headers]
-        known = (normalized.index(name) for name in usual_names(role) if name in normalized)
-        return next(known, None)
-    if asked in headers:
-        return [*headers].index(asked)
-    if asked.strip().lower() in written:
-        return written.index(asked.strip().lower())
-    if asked.isdecimal() and 1 <= int(asked) <= len(headers):
-        return int(asked) - 1
+        found = [normalized.index(usual) for usual in usual_names(role) if usual in normalized]
+        return found[0] if found else None
+    if name in headers:
+        return [*headers].index(name)
+    lowered = [header.strip().lower() for header in headers]
+    if name.strip().lower() in lowered:
+        return lowered.index(name.strip().lower())
+    if name.isdecimal() and 1 <= int(name) <= len(headers):
+        return int(name) - 1
     return None
 
 
-def require_column(role: Role, headers: Sequence[str], asked: str | None, path: object) -> int:
-    """Find a role's column, which must be there."""
-    position = find_column(role, headers, asked)
+def require_column(role: Role, headers: Sequence[str], name: str | None, path: object) -> int:
+    """Find a role's column as `find_column` does; DataError if there is none."""
+    position = find_column(role, headers, name)
     if position is None:
-        raise missing_column_error(role, headers, asked, path)
+        raise missing_column_error(role, headers, name, path)
     return position
 
 
 def missing_column_error(
-    role: Role, headers: Sequence[str], asked: str | None, path: object
+    role: Role, headers: Sequence[str], name: str | None, path: object
 ) -> DataError:
-    """Make the error of a role without a column."""
+    """Make the error for a role without a column."""
     option = "domain-column" if role == "domain" else role
     fix = f"Name it with --{option} (from Python: {role}=...)."
-    if role in ("user", "item") and asked is None and len(headers) >= WIDE:
+    if role in ("user", "item") and name is None and len(headers) >= FEWEST_WIDE_COLUMNS:
         fix += " If each item has a column of its own, read it with  --layout wide ."
-    plurals = {name + "s" for name in usual_names("item")} | {"products", "basket", "articles"}
-    if role == "item" and asked is None and plurals & set(map(normalize_header, headers)):
+    plurals = {usual + "s" for usual in usual_names("item")} | {"products", "basket", "articles"}
+    if role == "item" and name is None and plurals & set(map(normalize_header, headers)):
         fix += " If a cell holds several items, read them with  --layout baskets ."
-    if role == "user" and asked is None:
+    if role == "user" and name is None:
         fix += " An order, a session or a basket is no person unless you say so."
     found = ", ".join(headers)
     examples = ", ".join(usual_names(role))
-    expected = f"a column '{asked}'" if asked else f"a column of a usual name, such as {examples}"
+    expected = f"a column '{name}'" if name else f"a column of a usual name, such as {examples}"
     return DataError(f"no {role} column", path=path, found=found, expected=expected, fix=fix)
 
 
-_from_one = partial(itertools.count, 1)
+_count_from_one = partial(itertools.count, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How the rows of a text file are written, each in a line of its own."""
+    """How the rows of a text file are written, with one row in each line."""
 
     encoding: str
     """Name of the encoding, such as utf-8."""
     delimiter: str
-    """Between two cells."""
+    """Text between two cells."""
     quote: str
-    """Around a cell."""
+    """Character around a cell that holds a delimiter."""
     lines_above: int
-    """Lines above the first row."""
+    """Number of lines above the first row."""
     packed: bool
     """Whether the file is packed with gzip, zstd, xz, bz2 or zip."""
 
@@ -93,37 +94,37 @@ class Table:
     """Rows of a file or of memory, before they are cleaned."""
 
     path: object
-    """Where it is from, None if from memory."""
+    """The file; None for data that was in memory."""
     frame: pl.DataFrame
-    """Whole rows; of text all columns are strings, stripped, null where empty."""
-    lines: Callable[[], Iterable[int]] = _from_one
-    """Gives the line of a text file of each row, or else its record from 1."""
-    torn: tuple[DataError, ...] = ()
-    """What is wrong with each row that is not in `frame`, without its path."""
-    text: bool = False
+    """The rows that could be read. If `is_text`, cells are stripped strings, null where empty."""
+    lines: Callable[[], Iterable[int]] = _count_from_one
+    """Returns the number of each row, from 1: its line in a text file, else its record."""
+    row_errors: tuple[DataError, ...] = ()
+    """Why each other row could not be read; errors without the path."""
+    is_text: bool = False
     """Whether all cells are text."""
-    header: bool = True
-    """Whether its columns have names of their own."""
+    has_header: bool = True
+    """Whether the file names its columns; if not, their names are their numbers from 1."""
     kind: Literal["text", "json lines", "typed columns"] | None = None
-    """Kind of file, if a row of it stands for itself."""
+    """Kind of the file if each row can be read without the others; None if not."""
     form: TextForm | None = None
-    """How text is written, if its kind is text."""
+    """How the lines are written if `kind` is text."""
     where: tuple[str, ...] = ()
-    """Conditions by which rows were kept."""
+    """Conditions that the rows were filtered by."""
     guesses: tuple[str, ...] = ()
-    """Names of what was found in the rows in order to open it: they are keys of `PUBLIC_FACTS`."""
+    """Keys of `PUBLIC_FACTS`: what was found in the rows in order to open the file."""
 
     def line(self, row: int) -> int:
-        """Give the line or record of a row, numbered from 0."""
+        """Return the line or record of a row, which is counted from 0."""
         return next(itertools.islice(self.lines(), row, None))
 
     def require_whole(self) -> Table:
-        """Give this table; DataError if a row is torn."""
-        for error in self.torn:
+        """Return this table; DataError if a row could not be read."""
+        for error in self.row_errors:
             raise error.with_place(path=self.path)
         return self
 
     @property
     def headers(self) -> list[str]:
-        """Names of the columns."""
+        """The names of the columns."""
         return self.frame.columns

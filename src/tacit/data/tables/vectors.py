@@ -1,4 +1,4 @@
-"""Public vectors of items from files, with the ids that stand beside them."""
+"""Public vectors of items, read from files with the ids of the items."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
     """Read vectors by the ids of items.
 
     Args:
-        path: A Parquet file with a column 'item' and columns of numbers, or one of lists of
-            numbers; or NAME.npy (items, d) beside NAME.ids.txt with one id a line.
+        path: A Parquet file with a column 'item' and either columns of numbers or one column of
+            lists of numbers; or NAME.npy, an array (items, d), beside NAME.ids.txt with one id a
+            line.
+
+    Returns:
+        Item id to its vector (d,).
 
     Raises:
-        DataError, ConfigError: the file cannot be used.
+        ConfigError: The name has another ending.
+        DataError: The file holds no such table.
     """
     if path.suffix not in (".npy", ".parquet"):
         raise ConfigError(f"Vectors are a .parquet or .npy file; got {path.name}.")
@@ -36,8 +41,8 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
             raise DataError("no column 'item'", path=str(path), expected=expected)
         ids = [as_id(value) for value in frame["item"].to_list()]
         numbers = frame.drop("item")
-        is_lists = len(numbers.columns) == 1 and numbers.dtypes[0].is_nested()
-        table = np.array(numbers.to_series().to_list()) if is_lists else numbers.to_numpy()
+        has_lists = len(numbers.columns) == 1 and numbers.dtypes[0].is_nested()
+        table = np.array(numbers.to_series().to_list()) if has_lists else numbers.to_numpy()
     if table.ndim != 2 or len(ids) != len(table) or table.dtype.kind not in "fiu":
         raise DataError(
             "vectors are no table of numbers with an id for each row",
@@ -48,17 +53,17 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
 
 
 def read_ids(path: Path) -> list[Any]:
-    """Read one id a line.
+    """Read ids from a text file with one id a line.
 
     Raises:
-        DataError: there is no such file.
+        DataError: The file cannot be read.
     """
     lines = [line.strip().strip('"') for line in read_text(path).splitlines()]
     return [as_id(line) for line in lines if line]
 
 
 def read_text(path: Path) -> str:
-    """Read a text file; DataError where it cannot be read."""
+    """Read a text file in UTF-8; DataError if it cannot be read."""
     text: str = _open(path, lambda path: path.read_text(encoding="utf-8-sig"))
     return text
 
@@ -71,6 +76,7 @@ def as_id(value: Any) -> Any:
 
 
 def _open(path: Path, read: Any) -> Any:
+    """Call `read(path)` and turn its errors into a DataError."""
     try:
         return read(path)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:

@@ -1,4 +1,4 @@
-"""Rows of a table that count: conditions such as `Status!=Storno` or `event in view|buy`."""
+"""Filters of rows by conditions such as `Status!=Storno` or `event in view|buy`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
     """Keep the rows that fulfil all conditions.
 
     Args:
-        table: Whole rows.
-        conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. Values
-            compare as text, and as numbers with < and >. An empty cell fulfils only !=.
-        may_be_empty: Whether no row may be left.
+        table: The table.
+        conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. Values are
+            compared as text, but with <, >, <= and >= as numbers. An empty cell fulfils only !=.
+        may_be_empty: Whether it is no error if no row is left.
 
     Raises:
         ConfigError: A condition is written in another way.
@@ -30,33 +30,34 @@ def keep_rows(table: Table, conditions: Sequence[str], *, may_be_empty: bool = F
     """
     if not conditions:
         return table
-    kept = pl.Series([True] * len(table.frame), dtype=pl.Boolean)
+    fulfils_all = pl.Series([True] * len(table.frame), dtype=pl.Boolean)
     for condition in conditions:
-        kept &= _find_rows(table, condition)
-    if not (may_be_empty or kept.any()):
+        fulfils_all &= _find_rows(table, condition)
+    if not (may_be_empty or fulfils_all.any()):
         raise DataError(
             "no row fulfils the conditions", path=table.path, found="; ".join(conditions)
         )
-    mask = kept.to_list()
+    mask = fulfils_all.to_list()
     return replace(
         table,
-        frame=table.frame.filter(kept),
+        frame=table.frame.filter(fulfils_all),
         lines=lambda: itertools.compress(table.lines(), mask),
         where=(*table.where, *conditions),
     )
 
 
 def names_in(conditions: Sequence[str]) -> list[str]:
-    """List the columns of conditions."""
-    return [_parts(condition)[0] for condition in conditions]
+    """List the column that each condition is about."""
+    return [_parse_condition(condition)[0] for condition in conditions]
 
 
 def has_columns_of(table: Table, conditions: Sequence[str]) -> bool:
     """Tell whether the table has the columns of all conditions."""
-    return all(_parts(condition)[0] in table.headers for condition in conditions)
+    return all(name in table.headers for name in names_in(conditions))
 
 
-def _parts(condition: str) -> tuple[str, str, str]:
+def _parse_condition(condition: str) -> tuple[str, str, str]:
+    """Split a condition into its column, its operator and its value; ConfigError if it is none."""
     match = _CONDITION.match(condition)
     if match is None:
         raise ConfigError(
@@ -66,7 +67,8 @@ def _parts(condition: str) -> tuple[str, str, str]:
 
 
 def _find_rows(table: Table, condition: str) -> pl.Series:
-    name, sign, value = _parts(condition)
+    """Tell for each row whether it fulfils a condition; DataError if there is no such column."""
+    name, operator, value = _parse_condition(condition)
     if name not in table.headers:
         raise DataError(
             "no such column",
@@ -76,26 +78,28 @@ def _find_rows(table: Table, condition: str) -> pl.Series:
         )
     cells = table.frame[name]
     texts = cells.cast(pl.String).str.strip_chars()
-    if sign == "=":
-        found = texts == value
-    elif sign == "!=":
+    if operator == "!=":
         return (texts != value).fill_null(value=True)
-    elif sign == "in":
-        found = texts.is_in([each.strip() for each in value.split("|")])
+    if operator == "=":
+        fulfils = texts == value
+    elif operator == "in":
+        fulfils = texts.is_in([part.strip() for part in value.split("|")])
     else:
-        found = _compare_numbers(texts.cast(pl.Float64, strict=False), sign, value, condition)
-    return found.fill_null(value=False)
+        numbers = texts.cast(pl.Float64, strict=False)
+        fulfils = _compare_numbers(numbers, operator, value, condition)
+    return fulfils.fill_null(value=False)
 
 
-def _compare_numbers(numbers: pl.Series, sign: str, value: str, condition: str) -> pl.Series:
+def _compare_numbers(numbers: pl.Series, operator: str, value: str, condition: str) -> pl.Series:
+    """Compare numbers with a value, such as `numbers < value`; null stays null."""
     try:
         bound = float(value)
     except ValueError:
-        raise ConfigError(f"{sign} compares with a number; got {condition!r}.") from None
-    compared = {
+        raise ConfigError(f"{operator} compares with a number; got {condition!r}.") from None
+    results = {
         "<": numbers < bound,
         ">": numbers > bound,
         "<=": numbers <= bound,
         ">=": numbers >= bound,
     }
-    return compared[sign]
+    return results[operator]

@@ -1,12 +1,12 @@
-"""How the rows of one file are written, decided before they are read.
+"""The written format of a file: how its rows are written, fixed before they are read.
 
-`tacit data import` writes the description of what it guessed as `reading` into the `data.json` of
-its folder; it may as well be written by hand. A file that is read by it is read row by row: a row
+`tacit data import` writes the format that it guessed under the key `reading` into the `data.json`
+of its folder; it can also be written by hand. A file in a written format is read row by row: a row
 that does not fit is dropped, and no row changes how another one is read.
 
-Rows      of text a row is a line, also where a quote is open at its end; of JSON an object a line;
-          of Parquet and Arrow a record.
-Encoding  one in which a line end is one byte and a line is decoded by itself: no UTF-16, no UTF-7.
+Rows      A row is a line of text, even if a quote is open at its end; a JSON object in a line; or a
+          record of Parquet or Arrow.
+Encoding  must be one in which each line can be decoded without the others: no UTF-16, no UTF-7.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ Kind = Literal["text", "json lines", "typed columns"]
 READING = "reading"
 """Key of the description in the `data.json` of an imported folder."""
 _STATEFUL = ("utf-7", "utf-16", "utf-32", "iso2022", "hz", "unicode", "raw", "puny", "idna")
+"""How the names of encodings begin whose lines cannot be decoded one by one."""
 _TEXT_KEYS = ("encoding", "delimiter", "quote", "lines_above", "packed")
+"""Keys of the description that are fields of `TextForm`."""
 
 
 @dataclass(frozen=True)
@@ -39,27 +41,27 @@ class WrittenFormat:
     kind: Kind
     """Delimited text, JSON lines, or columns that have a type: Parquet and Arrow."""
     columns: Mapping[Role, str]
-    """Role to header; without 'rating' and 'plays' every row is an event."""
+    """Role to the header of its column; without 'rating' and 'plays' every row is an event."""
     ids: Mapping[Role, IdKind]
-    """Kind of the ids of 'user' and 'item'."""
+    """Whether the ids of 'user' and of 'item' are integers or text."""
     text: TextForm | None = None
-    """Of text alone."""
+    """How lines are written; None if the kind is not text."""
     headers: tuple[str, ...] = ()
-    """Names of all columns, of text alone: a row has as many cells."""
+    """Names of all columns of a text file, as many as a row has cells; else empty."""
     scale: str | None = None
     """MIN:MAX:STEP of the stars; None without 'rating'."""
     decimal: str | None = None
-    """Decimal sign; None: a comma or a point, each cell by itself."""
+    """Decimal sign; None: each cell may have a comma or a point."""
     thousands: str = ""
-    """Sign between thousands of plays."""
+    """Sign between thousands in numbers of plays; "" for none."""
     times: TimeForm = "usual"
-    """How numbers are times."""
+    """What numbers in the column of times are."""
     dates: Dates = "dayfirst"
-    """What comes first in a date such as 03/04/2021."""
+    """Whether the day or the month comes first in a date such as 03/04/2021."""
     least_plays: float = 1
     """Fewest plays that are a like."""
     where: tuple[str, ...] = field(default=())
-    """Conditions on the rows that count."""
+    """Conditions that the rows are filtered by."""
 
     def __post_init__(self) -> None:
         if not {"user", "item"} <= set(self.columns) or set(self.ids) != {"user", "item"}:
@@ -79,7 +81,11 @@ class WrittenFormat:
                 raise ConfigError(f"The written format has no header {absent[0]!r}.")
 
     def rules(self, on_bad: OnBad) -> Rules:
-        """Make the rules for cells, none of which is left to be found in the rows."""
+        """Make the rules by which cells are read; all are fixed, so nothing is found in the rows.
+
+        Args:
+            on_bad: What to do about a row with a bad cell.
+        """
         return Rules(
             on_bad=on_bad,
             scale=None if self.scale is None else RatingScale.parse(self.scale),
@@ -92,11 +98,11 @@ class WrittenFormat:
         )
 
     def with_scale(self, scale: RatingScale) -> WrittenFormat:
-        """Give this format with another scale of stars."""
+        """Return this format with another scale of stars."""
         return replace(self, scale=str(scale))
 
     def to_json(self) -> dict[str, Any]:
-        """Write it as values of JSON."""
+        """Return the description as values that JSON can hold."""
         values: dict[str, Any] = {"kind": self.kind}
         if self.text is not None:
             for name in _TEXT_KEYS:
@@ -116,13 +122,13 @@ class WrittenFormat:
 
 
 def _check_encoding(name: str) -> None:
-    """Raise ConfigError unless lines in this encoding are decoded one by one."""
+    """Raise ConfigError unless lines in this encoding can be decoded one by one."""
     try:
-        known = codecs.lookup(name).name
-        by_lines = b"\n".decode(known) == "\n" and not known.startswith(_STATEFUL)
+        codec = codecs.lookup(name).name
+        has_separate_lines = b"\n".decode(codec) == "\n" and not codec.startswith(_STATEFUL)
     except (LookupError, UnicodeError):
         raise ConfigError(f"{name!r} is no known encoding of text.") from None
-    if not by_lines:
+    if not has_separate_lines:
         raise ConfigError(
             f"Rows in {name} cannot be read one by one. Write the file in UTF-8 first, or read it "
             "without a written format."
@@ -130,10 +136,13 @@ def _check_encoding(name: str) -> None:
 
 
 def read_format(path: Path) -> WrittenFormat:
-    """Read a description, or the one in an imported folder or its `data.json`.
+    """Read a written format.
+
+    Args:
+        path: A file with its description, an imported folder, or the `data.json` of one.
 
     Raises:
-        DataError: There is none, or it is written in another way.
+        DataError: There is no description, or it is incomplete or wrong.
     """
     file = path / "data.json" if path.is_dir() else path
     try:
@@ -165,6 +174,7 @@ def read_format(path: Path) -> WrittenFormat:
 
 
 def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
+    """Make a format of its description; errors of Python for one that is incomplete or wrong."""
     kind = _check_choice(values["kind"], get_args(Kind))
     text = None
     if kind == "text":
@@ -179,10 +189,9 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
         _check_choice(role, get_args(Role)): str(name) for role, name in values["columns"].items()
     }
     ids = {
-        _check_choice(role, ("user", "item")): kind_of for role, kind_of in values["ids"].items()
+        _check_choice(role, ("user", "item")): _check_choice(id_kind, get_args(IdKind))
+        for role, id_kind in values["ids"].items()
     }
-    for kind_of in ids.values():
-        _check_choice(kind_of, get_args(IdKind))
     return WrittenFormat(
         kind=cast("Kind", kind),
         columns=cast("Mapping[Role, str]", columns),
@@ -199,7 +208,8 @@ def _from_json(values: Mapping[str, Any]) -> WrittenFormat:
     )
 
 
-def _check_choice(value: Any, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise ValueError(f"{value!r}, expected one of {', '.join(map(repr, known))}")
+def _check_choice(value: Any, choices: tuple[str, ...]) -> str:
+    """Return the value if it is one of the choices; ValueError if not."""
+    if value not in choices:
+        raise ValueError(f"{value!r}, expected one of {', '.join(map(repr, choices))}")
     return str(value)

@@ -124,7 +124,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.data.domains import describe_features
     from tacit.data.ratings import Ratings
     from tacit.data.stored_ratings import catalogue_of, show_progress
-    from tacit.data.tables.degenerate import refuse_what_teaches_nothing
+    from tacit.data.tables.degenerate import refuse_unlearnable_ratings
     from tacit.profile_sums.consent import count_people
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
@@ -136,7 +136,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         ratings = stack.enter_context(opened)
         stack.enter_context(show_progress(ratings, run.progress, passes))
         if isinstance(ratings, Ratings) and ratings.guesses:  # read one by one, rows decide nothing
-            refuse_what_teaches_nothing(ratings, None, liked_from=settings.like_at)
+            refuse_unlearnable_ratings(ratings, None, liked_from=settings.like_at)
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.refits import Account

@@ -32,7 +32,7 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import unrated_catalogue_error
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, find_columns
-from tacit.data.tables.cells import arrow_of, ids_of
+from tacit.data.tables.cells import read_arrow_cells, to_ids
 from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
@@ -91,7 +91,7 @@ def open_spark(
 
         def rated_ids() -> Any:
             found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
-            return ids_of(found) if given.text else found
+            return to_ids(found) if given.text else found
 
         known = public.make_catalogue(rated_ids, stars)
         work = partial(workers.prepare_blocks, width=known.n_items, used=given.used)
@@ -262,7 +262,7 @@ def _rows(
     used = find_columns([*kinds], asked, events=events, path=source)
     columns = [spark.col(f"`{name}`").alias(role) for role, name in used.items()]
     chosen = frame.select(*columns)
-    nobody = arrow_of(chosen.limit(0).toArrow(), used)  # refuses types
+    nobody = read_arrow_cells(chosen.limit(0).toArrow(), used)  # refuses types
     made = {role: workers.KINDS[str(nobody[role].type)] for role in used}
     known = scale if "rating" in used else None
     return _Rows(chosen, used, made, known, source.endswith(_TEXT))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import Block, Rows
-from tacit.data.tables.cells import arrow_of
+from tacit.data.tables.cells import read_arrow_cells
 from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, DataError
 
@@ -59,7 +59,7 @@ def _clean_rows(
     """
     for table in _join_batches(batches):
         try:
-            yield arrow_of(table, used, scale)
+            yield read_arrow_cells(table, used, scale)
         except DataError as error:
             reason = json.dumps(_arguments_of(error)).encode().hex()
             raise ClusterError(f"{REFUSED}{reason}.") from None
