@@ -263,7 +263,7 @@ class PrivateLists(base.ItemRecommender):
         """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
         own = self._history(user, history)
         if self.stars_ is None:
-            return base.pick(self._score(own), self.item_ids_, items)
+            return base.scores_of_items(self._score(own), self.item_ids_, items)
         targets, context = self.fitted_.target_places, self.fitted_.context_places
         places = []
         for item in own:  # target items come first, then those of another domain
@@ -277,7 +277,7 @@ class PrivateLists(base.ItemRecommender):
         predicted = self.stars_.predict(
             stars, np.array(places, dtype=np.int64), len(targets), self.scale_
         )
-        return base.pick(predicted, self.item_ids_, items)
+        return base.scores_of_items(predicted, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """Find the n items that liking `item` alone speaks most for, beyond popularity.

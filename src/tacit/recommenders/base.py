@@ -35,23 +35,25 @@ HistoryTimes = Mapping[Any, int]
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """One line of a list."""
+    """One item of a person's list."""
 
     user_id: Any
+    """Id of the person, or None for a history without one."""
     item_id: Any
+    """Id of the item."""
     score: float
-    """Predicted stars, or the number that the list is ranked by."""
+    """Predicted stars, or another number by which the list is ranked."""
     rank: int
-    """From 1."""
+    """Place in the list, from 1."""
     cold: bool = False
-    """Whether no one rated the item, so that its public features alone were scored."""
+    """Whether no one rated the item, so that its score comes from its public features alone."""
 
 
 class Tabular:
-    """Something with columns, which become a data frame."""
+    """A result with columns, which can be turned into a data frame."""
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name, for a data frame."""
+        """Return the columns by name."""
         raise NotImplementedError
 
     def to_polars(self) -> Any:
@@ -72,8 +74,9 @@ class Recommendations(Tabular):
     """A list for one person, best first."""
 
     rows: tuple[Recommendation, ...]
+    """The items of the list, best first."""
     titles: Mapping[Any, str] = field(default_factory=dict, compare=False)
-    """Title of an item by its id, where it is known."""
+    """Item id to title; items without a title are left out."""
 
     def __iter__(self) -> Iterator[Recommendation]:
         return iter(self.rows)
@@ -90,7 +93,10 @@ class Recommendations(Tabular):
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns user_id, item_id, score, rank; cold where asked for, title where known."""
+        """Return the columns user_id, item_id, score and rank.
+
+        The column `cold` is added if an item is cold, and `title` if there are titles.
+        """
         columns: dict[str, list[Any]] = {
             "user_id": [row.user_id for row in self.rows],
             "item_id": [row.item_id for row in self.rows],
@@ -104,9 +110,9 @@ class Recommendations(Tabular):
         return columns
 
     def with_titles(self, titles: Mapping[Any, str]) -> Recommendations:
-        """Copy the list, with the titles of its items."""
-        known = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
-        return Recommendations(self.rows, known)
+        """Return this list with the titles of its items."""
+        own = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
+        return Recommendations(self.rows, own)
 
     def __repr__(self) -> str:
         lines = [f"{row.rank:>4}  {row.score:>8.3f}  {self._label(row)}" for row in self.rows]
@@ -118,20 +124,21 @@ class Recommendations(Tabular):
         return table("Recommendations", ("rank", "item", "score"), rows)
 
     def _label(self, row: Recommendation) -> str:
+        """Write the title and the id of an item, or the id alone."""
         title = self.titles.get(row.item_id)
         return str(row.item_id) if title is None else f"{title} ({row.item_id})"
 
 
 class Recommender(Protocol):
-    """Fit once on ratings, then serve people by id or by their own history.
+    """A recommender that is fitted to ratings and then serves people by id or by their history.
 
     Unknown people get the list of a person without ratings; an unknown item's prediction is NaN.
     Items in the person's history are left out of their list. A saved model holds items, never
-    people: after loading, give the history.
+    people: a loaded model needs the history.
     """
 
     def fit(self, ratings: Ratings) -> Recommender:
-        """Learn from everybody's ratings."""
+        """Learn from the ratings of all people."""
 
     def recommend(
         self,
@@ -147,54 +154,57 @@ class Recommender(Protocol):
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """(len(items),) predicted stars or scores."""
+        """Return predicted stars or scores, (len(items),)."""
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the cards of the fit; none where no privacy is promised."""
+        """Return the guarantee cards of the fit; empty if it promises no privacy."""
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file."""
 
 
 class Parameters:
-    """The constructor's arguments as scikit-learn has them: each is an attribute of that name.
+    """The parameters of an estimator, as in scikit-learn.
 
-    So they are read and set by name here, and nowhere else.
+    Each argument of the constructor is an attribute of the same name. Only this class reads and
+    sets them by their names.
     """
 
     people_parameters: ClassVar[frozenset[str]] = frozenset()
-    """Names of the arguments that hold ids of people: no repr shows them."""
+    """Names of parameters that hold ids of people, which no repr shows."""
 
     is_clone: bool = False
-    """Whether scikit-learn's `clone` made this object: then nobody knows of fits before it."""
+    """Whether scikit-learn's `clone` made this object, so that earlier fits are not known."""
 
     def __sklearn_clone__(self) -> Self:
-        """Make an object of the same parameters, not fitted, whose cards say that it is a clone."""
+        """Make an unfitted object with the same parameters, whose cards say that it is a clone."""
         clone = type(self)(**self.get_params())
         clone.is_clone = True
         return clone
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
+        """Return the name and the default of each parameter."""
         parameters = inspect.signature(cls).parameters.values()
-        return {each.name: each.default for each in parameters}
+        return {parameter.name: parameter.default for parameter in parameters}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Name and value of each argument; deep has no effect."""
+        """Return the name and the value of each parameter; `deep` has no effect."""
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change some arguments for the next `fit`; ConfigError for another name."""
+        """Change parameters for the next `fit`; ConfigError if there is none of a name."""
         for name, value in parameters.items():
             if name not in self._defaults():
-                own = type(self).__name__
-                known = ", ".join(self._defaults())
-                raise ConfigError(f"{own} has no parameter '{name}'. It has {known}.")
+                names = ", ".join(self._defaults())
+                raise ConfigError(
+                    f"{type(self).__name__} has no parameter '{name}'. It has {names}."
+                )
             setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
-        """Arguments that differ from the defaults; nothing that was learned."""
+        """Show the parameters that differ from the defaults; nothing that was learned."""
         defaults = self._defaults()
         arguments = []
         for name, shown in self._shown_parameters().items():
@@ -203,14 +213,14 @@ class Parameters:
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
-        """Parameters, and the cards of a fitted model; nothing that was learned of a person."""
+        """Show the parameters and the cards of a fitted model; nothing learned of a person."""
         rows: list[tuple[object, object]] = list(self._shown_parameters().items())
         if hasattr(self, "item_ids_"):
             rows += [(card.first_line, card.sentence) for card in self.guarantees()]
         return table(type(self).__name__, (), rows)
 
     def _shown_parameters(self) -> dict[str, str]:
-        """Name and text of each argument; of ids of people only their number."""
+        """Return the name and the text of each parameter; of ids of people only their number."""
         shown = {}
         for name, value in self.get_params().items():
             shown[name] = repr(value)
@@ -219,12 +229,15 @@ class Parameters:
         return shown
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The cards of the fit; none where no privacy is promised."""
+        """Return the guarantee cards of the fit; empty if it promises no privacy."""
         return ()
 
 
 def without_people(model: Any) -> dict[str, Any]:
-    """State of a pickle or a copy that holds no person, as files do: a class's `__getstate__`."""
+    """Return the state for a pickle or copy without the people that the model was fitted to.
+
+    It is meant to be the `__getstate__` of a class.
+    """
     state: Any = object.__getstate__(model)
     return {name: value for name, value in state.items() if name != "people_"}
 
@@ -236,10 +249,10 @@ class ItemRecommender(Parameters):
     blocks of people faster in `_score_rows`.
 
     Attributes:
-        item_ids_: Ids that lists are made of.
-        titles_: Title of an item by its id, where it is known.
-        details_: Categories, price and picture of an item by its id, where they are known.
-        people_: Ratings of known people; None for a model from a file.
+        item_ids_: (items,) ids of the items that can be listed.
+        titles_: Item id to title; items without a title are left out.
+        details_: Item id to categories, price and picture; items without any are left out.
+        people_: Ratings of the people that the model was fitted to; None for a model from a file.
     """
 
     item_ids_: Column
@@ -249,7 +262,7 @@ class ItemRecommender(Parameters):
 
     @property
     def history_ids_(self) -> Column:
-        """Ids that a history may hold: those it recommends, unless it learns from others too."""
+        """Ids of items whose ratings in a history are used; by default those that can be listed."""
         return self.item_ids_
 
     def recommend(
@@ -265,17 +278,17 @@ class ItemRecommender(Parameters):
         """Recommend the n best items that are not in the history.
 
         Args:
-            user: One of those fitted to, who is known until the model is saved.
-            history: Item id to stars; None: what is known of `user`.
+            user: Id of a person that the model was fitted to; unknown after loading it from a file.
+            history: Item id to stars; None: the ratings of `user` in the fit.
             n: Length of the list.
-            exclude: Ids to leave out, too.
-            candidates: Ids to choose from; None: all.
+            exclude: Ids of other items that are not listed.
+            candidates: Ids of the items that may be listed; None: all.
             keep_seen: Whether items of the history may be listed.
         """
-        own = self._history(user, history)
-        seen = () if keep_seen else own
+        checked = self._history(user, history)
+        seen = () if keep_seen else checked
         best = top_n(
-            self._score(own),
+            self._score(checked),
             self.item_ids_,
             n=n,
             user=user,
@@ -285,59 +298,77 @@ class ItemRecommender(Parameters):
         return best.with_titles(self.titles_)
 
     def recommend_many(self, histories: Sequence[Any], *, n: int = 10) -> list[Recommendations]:
-        """Make a list for each history, as `recommend` does; `user_id` is its place."""
+        """Make a list for each history, as `recommend` does.
+
+        Args:
+            histories: For each person, item id to stars.
+            n: Length of a list.
+
+        Returns:
+            A list for each history; its `user_id` is the history's number, from 0.
+        """
         n = checked_n(n)
-        read = [self._history(None, history) for history in histories]
-        best = self._best_of_rows(self._rows_of(read), n, None)
-        return read_lists(best, self.item_ids_, self.titles_)
+        checked = [self._history(None, history) for history in histories]
+        best = self._best_of_rows(self._rows_of(checked), n, None)
+        return lists_with_ids(best, self.item_ids_, self.titles_)
 
     def list_users(
         self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> BestItems:
-        """Make the lists of people fitted to, as `recommend` does; places are in `item_ids_`."""
+        """Make a list for each of many people, as `recommend` does.
+
+        Args:
+            users: Ids of people that the model was fitted to.
+            n: Length of a list.
+            candidates: Ids of the items that may be listed; None: all.
+
+        Returns:
+            The lists; their places are indices into `item_ids_`.
+        """
         n = checked_n(n)
-        read = [self._history(user, None) for user in users]
+        histories = [self._history(user, None) for user in users]
         allowed = None
         if candidates is not None:
             allowed = places_of(checked_ids(candidates, "candidates"), self.item_ids_)
-        return self._best_of_rows(self._rows_of(read), n, allowed)
+        return self._best_of_rows(self._rows_of(histories), n, allowed)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
-        """(len(items),) scores; NaN for an item that was not in training."""
-        return pick(self._score(self._history(user, history)), self.item_ids_, items)
+        """Return scores (len(items),); NaN for an item that was not in training."""
+        return scores_of_items(self._score(self._history(user, history)), self.item_ids_, items)
 
     def _score(self, history: History) -> Floats:
-        """(n_items,) score of every item for a person with this history."""
+        """Score every item (items of `item_ids_`,) for a person with this history."""
         raise NotImplementedError
 
     def _score_rows(self, rows: sparse.csr_array) -> Floats:
         """Score every item for many people.
 
         Args:
-            rows: (people, items of `history_ids_`) their stars; a stored 0 is a rating of 0.
+            rows: (people, items of `history_ids_`) stars; a stored 0 is a rating of 0.
 
         Returns:
-            (people, items of `item_ids_`) what `_score` gives for each of them.
+            (people, items of `item_ids_`) the scores that `_score` computes for each person.
         """
         ids = self.history_ids_.tolist()
         scores = np.empty((rows.shape[0], len(self.item_ids_)))
         for person in range(rows.shape[0]):
-            own = slice(rows.indptr[person], rows.indptr[person + 1])
-            rated = [ids[place] for place in rows.indices[own].tolist()]
-            scores[person] = self._score(dict(zip(rated, rows.data[own].tolist(), strict=True)))
+            entries = slice(rows.indptr[person], rows.indptr[person + 1])
+            rated = [ids[place] for place in rows.indices[entries].tolist()]
+            history = dict(zip(rated, rows.data[entries].tolist(), strict=True))
+            scores[person] = self._score(history)
         return scores
 
     def _best_of_rows(
         self, rows: sparse.csr_array, n: int, allowed: NDArray[np.int64] | None
     ) -> BestItems:
-        """Make a list for each row of stars, of unrated items.
+        """Make a list of unrated items for each row of stars.
 
         Args:
-            rows: As `_score_rows` reads them.
+            rows: (people, items of `history_ids_`) stars, as in `_score_rows`.
             n: Length of a list.
-            allowed: Places that may be listed, ascending; None: all.
+            allowed: Places in `item_ids_` of the items that may be listed, ascending; None: all.
         """
         rated = self._rated_items(rows)
         if allowed is None:
@@ -348,29 +379,31 @@ class ItemRecommender(Parameters):
         return best.renumber(allowed)
 
     def _rows_of(self, histories: Sequence[History]) -> sparse.csr_array:
-        """(people, items of `history_ids_`) stars; ratings of unknown items have no say."""
-        place_of = {item: place for place, item in enumerate(self.history_ids_.tolist())}
-        places: list[int] = []
+        """Turn histories into a matrix (people, items of `history_ids_`) of stars.
+
+        Ratings of other items are ignored.
+        """
+        places = {item: place for place, item in enumerate(self.history_ids_.tolist())}
+        columns: list[int] = []
         stars: list[float] = []
         ends = [0]
         for history in histories:
             for item, value in history.items():
-                place = place_of.get(item)
-                if place is not None:
-                    places.append(place)
+                if item in places:
+                    columns.append(places[item])
                     stars.append(value)
-            ends.append(len(places))
-        arrays = np.array(stars, dtype=float), np.array(places, dtype=np.int32), np.array(ends)
-        rows = sparse.csr_array(arrays, shape=(len(histories), len(place_of)))
+            ends.append(len(columns))
+        arrays = np.array(stars, dtype=float), np.array(columns, dtype=np.int32), np.array(ends)
+        rows = sparse.csr_array(arrays, shape=(len(histories), len(places)))
         rows.sort_indices()
         return rows
 
     def _rated_items(self, rows: sparse.csr_array) -> sparse.csr_array:
-        """(people, items of `item_ids_`) with an entry for each rated one."""
+        """Reduce a matrix (people, items of `history_ids_`) to the items of `item_ids_`."""
         if self.history_ids_ is self.item_ids_:
             return rows
-        place_in_history = {item: place for place, item in enumerate(self.history_ids_.tolist())}
-        columns = [place_in_history[item] for item in self.item_ids_.tolist()]
+        places = {item: place for place, item in enumerate(self.history_ids_.tolist())}
+        columns = [places[item] for item in self.item_ids_.tolist()]
         rated: sparse.csr_array = rows[:, columns]
         return rated
 
@@ -381,6 +414,7 @@ class ItemRecommender(Parameters):
             raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
+        """Return the history after checks; without one, the ratings of a known user, or none."""
         self._require_fitted()
         if history is not None:
             return checked_history(history, self.item_ids_)
@@ -397,25 +431,26 @@ def top_n(
     left_out: Collection[Any],
     candidates: Collection[Any] | None,
 ) -> Recommendations:
-    """Rank items by score, ties by item order.
+    """Make the list of the items with the highest scores; equal scores keep the items' order.
 
     Args:
-        scores: (items,)
-        item_ids: (items,)
+        scores: (items,) scores.
+        item_ids: (items,) ids.
         n: Length of the list.
-        user: Id of the person, for the lines of the list.
-        left_out: Ids that are not listed; unknown ones are ignored.
-        candidates: Ids that may be listed; None: all; unknown ones are ignored.
+        user: Id of the person.
+        left_out: Ids of items that are not listed; unknown ids are ignored.
+        candidates: Ids of items that may be listed, of which unknown ones are ignored; None: all.
     """
     n = checked_n(n)
-    unwanted = set(left_out)
+    excluded = set(left_out)
     allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    ranked = n + len(unwanted)
+    # Rank a few more items than needed, and more again if too many of them may not be listed.
+    ranked = n + len(excluded)
     while True:
         places = rank_best(scores, ranked)
         listed = []
         for place, item in zip(places.tolist(), item_ids[places].tolist(), strict=True):
-            if item not in unwanted and (allowed is None or item in allowed):
+            if item not in excluded and (allowed is None or item in allowed):
                 listed.append((place, item))
         if len(listed) >= n or ranked >= len(scores):
             break
@@ -426,15 +461,18 @@ def top_n(
     return Recommendations(tuple(rows))
 
 
-def read_lists(
+def lists_with_ids(
     best: BestItems, item_ids: Column, titles: Mapping[Any, str]
 ) -> list[Recommendations]:
-    """Write the lists of many people with ids; `user_id` is a person's place.
+    """Turn lists of places into lists of ids.
 
     Args:
-        best: The lists.
-        item_ids: (items,)
-        titles: Title of an item by its id.
+        best: The lists of many people.
+        item_ids: (items,) the id of the item at each place.
+        titles: Item id to title.
+
+    Returns:
+        A list for each person; its `user_id` is the person's number, from 0.
     """
     lists = []
     items = item_ids[best.places].tolist()
@@ -446,19 +484,25 @@ def read_lists(
             Recommendation(person, item, score, rank)
             for rank, (item, score) in enumerate(entries, 1)
         ]
-        made = Recommendations(tuple(rows))
-        lists.append(made.with_titles(titles) if titles else made)
+        recommendations = Recommendations(tuple(rows))
+        lists.append(recommendations.with_titles(titles) if titles else recommendations)
     return lists
 
 
 def places_of(ids: Collection[Any], item_ids: Column) -> NDArray[np.int64]:
-    """Give the places of some ids, ascending; unknown ones have none."""
+    """Return the places of some ids in `item_ids`, ascending; unknown ids are ignored."""
     chosen = set(ids)
     places = [place for place, item in enumerate(item_ids.tolist()) if item in chosen]
     return np.array(places, dtype=np.int64)
 
 
-def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
-    """(len(items),) scores of some items by id, NaN where unknown."""
-    score_of = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
-    return np.array([score_of.get(item, np.nan) for item in items], dtype=float)
+def scores_of_items(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
+    """Return the scores (len(items),) of some items; NaN for an unknown id.
+
+    Args:
+        scores: (all items,) scores.
+        item_ids: (all items,) ids.
+        items: Ids of the items whose scores are returned.
+    """
+    scores_by_id = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
+    return np.array([scores_by_id.get(item, np.nan) for item in items], dtype=float)

@@ -1,12 +1,12 @@
-"""Fits of equal ratings in this process, which later cards count.
+"""A count of the fits of equal ratings in this process, for the cards of later fits.
 
-An object counts its own fits, a model file and a ledger count theirs. Two objects that are fitted
-to the same ratings one after the other, as in a notebook, know nothing of each other: this module
-does. Equal ratings are recognised by their content, streamed ones by that of their files, those of
-a cluster only while they are open. Ratings with one more row are other ratings here; that they are
-of the same people has to be said by a `previous` model or a ledger.
+Objects, model files and ledgers each count their own fits. If two objects are fitted to the same
+ratings, as in a notebook, neither knows of the other; this module knows of both. Ratings in memory
+are equal if their content is, streamed ones if the content of their files is, and those of a
+cluster only if they are the same open object. Ratings with one more row are different ratings
+here: that they are of the same people, only a `previous` model or a ledger can tell.
 
-What is kept are a digest of the ratings and the costs of the fits, both in memory alone.
+A digest of the ratings and the costs of the fits are stored, only in memory.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ FitT = TypeVar("FitT")
 
 @dataclass(frozen=True)
 class CountedFit:
-    """One fit, where a single number says what it costs."""
+    """A fit whose cost is a single number."""
 
     name: str
-    """Drawn at random, so that two fits of one cost are two."""
+    """A random name, which distinguishes fits of the same cost."""
     cost: float
-    """Epsilon, or the noise multiplier, as the kind of fit has it."""
+    """Epsilon or the noise multiplier, depending on the recommender."""
 
     @classmethod
     def of_cost(cls, cost: float) -> CountedFit:
-        """Name a fit that is about to be made."""
+        """Make the record of a new fit, with a random name."""
         return cls(secrets.token_hex(8), cost)
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> CountedFit:
-        """Read what `to_row` wrote; ValueError for a cost that is no finite number above 0."""
+        """Read a record that `to_row` wrote; ValueError unless the cost is finite and above 0."""
         name, cost = row
         if not 0 < float(cost) < math.inf:
             raise ValueError("a fit has a cost above 0")
         return cls(str(name), float(cost))
 
     def to_row(self) -> list[Any]:
-        """JSON values."""
+        """Return the record as JSON values."""
         return [self.name, self.cost]
 
 
 class FitCounter(Generic[FitT]):
-    """Counts the fits of one kind, by the ratings that they were made of."""
+    """Counts the fits of one kind of recommender, for each set of ratings."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._by_digest: dict[bytes, tuple[FitT, ...]] = {}
         self._by_store: WeakKeyDictionary[StoredRatings, tuple[FitT, ...]] = WeakKeyDictionary()
         _counters.add(self)
@@ -73,22 +73,23 @@ class FitCounter(Generic[FitT]):
         others: Sequence[FitT] = (),
         check: Callable[[tuple[FitT, ...]], None] | None = None,
     ) -> tuple[FitT, ...]:
-        """Count a fit before its first draw, so that one that fails counts, too.
+        """Count a fit; called before it draws noise, so that a fit that fails is counted, too.
 
         Args:
-            ratings: What it is made of.
+            ratings: The ratings that are fitted to.
             new_fit: The fit.
-            others: Earlier fits that its model knows of, the newest last.
-            check: Given all earlier fits; what it raises stops the fit before it is counted.
+            others: Earlier fits that the model itself knows of, the newest last.
+            check: Called with all earlier fits; if it raises, the fit is not counted.
 
         Returns:
-            All fits of these ratings: those that only this process knows of, `others`, the new one.
+            All fits of these ratings: those that only this process knows of, then `others`, then
+            the new one.
         """
         if _comparing.get():
             if check is not None:
                 check(tuple(others))
             return (*others, new_fit)
-        with self._turn:
+        with self._lock:
             counted = self._read(ratings)
             earlier = (*[fit for fit in counted if fit not in others], *others)
             if check is not None:
@@ -100,19 +101,20 @@ class FitCounter(Generic[FitT]):
         """List the earlier fits that `add` would return before a new one."""
         if _comparing.get():
             return tuple(others)
-        with self._turn:
+        with self._lock:
             counted = self._read(ratings)
         return (*[fit for fit in counted if fit not in others], *others)
 
     def remember(self, ratings: RatingsSource, fits: Sequence[FitT]) -> None:
-        """Count fits that another book, such as a ledger, has paid for."""
+        """Count fits that are recorded elsewhere, such as in a ledger."""
         if _comparing.get():
             return
-        with self._turn:
+        with self._lock:
             counted = self._read(ratings)
             self._write(ratings, (*counted, *[fit for fit in fits if fit not in counted]))
 
     def _read(self, ratings: RatingsSource) -> tuple[FitT, ...]:
+        """Return the fits that are counted for these ratings."""
         digest = _find_digest(ratings)
         if digest is not None:
             return self._by_digest.get(digest, ())
@@ -120,6 +122,7 @@ class FitCounter(Generic[FitT]):
         return self._by_store.get(ratings, ())
 
     def _write(self, ratings: RatingsSource, fits: tuple[FitT, ...]) -> None:
+        """Store the fits that are counted for these ratings."""
         digest = _find_digest(ratings)
         if digest is not None:
             self._by_digest[digest] = fits
@@ -129,11 +132,13 @@ class FitCounter(Generic[FitT]):
 
 
 _comparing: ContextVar[bool] = ContextVar("comparing", default=False)
+"""Whether the running code is in a `comparison` block."""
 _counters: WeakSet[FitCounter[Any]] = WeakSet()
+"""All counters of this process."""
 
 
 def forget_fits() -> None:
-    """Start to count anew: for tests, whose fits are of made-up people."""
+    """Forget all fits; only for tests, whose fits are of generated people."""
     for counter in _counters:
         counter._by_digest.clear()
         counter._by_store.clear()
@@ -141,9 +146,10 @@ def forget_fits() -> None:
 
 @contextmanager
 def comparison() -> Iterator[None]:
-    """Count each fit in this block as if it were the only one: nothing of it is published.
+    """Leave the fits in this block uncounted, since nothing of them is published.
 
-    For experiments that fit the same ratings many times. To publish a model, fit it outside.
+    This is for experiments that fit the same ratings many times: the card of each fit is that of
+    the only one. A model that is to be published must be fitted outside of such a block.
     """
     token = _comparing.set(True)
     try:
@@ -153,12 +159,12 @@ def comparison() -> Iterator[None]:
 
 
 def _find_digest(ratings: RatingsSource) -> bytes | None:
-    """Digest of the rows, or of the files that hold them; None for those of a cluster."""
+    """Return a digest of ratings in memory or of files of ratings; None for those of a cluster."""
     return ratings.digest if isinstance(ratings, StoredRatings) else digest_rows(ratings)
 
 
 def digest_rows(ratings: Ratings) -> bytes:
-    """Digest who gave which item how many stars; never to be published."""
+    """Digest users, items and stars. The digest must not be published."""
     sha = hashlib.sha256()
     for column in (ratings.user_ids, ratings.item_ids):
         _add_ids(sha, column)
@@ -168,7 +174,7 @@ def digest_rows(ratings: Ratings) -> bytes:
 
 
 def _add_ids(sha: hashlib._Hash, ids: Column) -> None:
-    """Add ids with their number, so that no two lists of columns look alike."""
+    """Add ids to a digest, after their number and type, so that different columns differ in it."""
     sha.update(f"{len(ids)} {ids.dtype}:".encode())
     if ids.dtype == object:
         sha.update("\0".join(ids.tolist()).encode("utf-8", "surrogatepass"))

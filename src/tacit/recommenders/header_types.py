@@ -1,7 +1,7 @@
-"""Types of values in a model file's header, held against the fields or arguments of a class.
+"""Checks of the types of values in a model file's header, by the annotations of a class.
 
-JSON holds any type in any place; code that computes with a text where a number belongs fails far
-from the file. Values are checked here, before an object is made of them.
+A value in JSON may have any type, and a text in place of a number would cause an error far from the
+file. So values are checked here, before an object is made of them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ MadeT = TypeVar("MadeT")
 
 
 def make_from_header(cls: type[MadeT], values: Any) -> MadeT:
-    """Make a dataclass of the values in a header.
+    """Make an object of a class from the values in a header.
+
+    Args:
+        cls: A dataclass, or a class with an annotated constructor.
+        values: Name of each argument to its value.
 
     Raises:
-        ValueError: a value is missing, is of another type, or the class has no such field.
+        ValueError: A value is missing or of another type, or the class has no such argument.
     """
     check_types(cls, values)
     try:
@@ -30,19 +34,25 @@ def make_from_header(cls: type[MadeT], values: Any) -> MadeT:
 
 
 def check_types(cls: type, values: Any) -> None:
-    """Raise ValueError unless each value has the type that the class states for its name."""
+    """Raise ValueError unless each value has the type with which the class annotates its name."""
     if not isinstance(values, Mapping):
         raise ValueError(f"its {cls.__name__} are no names with values")
     hints = typing.get_type_hints(cls)
     if not is_dataclass(cls):
-        hints |= typing.get_type_hints(cls.__init__)  # type: ignore[misc]  # read, not called
+        # Only the annotations of the constructor are used; it is not called.
+        hints |= typing.get_type_hints(cls.__init__)  # type: ignore[misc]
     for name, value in values.items():
         if name not in hints or not has_type(value, hints[name]):
             raise ValueError(f"its {cls.__name__} have no such {name!r}")
 
 
 def has_type(value: Any, hint: Any) -> bool:
-    """Say whether a value of JSON, or a tuple of such values, has a type; numbers are finite."""
+    """Tell whether a value of JSON, or a tuple of such values, has a type.
+
+    Args:
+        value: The value.
+        hint: The type, as in an annotation. A float must be finite.
+    """
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True
@@ -63,7 +73,7 @@ def has_type(value: Any, hint: Any) -> bool:
 
 
 def _have_types(values: Collection[Any], parts: tuple[Any, ...]) -> bool:
-    """Say whether the members of a list have the types of `tuple[...]` or `Sequence[...]`."""
+    """Tell whether the values of a list have the types in `tuple[...]` or `Sequence[...]`."""
     if len(parts) == 1 or parts[1:] == (Ellipsis,):
         return all(has_type(value, parts[0]) for value in values)
     pairs = zip(values, parts, strict=False)

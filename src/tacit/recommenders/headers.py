@@ -1,4 +1,4 @@
-"""Items, titles and arrays as model files keep them."""
+"""Items, titles and arrays in model files: how they are written, and read with checks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tacit.data.tables.names import is_named
 
 Arrays = Mapping[str, NDArray[Any]]
 Titles = Mapping[Any, str]
-"""Item id to a name people know; only for showing."""
+"""Item id to a name that people know, which is only shown."""
 
 
 def titles_of(ratings: Ratings) -> Titles:
-    """Titles from public item metadata, of the items that have one."""
+    """Return the titles in the public item metadata; items without a title are left out."""
     metadata = ratings.public_metadata
     names = [name for name in metadata if is_named("title", name)]
     if not names:
@@ -29,9 +29,10 @@ def titles_of(ratings: Ratings) -> Titles:
 
 
 def items_to_header(ids: Column, titles: Titles) -> dict[str, Any]:
-    """Ids and titles as JSON values; integers stay integers."""
+    """Return ids and titles as JSON values."""
     items = list(ids.tolist())
-    return {"items": items, "titles": [titles.get(item) for item in items] if titles else None}
+    values = [titles.get(item) for item in items]
+    return {"items": items, "titles": values if titles else None}
 
 
 def titles_from_header(header: Mapping[str, Any]) -> dict[Any, str]:
@@ -51,7 +52,7 @@ def ids_from_header(values: list[Any]) -> Column:
     """Read the column of ids that `items_to_header` wrote.
 
     Raises:
-        ValueError: They are of mixed or other types, or do not ascend strictly.
+        ValueError: The ids are neither all integers nor all texts, or do not ascend strictly.
     """
     if not isinstance(values, list):
         raise ValueError("its ids are no list")
@@ -68,7 +69,12 @@ def ids_from_header(values: list[Any]) -> Column:
 
 
 def scale_from_header(values: Any) -> RatingScale:
-    """Read the scale of stars; ValueError for what is not three numbers, DataError for no scale."""
+    """Read a scale of stars.
+
+    Raises:
+        ValueError: It is not three numbers.
+        DataError: The numbers are no scale.
+    """
     is_list = isinstance(values, list) and len(values) == 3
     if not (is_list and all(type(value) in (int, float) for value in values)):
         raise ValueError("its scale is not three numbers")
@@ -83,7 +89,7 @@ def names_from_header(values: Any) -> tuple[str, ...]:
 
 
 def number_from_header(value: Any) -> float:
-    """Read a finite number; ValueError for anything else, a truth value as well."""
+    """Read a finite number; ValueError for anything else, such as true or false."""
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError("it has something else where a number belongs")
     return float(value)
@@ -102,10 +108,10 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
     Args:
         arrays: All arrays of the file.
         name: Name of the array.
-        *shape: Its extents; None: any.
+        *shape: Its length in each dimension; None: any.
 
     Raises:
-        ValueError: it has another shape.
+        ValueError: The array has another shape.
     """
     array = arrays[name]
     extents = zip(array.shape, shape, strict=False)
@@ -116,23 +122,27 @@ def read_array(arrays: Arrays, name: str, *shape: int | None) -> NDArray[Any]:
 
 
 def read_places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
-    """Read an array of places from 0 to below `below`; ValueError for others."""
+    """Read an array of indices from 0 to `below` - 1; ValueError for another array."""
     places = read_array(arrays, name, None)
-    is_inside = not places.size or 0 <= places.min() <= places.max() < below
-    if places.dtype.kind not in "iu" or not is_inside:
+    is_in_range = not places.size or 0 <= places.min() <= places.max() < below
+    if places.dtype.kind not in "iu" or not is_in_range:
         raise ValueError(f"'{name}' does not fit the list of items")
     return places.astype(np.int64, copy=False)
 
 
 def read_offsets(arrays: Arrays, name: str, entries: int) -> NDArray[np.int64]:
-    """Read where each row of a sparse matrix begins and the last ends; ValueError for others.
+    """Read the offsets of a CSR matrix: where each row begins, then the number of entries.
 
-    SciPy's own check passes offsets that fall where the last one is 0, and reads beyond the rows.
+    SciPy's own check accepts decreasing offsets if the last one is 0, and then reads outside of the
+    arrays.
 
     Args:
         arrays: All arrays of the file.
         name: Name of the array.
         entries: Number of entries of the matrix.
+
+    Raises:
+        ValueError: The offsets do not rise from 0 to the number of entries.
     """
     offsets = read_places(arrays, name, entries + 1)
     if (
@@ -153,20 +163,21 @@ def read_floats(
     Args:
         arrays: All arrays of the file.
         name: Name of the array.
-        *shape: Its extents; None: any.
-        most: Largest size of a number, so that products of numbers stay finite.
+        *shape: Its length in each dimension; None: any.
+        most: Largest absolute value, so that products of numbers stay finite.
 
     Raises:
-        ValueError: it has another shape or type, or a number that is no number or too large.
+        ValueError: The array has another shape or type, or a number that is not finite or too
+            large.
     """
     return _check_floats(read_array(arrays, name, *shape), name, np.float64, most)
 
 
 def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
-    """Read one array of finite float32 numbers, as `read_array` does, and widen it to float64.
+    """Read one array of finite float32 numbers, as `read_array` does, and convert it to float64.
 
     Raises:
-        ValueError: it has another shape or type, or a number that is no number.
+        ValueError: The array has another shape or type, or a number that is not finite.
     """
     array = _check_floats(read_array(arrays, name, *shape), name, np.float32, math.inf)
     return array.astype(np.float64)
@@ -175,8 +186,8 @@ def read_single_floats(arrays: Arrays, name: str, *shape: int | None) -> NDArray
 def _check_floats(
     array: NDArray[Any], name: str, dtype: type[np.floating[Any]], most: float
 ) -> NDArray[Any]:
-    """Return the array; ValueError for another type, or numbers not finite or above `most`."""
-    usable = np.isfinite(array) & (np.abs(array) <= most)
-    if array.dtype != dtype or not usable.all():
+    """Return the array; ValueError for another type, or a number not finite or above `most`."""
+    is_usable = np.isfinite(array) & (np.abs(array) <= most)
+    if array.dtype != dtype or not is_usable.all():
         raise ValueError(f"'{name}' does not hold finite numbers of a usable size alone")
     return array

@@ -17,10 +17,10 @@ _HISTORY_EXAMPLE = "{item id: stars}, such as {7: 4.0}"
 
 
 def as_ratings(ratings: object) -> Ratings:
-    """Give ratings themselves; make them of a data frame or another table, as `ratings_from` does.
+    """Return ratings as they are; turn a data frame or another table into ratings.
 
     Raises:
-        DataError: A model cannot be fitted to this, or its columns leave a doubt.
+        DataError: It is no table, or `ratings_from` cannot read it.
     """
     if isinstance(ratings, Ratings):
         return ratings
@@ -47,18 +47,18 @@ def as_ratings(ratings: object) -> Ratings:
 
 
 def as_ratings_source(ratings: object) -> RatingsSource:
-    """Give ratings, stored ones too; make them of a table, as `as_ratings` does."""
+    """Do what `as_ratings` does, and return stored ratings as they are."""
     return ratings if isinstance(ratings, StoredRatings) else as_ratings(ratings)
 
 
 def _is_table(value: object) -> bool:
-    """Tell whether something may be a data frame, a matrix, columns by name, or rows."""
+    """Tell whether an object may be a data frame, a matrix, columns by name, or rows."""
     is_rows = isinstance(value, list | np.ndarray) or (isinstance(value, Mapping) and bool(value))
     return is_rows or hasattr(value, "columns") or hasattr(value, "tocoo")
 
 
 def refuse_history_as_user(user: object) -> None:
-    """Raise DataError where a history was given in the place of a person's id."""
+    """Raise DataError for a history in place of a person's id."""
     if isinstance(user, Mapping | list | set | np.ndarray) or hasattr(user, "columns"):
         raise DataError(
             "the first argument is the id of a person who was fitted to",
@@ -68,7 +68,7 @@ def refuse_history_as_user(user: object) -> None:
 
 
 def checked_n(n: object) -> int:
-    """Return the length of a list as an int; ConfigError for what is no length."""
+    """Return the length of a list as an int; ConfigError unless it is a whole number above 0."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ConfigError(
             f"A list has a whole number of entries, at least one; got n={n!r}. Give n=10, say."
@@ -77,7 +77,12 @@ def checked_n(n: object) -> int:
 
 
 def checked_ids(ids: object, name: str) -> Collection[Any]:
-    """A collection of ids, such as those to leave out; ConfigError for what is none."""
+    """Return item ids as a list; ConfigError unless they are a collection.
+
+    Args:
+        ids: The ids.
+        name: Name of the argument, for the message.
+    """
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ConfigError(
             f"{name} is a collection of item ids; got {type(ids).__name__}. Give {name}=[ID, ID]."
@@ -86,10 +91,14 @@ def checked_ids(ids: object, name: str) -> Collection[Any]:
 
 
 def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, int]:
-    """Check when the items of a history were rated.
+    """Return the times of a history after checks.
+
+    Args:
+        times: Item id to seconds.
+        history: Item id to stars.
 
     Raises:
-        DataError: Not a mapping, or not one whole number of seconds for each item of the history.
+        DataError: The times are no mapping, or not one whole number for each item of the history.
     """
     expected = "whole seconds for each item of the history and no other"
     if not isinstance(times, Mapping):
@@ -101,28 +110,28 @@ def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, i
             found=unmatched,
             expected=expected,
         )
-    for item, moment in times.items():
-        if isinstance(moment, bool) or not isinstance(moment, Integral):
+    for item, time in times.items():
+        if isinstance(time, bool) or not isinstance(time, Integral):
             what = f"the time of item {item!r} in the history is no whole number"
-            raise DataError(what, found=moment, expected=expected)
+            raise DataError(what, found=time, expected=expected)
     return times
 
 
 def checked_history(
     history: object, ids: Column | None = None, scale: RatingScale | None = None
 ) -> Mapping[Any, float]:
-    """Check one person's own ratings.
+    """Return one person's ratings after checks.
 
     Args:
         history: Item id to stars, or a data frame of items and stars.
-        ids: Ids of the model's items, whose type those of the history have; None: any type.
-        scale: On which the stars lie; None: any finite numbers.
+        ids: Ids of the model's items, of whose type the ids of the history must be; None: any type.
+        scale: The scale that the stars must lie on; None: any finite numbers.
 
     Returns:
         Item id to stars.
 
     Raises:
-        DataError: it is no such history.
+        DataError: The history is something else, or a rating or id is not valid.
     """
     if not isinstance(history, Mapping) and hasattr(history, "columns"):
         from tacit.data.tabular import history_from  # it needs polars
@@ -131,24 +140,24 @@ def checked_history(
     if not isinstance(history, Mapping):
         found = type(history).__name__
         raise DataError("a history maps items to stars", found=found, expected=_HISTORY_EXAMPLE)
-    stars_given = _finite_stars(history)
+    stars = _finite_stars(history)
     if ids is not None:
         check_id_type(history, ids)
-    if scale is not None and not scale.holds(stars_given).all():
+    if scale is not None and not scale.holds(stars).all():
         fix = "Correct it, or bring your stars to this scale."
         raise DataError("a rating in the history lies off the scale", expected=str(scale), fix=fix)
     return history
 
 
 def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
-    """(ratings,) stars of a history; DataError names the item of one that is no finite number."""
+    """Return the stars (ratings,) of a history; DataError if some are no finite number."""
     if set(map(type, history.values())) <= {int, float}:
-        stars_given = np.array(list(history.values()), dtype=float)
-        if np.isfinite(stars_given).all():
-            return stars_given
-    for item, stars in history.items():
-        is_number = isinstance(stars, int | float | np.number) and not isinstance(stars, bool)
-        if not is_number or not np.isfinite(stars):
+        stars = np.array(list(history.values()), dtype=float)
+        if np.isfinite(stars).all():
+            return stars
+    for item, value in history.items():
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or not np.isfinite(value):
             problem = f"a rating in the history is not a finite number, that of item {item!r}"
             fix = "Leave the item out, or correct it."
             raise DataError(problem, expected=_HISTORY_EXAMPLE, fix=fix)
@@ -156,7 +165,12 @@ def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
 
 
 def check_id_type(history: Collection[Any], ids: Column) -> None:
-    """Raise DataError if no id of the history has the type of the model's: then none is known."""
+    """Raise DataError if no id of the history has the type of the model's ids.
+
+    Args:
+        history: Ids of items.
+        ids: (items,) ids of the model.
+    """
     are_strings = ids.dtype == object
     types: tuple[type, ...] = (str,) if are_strings else (int, np.integer)
     if history and len(ids) and not any(isinstance(key, types) for key in history):

@@ -1,6 +1,6 @@
-"""Public facts about items that are shown beside them: categories, price and picture.
+"""Public facts about items that are shown with them: categories, price and picture.
 
-They come from the catalogue's columns, are kept in model files, and change no list.
+They come from the columns of a catalogue and are stored in model files. They do not affect lists.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from tacit.data.tables.names import is_named
 from tacit.recommenders.headers import names_from_header, read_array, read_places
 
 MOST_CATEGORIES = 8
-"""Categories of one item that are kept, the first ones."""
+"""Largest number of categories of an item; further ones are left out."""
 _FEW_CATEGORIES = 2**8
-"""So many different categories have numbers of 8 bits; more have numbers of 32."""
+"""Number of different categories up to which a file stores their numbers in 8 bits, not 32."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemDetails:
-    """Public facts about one item, each as it is shown."""
+    """Public facts about one item, as they are shown."""
 
     categories: tuple[str, ...] = ()
+    """Names of its categories."""
     price: str | None = None
-    """As the catalogue writes it, with or without a currency."""
+    """Price as the catalogue writes it, with or without a currency; None: unknown."""
     image: str | None = None
-    """Address of a picture."""
+    """Address of a picture; None: none."""
 
 
 Details = Mapping[Any, ItemDetails]
-"""Facts by item id; an item without any is left out."""
+"""Item id to facts; items without any are left out."""
 
 
 def read_details(ratings: Ratings) -> Details:
@@ -60,11 +61,16 @@ def read_details(ratings: Ratings) -> Details:
 
 
 def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
-    """Read categories, price and picture from facts by the names of a catalogue's columns."""
+    """Find categories, price and picture among the facts of one item.
+
+    Args:
+        facts: Header of a column of the catalogue to its value, or to a list of values.
+    """
     categories: list[str] = []
     details = ItemDetails()
     for name, value in facts.items():
-        values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
+        parts = value if isinstance(value, list | tuple) else [value]
+        values = [str(part) for part in parts]
         if is_named("category", name):
             for text in values:
                 categories += [part.strip() for part in text.split(SEPARATOR) if part.strip()]
@@ -76,7 +82,7 @@ def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
 
 
 def title_of_facts(facts: Mapping[str, Any]) -> str | None:
-    """Read a title from facts by the names of a catalogue's columns; None without one."""
+    """Find the title among the facts of one item; None if there is none."""
     for name, value in facts.items():
         if is_named("title", name) and isinstance(value, str):
             return value
@@ -86,19 +92,27 @@ def title_of_facts(facts: Mapping[str, Any]) -> str | None:
 def details_to_parts(
     ids: Column, details: Details
 ) -> tuple[dict[str, Any] | None, dict[str, NDArray[Any]]]:
-    """Facts as JSON values and arrays; None and no array where there are none.
+    """Turn facts about items into JSON values and arrays.
 
-    The header has each category once, in alphabetical order, and a list of prices and one of
-    pictures where an item has one. The arrays say how many categories each item has, and which.
+    The header has each category once, in alphabetical order, and a list of the prices and one of
+    the pictures of all items, or None if no item has one. The arrays say how many categories each
+    item has, and the numbers of its categories.
+
+    Args:
+        ids: (items,) ids.
+        details: Facts about some of the items.
+
+    Returns:
+        The header and the arrays; None and no arrays if there are no facts.
     """
     if not details:
         return None, {}
     rows = [details.get(item, ItemDetails()) for item in ids.tolist()]
     names = sorted(set(itertools.chain.from_iterable(row.categories for row in rows)))
-    place_of = {name: place for place, name in enumerate(names)}
-    places: list[int] = []
+    numbers = {name: number for number, name in enumerate(names)}
+    category_numbers: list[int] = []
     for row in rows:
-        places += [place_of[name] for name in row.categories]
+        category_numbers += [numbers[name] for name in row.categories]
     prices = [row.price for row in rows]
     images = [row.image for row in rows]
     header = {
@@ -106,10 +120,10 @@ def details_to_parts(
         "prices": prices if any(prices) else None,
         "images": images if any(images) else None,
     }
-    few = len(names) <= _FEW_CATEGORIES
+    number_type = np.uint8 if len(names) <= _FEW_CATEGORIES else np.int32
     arrays: dict[str, NDArray[Any]] = {
         "category_counts": np.array([len(row.categories) for row in rows], dtype=np.uint8),
-        "category_places": np.array(places, dtype=np.uint8 if few else np.int32),
+        "category_places": np.array(category_numbers, dtype=number_type),
     }
     return header, arrays
 
@@ -117,7 +131,7 @@ def details_to_parts(
 def details_from_parts(
     ids: Column, header: Mapping[str, Any] | None, arrays: Mapping[str, NDArray[Any]]
 ) -> Details:
-    """Read what `details_to_parts` wrote; ValueError for anything else."""
+    """Read facts that `details_to_parts` wrote; ValueError for anything else."""
     if header is None:
         return {}
     names = names_from_header(header["categories"])
@@ -140,7 +154,7 @@ def details_from_parts(
 
 
 def _texts_from_header(values: Any, items: int) -> list[str | None]:
-    """Read a text or None for each item; None for all of them stands for a list of None."""
+    """Read a list with a text or None for each item; None in its place is a list of None."""
     if values is None:
         return [None] * items
     if not isinstance(values, list) or len(values) != items:
@@ -151,15 +165,15 @@ def _texts_from_header(values: Any, items: int) -> list[str | None]:
 
 
 def _find_column(ratings: Ratings, subject: str) -> str | None:
-    """Find the column that holds these facts; None where there is none."""
+    """Find the item metadata that is named as a subject, such as price; None if there is none."""
     for name in ratings.public_metadata:
-        if is_named(subject, name):  # type: ignore[arg-type]  # a name of the caller's
+        if is_named(subject, name):  # type: ignore[arg-type]  # callers give names of subjects
             return name
     return None
 
 
 def _read_texts(ratings: Ratings, column: str | None) -> list[str | None]:
-    """Read the texts of one column by item; None where there is none."""
+    """Read the text of each item in a column; None for an empty one, or without a column."""
     if column is None:
         return [None] * len(ratings.item_ids)
     texts: list[str | None] = []

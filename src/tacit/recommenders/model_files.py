@@ -13,10 +13,10 @@ from tacit.errors import UNUSABLE_CONTENT, ModelFileError
 
 
 def load_model(path: str | Path) -> Any:
-    """Load the fitted recommender in a model file, of which no code is run.
+    """Load the fitted recommender from a model file; no code of the file is run.
 
     Raises:
-        ModelFileError: the file cannot be read, or holds no model that is known here.
+        ModelFileError: The file cannot be read, or holds no recommender that this version knows.
     """
     header, arrays = container.read(path)
     return model_from_parts(header, arrays, path)
@@ -28,12 +28,12 @@ def model_from_parts(
     """Make the fitted recommender of a model file's header and arrays.
 
     Args:
-        header: Of a checked file.
-        arrays: Of the same file.
-        path: The name that an error calls it by.
+        header: The file's header.
+        arrays: The file's arrays.
+        path: The file, for messages.
 
     Raises:
-        ModelFileError: they hold no model that is known here.
+        ModelFileError: They hold no recommender that this version knows, or do not fit together.
     """
     kind = header.get("recommender")
     reader = model_reader(kind) if isinstance(kind, str) else None
@@ -47,12 +47,16 @@ def model_from_parts(
 
 
 def model_reader(kind: str) -> Any:
-    """Find the class that reads files of this name; None if there is none. No other is loaded."""
+    """Find the class that reads model files of a kind, without importing others.
+
+    Returns:
+        None if there is no such kind.
+    """
     return _baselines().get(kind) or model_class(kind)
 
 
 def model_kinds() -> tuple[str, ...]:
-    """List the names in model files that can be read."""
+    """List the kinds of model files that can be read."""
     kinds = list(_baselines())
     for name in names():
         kinds += design(name).models
@@ -60,7 +64,7 @@ def model_kinds() -> tuple[str, ...]:
 
 
 def _baselines() -> dict[str, Any]:
-    """List the class of each baseline, by its name in a model file."""
-    from tacit.recommenders.baselines.registry import BASELINES  # heavy: loaded when needed
+    """Map the kind of each baseline to its class."""
+    from tacit.recommenders.baselines.registry import BASELINES  # imported late: it is slow
 
     return {baseline.kind: baseline for baseline in BASELINES}

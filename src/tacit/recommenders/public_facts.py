@@ -1,4 +1,4 @@
-"""Facts that a private fit may read off the ratings and take for public, as cards state them."""
+"""Facts that a private fit may find in the ratings and assume to be public, as cards state them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tacit.privacy import Guarantee
 
 
 class PublicFact(NamedTuple):
-    """Something that a fit needs and that should not depend on one person's ratings."""
+    """A fact that a fit needs. It is assumed not to depend on any single person's ratings."""
 
     fact: str
-    """What it is, in words."""
+    """The fact in words."""
     instead: str
-    """What to do so that it is not read off the ratings."""
+    """What the user can do so that the fact is not found in the ratings."""
 
 
 _WRITTEN = "read the file by a written description with --format FILE"
@@ -34,7 +34,7 @@ GUESSES: Mapping[str, str] = {
     "domains": "the domains of items that stood beside the ratings",
     "people": "how the file about the people is written",
 }
-"""What may be found in the rows in order to read them, by the names in `Ratings.guesses`."""
+"""Names in `Ratings.guesses` of facts that were found in the rows in order to read them."""
 
 PUBLIC_FACTS: Mapping[str, PublicFact] = {
     "catalogue": PublicFact("which items were rated", "give --catalogue FILE"),
@@ -52,7 +52,7 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
     "values": PublicFact("which values of the attribute occur", "give --values NAME=A,B"),
     **{name: PublicFact(fact, _WRITTEN) for name, fact in GUESSES.items()},
 }
-"""By the names that model files use."""
+"""All such facts, by the names that model files use."""
 
 FEATURE_SOURCES: Mapping[str, PublicFact] = {
     "texts": PublicFact(
@@ -64,48 +64,55 @@ FEATURE_SOURCES: Mapping[str, PublicFact] = {
         "leave out --vectors",
     ),
 }
-"""Sources of dense features, which nothing can check: by the names that model files use."""
+"""Facts about the sources of dense features, which cannot be checked, by their names in files."""
 _FACTS: Mapping[str, PublicFact] = {**PUBLIC_FACTS, **FEATURE_SOURCES}
 
 UNKNOWN_SPENDING = "spending"
-"""Name of a condition that is no fact about ratings: what earlier fits have cost is unknown."""
+"""Name of the condition that the cost of earlier fits is unknown; it is no fact about ratings."""
 _SPENDING = (
     "what earlier fits of these people have cost is unknown, as scikit-learn's clone made this "
     "object and hands on no fits: this counts from here on alone"
 )
 _SPENDING_INSTEAD = "fit an object that no clone made, with the newest model as previous"
 CONDITIONS = (*_FACTS, UNKNOWN_SPENDING)
-"""All that a model file may name as taken for granted."""
+"""Names of all conditions that a model file may have."""
 
 
 def name_text_of_rows(
     cards: Sequence[Guarantee], assumed_public: Sequence[str]
 ) -> tuple[Guarantee, ...]:
-    """State on every card that text of rows is taken for public, if it is."""
+    """Add the assumption that `Ratings.row_texts` are public to every card, if it is made."""
     if "titles" not in assumed_public:
         return tuple(cards)
     fact, instead = PUBLIC_FACTS["titles"]
     line = f"{fact} is public: {instead}"
-    named = []
+    changed = []
     for card in cards:
         lines = card.assumptions if line in card.assumptions else (*card.assumptions, line)
-        named.append(replace(card, assumptions=lines))
-    return tuple(named)
+        changed.append(replace(card, assumptions=lines))
+    return tuple(changed)
 
 
 def facts_read_off(ratings: Ratings) -> tuple[str, ...]:
-    """List the facts that a private fit would read off these ratings."""
-    read_off = {
+    """List the names of the facts that a private fit to these ratings assumes to be public."""
+    is_assumed = {
         "catalogue": not ratings.catalogue_given,
         "scale": not ratings.scale_given,
         "filter": ratings.filtered,
     }
-    names = [name for name, is_read_off in read_off.items() if is_read_off]
+    names = [name for name, assumed in is_assumed.items() if assumed]
     return (*names, *ratings.guesses)
 
 
 def describe_condition(names: Sequence[str]) -> str:
-    """Say what is taken for granted, and how to be rid of it: sentences to append, or nothing."""
+    """Write sentences on the conditions of a guarantee and how they can be removed.
+
+    Args:
+        names: Names in `CONDITIONS`.
+
+    Returns:
+        Sentences that begin with a blank, to append to others; "" without conditions.
+    """
     sentences = ""
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     if read_off:
@@ -120,18 +127,18 @@ def describe_condition(names: Sequence[str]) -> str:
 
 
 def _join_clauses(clauses: Sequence[str]) -> str:
-    """Join two clauses by "and", more of them by semicolons, since some have commas."""
+    """Join two clauses by "and", and more than two by semicolons, since some have commas."""
     if len(clauses) <= 2:
         return " and ".join(clauses)
     return "; ".join(clauses[:-1]) + "; and " + clauses[-1]
 
 
 def describe_assumptions(subject: str, names: Sequence[str]) -> tuple[str, ...]:
-    """State what is assumed to be public, for a card.
+    """Write the lines of a card on what is assumed to be public.
 
     Args:
-        subject: All that has to be public, in words.
-        names: Names of the facts that were read off the ratings.
+        subject: What must be public for the guarantee, in words.
+        names: Names in `CONDITIONS`: which of it was found in the ratings.
     """
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     lines = [f"{subject} are public"]

@@ -38,7 +38,14 @@ from tacit.designs.standard_scheme.training.tables import make_disclosure
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders import inputs
-from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
+from tacit.recommenders.base import (
+    Floats,
+    History,
+    Recommendation,
+    Recommendations,
+    scores_of_items,
+    top_n,
+)
 from tacit.recommenders.fits_in_process import CountedFit
 
 
@@ -343,7 +350,7 @@ class StandardScheme:
         row = levels_to_row(levels, len(self.item_ids_))
         predicted_levels = self.fitted_.profiles.predict_levels(row)[0]
         stars = self.scale_.minimum + level_size(self.scale_) * predicted_levels
-        return pick(stars, self.item_ids_, items)
+        return scores_of_items(stars, self.item_ids_, items)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of people who hide an attribute, and of consenting people."""

@@ -283,7 +283,7 @@ class XMap(base.ItemRecommender):
         target_ids = self._target_ids(None)
         if self.published_ is not None:
             person = self.published_.read_person(user, history, history_times)
-            return base.pick(self.published_.predict(person), self.item_ids_, items)
+            return base.scores_of_items(self.published_.predict(person), self.item_ids_, items)
         if self._sound_lists().stars_ is None:
             raise ConfigError(
                 "This model makes lists and predicts no stars: it was fitted without them. Fit it "

@@ -21,17 +21,17 @@ from tacit.recommenders.inputs import as_ratings
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ALS(ListBaseline):
-    """Alternating least squares on likes, everything else being a weak dislike.
+    """Alternating least squares on likes, in which all other items are weak dislikes.
 
     Source: Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets (ICDM
     2008). The defaults were chosen on ml-latest-small.
 
     Args:
-        factors: How many.
-        regularization: Of the least squares.
-        weight: Confidence of a like; what is not liked has 1.
-        sweeps: How often both sides are solved.
-        random_state: Places the start only.
+        factors: Number of latent factors.
+        regularization: Penalty on the squared length of a factor vector.
+        weight: Confidence of a like; other items have confidence 1.
+        sweeps: How often the factors of people and then of items are solved for.
+        random_state: Seed of the initial factors.
     """
 
     factors: int = 64
@@ -43,8 +43,9 @@ class ALS(ListBaseline):
     kind = "als"
 
     def __post_init__(self) -> None:
-        counts_fit = 1 <= self.factors <= 10_000 and self.sweeps >= 1
-        if not (counts_fit and 0 < self.regularization < 1e9 and 1 <= self.weight < 1e9):
+        has_valid_counts = 1 <= self.factors <= 10_000 and self.sweeps >= 1
+        has_valid_weights = 0 < self.regularization < 1e9 and 1 <= self.weight < 1e9
+        if not (has_valid_counts and has_valid_weights):
             raise ConfigError(
                 "Factors are 1 to 10,000, sweeps at least 1, the regularization is above 0, and "
                 "the weight of a like is 1 or more; both are below 1e9."
@@ -75,9 +76,10 @@ class ALS(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        """Return the scores F p, F the items' factors and L those of the person's likes.
+        """Return the scores F p of all items for the person's factors p.
 
-        p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
+        F (items, factors) are the factors of all items, L those of the items that the person
+        likes. p solves (F'F + (weight - 1) L'L + regularization I) p = weight L'1.
         """
         liked = self.item_factors_[self._likes(history).indices]
         normal = self.gram_ + (self.weight - 1) * (liked.T @ liked)

@@ -22,8 +22,8 @@ class ItemMean(Baseline):
     """Item means pulled towards the overall mean.
 
     Args:
-        damping: Number of pseudo-ratings at the overall mean; without them the list begins with
-            films that one person gave five stars.
+        damping: Number of pseudo-ratings at the overall mean, which are added to each item. Without
+            them, items with a single rating of five stars would be the best.
     """
 
     damping: float = 5.0
@@ -56,9 +56,9 @@ class ItemMean(Baseline):
 
 
 class UserAverage(Baseline):
-    """Every item scores the mean of the person's own stars, of a newcomer the overall mean.
+    """A person's mean stars for every item; the overall mean for a person without ratings.
 
-    So lists are in the order of the items.
+    Since all scores of a person are equal, lists are in the order of the items.
     """
 
     kind = "user-average"
@@ -86,7 +86,8 @@ class UserItemMean(Baseline):
     """Overall mean plus an item's offset plus a person's offset, both pulled towards 0.
 
     Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
-    its pseudo-ratings for Netflix. The person's offset is over all their known items.
+    its pseudo-ratings for Netflix. A person's offset is the damped mean of their deviations from
+    the items' means.
 
     Args:
         item_damping: Number of pseudo-ratings of an item.
@@ -124,6 +125,6 @@ class UserItemMean(Baseline):
 
 
 def _check_damping(damping: float) -> None:
-    """Raise ConfigError unless it can be a number of pseudo-ratings."""
+    """Raise ConfigError unless the damping is finite and 0 or more."""
     if not 0 <= damping < math.inf:
         raise ConfigError(f"Damping is a number of pseudo-ratings, 0 or more; got {damping}.")

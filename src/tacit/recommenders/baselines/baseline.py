@@ -1,4 +1,4 @@
-"""Common parts of baselines: the catalogue, likes, and the file they are saved in."""
+"""What baselines share: the items, matrices of likes, and the model file."""
 
 from __future__ import annotations
 
@@ -30,15 +30,27 @@ from tacit.recommenders.inputs import as_ratings
 
 
 class Baseline(ItemRecommender):
-    """A recommender to compare with. A subclass says what its file holds besides the items."""
+    """A recommender to compare with.
+
+    A subclass implements `_arrays`, `_restore` and, if it has further values, `_header`: they say
+    what its model file holds besides items and parameters.
+    """
 
     kind: ClassVar[str]
-    """Its name in a model file."""
+    """Name of the recommender in a model file."""
     unsaved: ClassVar[tuple[str, ...]] = ()
-    """Arguments of the constructor that no file holds."""
+    """Names of parameters that are not saved in a file."""
 
     def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
-        """Take over the items of the ratings, or those of one domain; give their ratings."""
+        """Store the items and people of the ratings.
+
+        Args:
+            ratings: The ratings of a fit.
+            domain: The only domain whose items and ratings are used; None: all.
+
+        Returns:
+            The ratings of these items.
+        """
         ratings = as_ratings(ratings)
         chosen = ratings if domain is None else ratings_in_domain(ratings, domain)
         self.item_ids_ = chosen.item_ids
@@ -47,19 +59,19 @@ class Baseline(ItemRecommender):
         return chosen
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays of the file."""
+        """Return the arrays of the model file."""
         raise NotImplementedError
 
     def _header(self) -> dict[str, Any]:
-        """JSON values of the file besides items and settings."""
+        """Return the JSON values of the model file besides items and parameters."""
         return {}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Read what `_arrays` and `_header` wrote; ValueError where it does not fit the items."""
+        """Set what `_arrays` and `_header` returned; ValueError if it does not fit the items."""
         raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
-        """Write the model: items, settings, and what was learned of items."""
+        """Write the model file: items, parameters, and what was learned of items."""
         self._require_fitted()
         parameters = self.get_params()
         settings = {name: parameters[name] for name in parameters if name not in self.unsaved}
@@ -73,7 +85,7 @@ class Baseline(ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Make the model of a checked file; ValueError where its parts do not fit together."""
+        """Make the model of a file's header and arrays; ValueError if they do not fit together."""
         model = make_from_header(cls, header["settings"])
         model.titles_ = titles_from_header(header)
         model.item_ids_ = ids_from_header(header["items"])
@@ -82,10 +94,10 @@ class Baseline(ItemRecommender):
 
 
 class ListBaseline(Baseline):
-    """A baseline whose scores order a list, and are no stars.
+    """A baseline whose scores rank items and are no predicted stars.
 
     Attributes:
-        liked_from_: The fewest stars that are a like.
+        liked_from_: The fewest stars of a like.
     """
 
     liked_from_: float
@@ -96,7 +108,7 @@ class ListBaseline(Baseline):
         return chosen
 
     def _likes(self, history: History) -> sparse.csr_array:
-        """(1, items) a 1 at each known item that the history likes."""
+        """Return a row (1, items) with a 1 for each known item that the history likes."""
         row = history_row(history, self.item_ids_)
         return like_rows(row, row.data >= self.liked_from_)
 
@@ -108,14 +120,20 @@ class ListBaseline(Baseline):
 
 
 def like_matrix(ratings: Ratings, *, other_weight: float = 0.0) -> sparse.csr_array:
-    """(people, items) CSR float64: 1 for a like, `other_weight` for another rating."""
+    """Make a CSR matrix (people, items) with 1 for a like and `other_weight` for other ratings."""
     return like_rows(ratings.matrix, ratings.likes, other_weight=other_weight)
 
 
 def like_rows(
     matrix: sparse.csr_array, likes: Any, *, other_weight: float = 0.0
 ) -> sparse.csr_array:
-    """Replace values by 1 for a like and `other_weight` for the others; zeros are not stored."""
+    """Replace the values of a matrix by 1 for a like and `other_weight` for other ratings.
+
+    Args:
+        matrix: (people, items) with an entry for each rating.
+        likes: (ratings,) whether each is a like.
+        other_weight: Value of other ratings; if it is 0, they are no longer stored.
+    """
     weights = replace_values(matrix, np.where(likes, 1.0, other_weight))
     if not other_weight:
         weights = weights.copy()
@@ -124,16 +142,22 @@ def like_rows(
 
 
 def history_row(history: History, item_ids: Column) -> sparse.csr_array:
-    """(1, items) the stars of the known items of a history, indices sorted."""
-    place_of = {item: place for place, item in enumerate(item_ids.tolist())}
-    known = sorted((place_of[item], stars) for item, stars in history.items() if item in place_of)
-    columns = np.array([place for place, _ in known], dtype=np.int32)
-    stars = np.array([value for _, value in known], dtype=float)
-    return sparse.csr_array((stars, columns, np.array([0, len(known)])), shape=(1, len(item_ids)))
+    """Turn a history into a row (1, items) of stars with sorted indices, without unknown items.
+
+    Args:
+        history: Item id to stars.
+        item_ids: (items,) ids.
+    """
+    places = {item: place for place, item in enumerate(item_ids.tolist())}
+    entries = sorted((places[item], stars) for item, stars in history.items() if item in places)
+    columns = np.array([place for place, _ in entries], dtype=np.int32)
+    stars = np.array([value for _, value in entries], dtype=float)
+    offsets = np.array([0, len(entries)])
+    return sparse.csr_array((stars, columns, offsets), shape=(1, len(item_ids)))
 
 
 def person_means(ratings: Ratings) -> Floats:
-    """(n_users,) mean stars of each person; the overall mean for people without ratings."""
+    """Return each person's mean stars (n_users,); the overall mean for people without ratings."""
     counts = np.diff(ratings.offsets)
     sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
     overall = np.full(ratings.n_users, ratings.values.mean())
@@ -141,12 +165,12 @@ def person_means(ratings: Ratings) -> Floats:
 
 
 def replace_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
-    """Put other values in the same places."""
+    """Make a matrix with the same entries as another one, but other values (entries,)."""
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any]]:
-    """Arrays of a CSR matrix in a file."""
+    """Return the arrays that a model file holds of a CSR matrix."""
     return {
         f"{name} offsets": matrix.indptr.astype(np.int64),
         f"{name} columns": matrix.indices.astype(np.int32),

@@ -27,20 +27,20 @@ from tacit.recommenders.headers import Arrays, read_floats, read_places
 from tacit.recommenders.inputs import as_ratings
 
 MOST_ITEMS = 30_000
-"""Items at most, for each pair of which a number is held."""
+"""Largest number of items, since the model holds a number for each pair of them."""
 OTHER_WEIGHT = 0.4
 """Weight of a rating below a like in the ridge regression between domains; a like has 1."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EASE(ListBaseline):
-    """A score is the sum of an item's weights with what the person likes.
+    """Linear autoencoder: an item's score is the sum of its weights on the items that are liked.
 
     Source: Steck, Embarrassingly shallow autoencoders for sparse data (WWW 2019), on likes. The
     model holds n_items^2 numbers.
 
     Args:
-        penalty: Of the ridge regressions, in likes.
+        penalty: Penalty of the ridge regressions, in likes: lambda of the paper.
     """
 
     penalty: float = 300.0
@@ -78,14 +78,14 @@ class EASE(ListBaseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(ListBaseline):
-    """Likes in one domain from ratings in another, by one ridge regression without intercept.
+    """Ridge regression, without intercept, of likes in one domain on ratings in another.
 
-    Items of other domains have score 0.
+    Items that are not in the target have score 0.
 
     Args:
         source: Domain of the ratings.
         target: Domain of the likes.
-        penalty: Of the regression, in likes.
+        penalty: Penalty of the regression, in likes.
     """
 
     source: str
@@ -98,7 +98,11 @@ class Ridge(ListBaseline):
         _check_penalty(self.penalty)
 
     def fit(self, ratings: Ratings) -> Ridge:
-        """Solve (X'X + penalty I) W = X'Y: X are ratings in the source, Y likes in the target."""
+        """Solve (X'X + penalty I) W = X'Y for W (source items, target items).
+
+        X (people, source items) is 1 for a like and `OTHER_WEIGHT` for another rating; Y (people,
+        target items) is 1 for a like.
+        """
         self._learn_items(ratings)
         self.source_places_ = items_in(ratings, self.source)
         self.target_places_ = items_in(ratings, self.target)
@@ -139,11 +143,13 @@ class Ridge(ListBaseline):
 
 
 def _check_penalty(penalty: float) -> None:
+    """Raise ConfigError unless the penalty is finite and above 0."""
     if not 0 < penalty < math.inf:
         raise ConfigError(f"The penalty is a finite number above 0; got {penalty}.")
 
 
 def _refuse_many_items(items: int) -> None:
+    """Raise ConfigError for more than `MOST_ITEMS` items."""
     if items > MOST_ITEMS:
         raise ConfigError(
             f"{items} items: this needs 8 bytes for each pair of items, and takes {MOST_ITEMS} at "

@@ -25,26 +25,30 @@ from tacit.recommenders.baselines.baseline import (
 from tacit.recommenders.headers import Arrays, read_floats
 
 BM25_SATURATION = 1.2
-"""k1 of BM25: how soon many people count no more."""
+"""k1 of BM25: the smaller it is, the less do further likes of an item add."""
 BM25_LENGTH = 0.1
-"""b of BM25: how far long columns are scaled down; chosen on ml-latest-small among .1, .3, .5 and
-.75, the usual value."""
+"""b of BM25: how much items with many likes are scaled down. Chosen on ml-latest-small among .1,
+.3, .5 and the usual .75."""
 _POPULARITY_WEIGHT = 1e-9
-"""Orders items by popularity where nothing votes for them."""
+"""Weight of popularity, so small that it only ranks items with equal votes."""
 _ITEMS_PER_BLOCK = 500
+"""Number of items whose similarities are computed at once."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ItemItem(ListBaseline):
-    """A score is the sum of the similarities of an item's k nearest that the person likes.
+    """Item-based neighbours for lists.
 
+    An item's score is the sum of its similarities to those of its k nearest items that the person
+    likes.
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
     algorithms (WWW 2001), on likes and for lists; BM25: Robertson and Zaragoza, The probabilistic
-    relevance framework (2009), people being the words of an item.
+    relevance framework (2009), with items as documents and people as their words.
 
     Args:
-        k: How many nearest items vote.
-        weighting: "cosine" of two items' columns of likes, or their product after "bm25" weights.
+        k: Number of nearest items of each item.
+        weighting: "cosine": the similarity is the cosine of two items' columns of likes; "bm25": it
+            is their product after BM25 weighting.
     """
 
     k: int = 200
@@ -59,7 +63,7 @@ class ItemItem(ListBaseline):
             raise ConfigError(f"The weighting is cosine or bm25; got {self.weighting!r}.")
 
     def fit(self, ratings: Ratings) -> ItemItem:
-        """Learn each item's nearest, and how popular items are."""
+        """Learn each item's nearest items and its popularity."""
         self._learn_items(ratings)
         likes = like_matrix(ratings)
         weighted = cosine_weights(likes) if self.weighting == "cosine" else bm25_weights(likes)
@@ -87,36 +91,40 @@ class ItemItem(ListBaseline):
 
 
 def cosine_weights(likes: sparse.csr_array) -> sparse.csr_array:
-    """(people, items) likes of 0 or 1 over the length of their column: products are cosines."""
+    """Divide likes (people, items) by the length of their column, so that products are cosines."""
     lengths = np.sqrt(np.maximum(_count_likes(likes), 1))
     return replace_values(likes, likes.data / lengths[likes.indices])
 
 
 def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
-    """(people, items) BM25 weights of likes of 0 or 1: people with many likes count for less.
+    """Replace likes (people, items) by their BM25 weights.
 
-    (k1 + 1) / (1 + k1 (1 - b + b c / mean c)) * max(log(items) - log(1 + n), 0), with c the likes
-    of the item and n those of the person.
+    With c the number of likes of the item, n that of the person, k1 and b the constants above:
+
+        (k1 + 1) / (1 + k1 (1 - b + b c / mean(c))) * max(log(items) - log(1 + n), 0)
     """
     counts = _count_likes(likes)
     likes_of_person = np.diff(likes.indptr)
     rarity = np.log(max(likes.shape[1], 2)) - np.log1p(likes_of_person)
     average = max(float(counts.mean()), 1.0)
-    length = BM25_SATURATION * (1 - BM25_LENGTH + BM25_LENGTH * counts / average)
+    scaled_length = BM25_SATURATION * (1 - BM25_LENGTH + BM25_LENGTH * counts / average)
     people = np.repeat(np.arange(len(likes_of_person)), likes_of_person)
-    saturation = (BM25_SATURATION + 1) / (1 + length[likes.indices])
+    saturation = (BM25_SATURATION + 1) / (1 + scaled_length[likes.indices])
     return replace_values(likes, saturation * np.maximum(rarity, 0.0)[people])
 
 
 def nearest_items(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
-    """Keep the k largest products of columns above 0, ties too, but of an item with itself.
+    """Find the k items with the largest similarity to each item.
+
+    The similarity of two items is the product of their columns. An item is not its own neighbour;
+    similarities of 0 or less are left out, and items as similar as the k-th are all kept.
 
     Args:
-        weighted: (people, items)
-        k: How many of each item.
+        weighted: (people, items) weights of likes.
+        k: Number of neighbours.
 
     Returns:
-        (items, items) column j has those of item j.
+        (items, items) CSR: column j has the similarities of item j's neighbours.
     """
     columns = sparse.csc_array(weighted)
     items = columns.shape[1]
@@ -136,5 +144,5 @@ def nearest_items(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
 
 
 def _count_likes(likes: sparse.csr_array) -> NDArray[np.int64]:
-    """(items,) likes of each item."""
+    """Count the likes of each item (items,)."""
     return np.bincount(likes.indices, minlength=likes.shape[1])

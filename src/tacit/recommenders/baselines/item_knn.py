@@ -28,18 +28,19 @@ from tacit.recommenders.headers import Arrays, read_floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ItemKNN(Baseline):
-    """Item means plus weighted deviations from the means of similar items the person rated.
+    """Item-based neighbours for stars.
 
+    A prediction is the item's mean plus the weighted mean of the person's deviations from the means
+    of similar items; the item's mean alone if the person rated none of these.
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
-    algorithms (WWW 2001): adjusted cosine, the k most alike items, none of negative similarity.
-    Where a person rated none of them, the item's mean stands. It is for stars: a list by them
-    begins with what one person gave five stars; `ItemItem` is for lists.
+    algorithms (WWW 2001): adjusted cosine, the k most similar items, no negative similarities.
+    For lists use `ItemItem`: by predicted stars, an item with a single rating of five comes first.
 
     Args:
-        k: How many neighbours.
-        significance: Co-raters below which a similarity is scaled down; 0 switches it off.
-        domain: Learn from and recommend items of this one alone; None: all items.
-        engine: Where the similarities are computed; it is no part of a model file.
+        k: Number of neighbours of each item.
+        significance: Number of co-raters below which a similarity is scaled down; 0: never.
+        domain: The only domain whose items are used and recommended; None: all.
+        engine: What computes similarities; None: the default engine. Model files do not hold it.
     """
 
     k: int = 50
@@ -62,7 +63,9 @@ class ItemKNN(Baseline):
         likes = chosen.values >= self.means_[chosen.items]
         table = Table(replace_values(chosen.matrix, centred), likes)
         engine = self.engine or Engine()
-        self.similar_ = find_most_alike(engine, table, k=self.k, significance=self.significance)
+        self.similar_ = find_positive_neighbours(
+            engine, table, k=self.k, significance=self.significance
+        )
         return self
 
     def _score(self, history: History) -> Floats:
@@ -84,14 +87,23 @@ class ItemKNN(Baseline):
         self.similar_ = matrix_from_arrays(arrays, "similar", items, items)
 
 
-def find_most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
-    """Find up to k items of positive similarity for each item.
+def find_positive_neighbours(
+    engine: Engine, table: Table, *, k: int, significance: int
+) -> sparse.csr_array:
+    """Find the up to k items with the largest positive similarity to each item.
 
-    An engine gives the nearest by absolute similarity. Prediction suffers from negative ones, so
-    ever longer lists are asked for until k positive ones are found or the list ends.
+    An engine finds neighbours by absolute similarity, of which some may be negative. So the lists
+    of items with fewer than k positive ones are searched again, twice as long, until they have k or
+    there are no more neighbours.
+
+    Args:
+        engine: Computes similarities.
+        table: Centred ratings.
+        k: Number of neighbours.
+        significance: Number of co-raters below which a similarity is scaled down; 0: never.
 
     Returns:
-        (items, items) CSR, sorted indices: row i has the similarities of item i's neighbours.
+        (items, items) CSR with sorted indices: row i has the similarities of item i's neighbours.
     """
     width = table.values.shape[1]
     all_items = np.arange(width, dtype=np.int32)
@@ -108,18 +120,18 @@ def find_most_alike(engine: Engine, table: Table, *, k: int, significance: int) 
             significance=significance,
             counts=significance > 0,
         )
-        positive = found.similarities > 0
-        chosen = positive & (np.cumsum(positive, axis=1) <= k)
-        places = np.nonzero(chosen)[0]
-        counts = np.bincount(places, minlength=len(unfinished))
+        is_positive = found.similarities > 0  # (unfinished items, length)
+        is_chosen = is_positive & (np.cumsum(is_positive, axis=1) <= k)
+        item_of_entry = np.nonzero(is_chosen)[0]  # an index into `unfinished`
+        counts = np.bincount(item_of_entry, minlength=len(unfinished))
         is_finished = (counts >= k) | (found.items[:, -1] < 0) | (length == width)
-        is_kept = is_finished[places]
-        rows.append(unfinished[places[is_kept]])
-        columns.append(found.items[chosen][is_kept])
-        values.append(found.similarities[chosen][is_kept])
+        is_kept = is_finished[item_of_entry]
+        rows.append(unfinished[item_of_entry[is_kept]])
+        columns.append(found.items[is_chosen][is_kept])
+        values.append(found.similarities[is_chosen][is_kept])
         unfinished = unfinished[~is_finished]
         length = 2 * length
-    pairs = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-    matrix = sparse.csr_array(pairs, shape=(width, width))
+    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    matrix = sparse.csr_array(entries, shape=(width, width))
     matrix.sort_indices()
     return matrix

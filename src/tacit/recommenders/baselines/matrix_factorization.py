@@ -23,10 +23,10 @@ class MatrixFactorization(Baseline):
     """Alternating ridge regressions (Zhou et al. 2008) around damped item means.
 
     Args:
-        factors: How many.
-        regularization: In squared stars; 10 suits five whole stars.
-        sweeps: How often both sides are solved.
-        random_state: Places the start only.
+        factors: Number of latent factors.
+        regularization: Penalty of the regressions, in squared stars; 10 suits a scale from 1 to 5.
+        sweeps: How often the factors of people and then of items are solved for.
+        random_state: Seed of the initial factors.
     """
 
     factors: int = 20

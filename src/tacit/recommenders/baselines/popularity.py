@@ -1,10 +1,11 @@
-"""Popularity from exact counts, without privacy; and from noisy ones.
+"""Popularity from exact counts, without privacy, and from noisy counts.
 
-`PrivatePopularity`, the same list for everybody, is the floor of private recommendation.
+`PrivatePopularity` makes the same list for everybody: a private recommender that is not better than
+this is of no use.
 
 Sees       all ratings.
 Releases   one count of each item, once, with Gaussian noise.
-Clips      a person's likes count for 1 / sqrt(their number) each, so that they have length 1.
+Clips      each of a person's n likes is counted as 1 / sqrt(n), so that they have length 1.
 """
 
 from __future__ import annotations
@@ -71,14 +72,16 @@ class Popularity(Baseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivatePopularity(Baseline):
-    """Scores are noisy counts of likes. The whole fit is one release; fitting again is another.
+    """Scores are noisy counts of likes, the same for everybody.
 
-    The card counts all fits of this object, and of equal ratings in this process.
+    Each fit is one release. The card counts all fits of this object, and all fits of equal ratings
+    in this process.
 
     Args:
-        epsilon: For one person's whole profile, added or removed; inf: no noise.
-        delta: Probability that the bound of epsilon fails.
-        domain: Count and recommend items of this one alone; None: all items.
+        epsilon: Privacy budget of a fit, for one person's whole profile, added or removed; inf: no
+            noise.
+        delta: Probability with which the bound epsilon may fail.
+        domain: The only domain whose items are counted and recommended; None: all.
     """
 
     epsilon: float
@@ -86,7 +89,7 @@ class PrivatePopularity(Baseline):
     domain: str | None = None
 
     fits_: tuple[CountedFit, ...] = field(default=(), init=False)
-    """All fits that count, the last one last; their costs are noise multipliers."""
+    """All fits that the card counts, the newest last; their costs are noise multipliers."""
 
     kind = "private-popularity"
     unsaved = ("epsilon",)
@@ -102,9 +105,9 @@ class PrivatePopularity(Baseline):
     def fit(self, ratings: Ratings) -> PrivatePopularity:
         """Release one noisy count of likes for each item."""
         chosen = self._learn_items(ratings, self.domain)
-        self.taken_ = facts_read_off(chosen)
+        self.assumed_public_ = facts_read_off(chosen)
         if self.is_clone and not self.fits_:
-            self.taken_ = (*self.taken_, UNKNOWN_SPENDING)
+            self.assumed_public_ = (*self.assumed_public_, UNKNOWN_SPENDING)
         likes = chosen.where(chosen.likes)
         likes_of_person = np.diff(likes.offsets)[likes.users]
         values = 1 / np.sqrt(likes_of_person)[:, None]
@@ -120,10 +123,11 @@ class PrivatePopularity(Baseline):
         return self
 
     def event(self, items: int) -> Event:
-        """Event of a fit to a catalogue of so many items."""
+        """Return the privacy event of a fit to this number of items."""
         return self._mechanism(items).event
 
     def _mechanism(self, items: int) -> SumRelease:
+        """Make the mechanism with the smallest noise that keeps epsilon and delta."""
         if math.isinf(self.epsilon):
             return SumRelease(0.0, items)
         noise = smallest_noise(
@@ -141,26 +145,25 @@ class PrivatePopularity(Baseline):
         return np.broadcast_to(self.counts_, rows.shape)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """One card, of what the fit spent."""
+        """Return one card, which states what the counted fits spent."""
         self._require_fitted()
         epsilon, delta = self.spent_
         if math.isinf(epsilon):
             return (_card_without_noise(),)
         if len(self.fits_) > 1:
             epsilon = total_epsilon(self.fits_, delta)
-        return (_card_with_noise(epsilon, delta, self.taken_, len(self.fits_)),)
+        return (_card_with_noise(epsilon, delta, self.assumed_public_, len(self.fits_)),)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"counts": self.counts_}
 
     def _header(self) -> dict[str, Any]:
-        epsilon, delta = self.spent_  # of the fit: parameters may have been set since
-        stated = epsilon if math.isfinite(epsilon) else None
+        epsilon, delta = self.spent_  # of the fit; the parameters may have been changed since
         return {
-            "epsilon": stated,
+            "epsilon": epsilon if math.isfinite(epsilon) else None,
             "delta": delta,
             "fits": [fit.to_row() for fit in self.fits_],
-            "taken": list(self.taken_),
+            "taken": list(self.assumed_public_),
         }
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -168,14 +171,16 @@ class PrivatePopularity(Baseline):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Make the model of a checked file.
+        """Make the model of a file's header and arrays.
 
         Raises:
-            ValueError: the file takes for public what this version does not know.
+            ValueError: They do not fit together, or name a condition that this version does not
+                know.
         """
         stated, delta = header["epsilon"], header["delta"]
-        checked = 1.0 if stated is None else stated  # a checked number is finite
-        settings = header["settings"] | {"epsilon": checked, "delta": delta}
+        # The check of types wants a finite epsilon, so inf, which is stored as None, is set below.
+        finite = 1.0 if stated is None else stated
+        settings = header["settings"] | {"epsilon": finite, "delta": delta}
         model = super().from_parts(header | {"settings": settings}, arrays)
         epsilon = math.inf if stated is None else stated
         model.epsilon = epsilon
@@ -183,8 +188,8 @@ class PrivatePopularity(Baseline):
         model.fits_ = tuple(CountedFit.from_row(row) for row in header["fits"])
         if math.isfinite(epsilon) != bool(model.fits_):
             raise ValueError("its fits are not those of its epsilon")
-        model.taken_ = names_from_header(header["taken"])
-        if not set(model.taken_) <= set(CONDITIONS):
+        model.assumed_public_ = names_from_header(header["taken"])
+        if not set(model.assumed_public_) <= set(CONDITIONS):
             raise ValueError("the file takes for public what this tacit does not know")
         return model
 
@@ -193,7 +198,7 @@ FITS_IN_PROCESS: FitCounter[CountedFit] = FitCounter()
 
 
 def total_epsilon(fits: Sequence[CountedFit], delta: float) -> float:
-    """Epsilon of all fits together, on the exact curve."""
+    """Compute the epsilon of all fits together, by the exact curve of Gaussian DP."""
     accountant = GDPAccountant()
     for fit in fits:
         accountant.add(SumRelease(fit.cost, 1).event)
@@ -217,13 +222,13 @@ _SOURCES = (
 def _card_with_noise(
     epsilon: float, delta: float, assumed_public: tuple[str, ...], n_fits: int
 ) -> Guarantee:
-    """Card of a release.
+    """Make the card of the fits with noise.
 
     Args:
-        epsilon: Of all fits together.
-        delta: At which epsilon holds.
-        assumed_public: Names of `CONDITIONS`.
-        n_fits: How many fits of these people are counted.
+        epsilon: The epsilon of all counted fits together.
+        delta: The delta at which it holds.
+        assumed_public: Names in `CONDITIONS` of what is assumed to be public.
+        n_fits: Number of counted fits.
     """
     together = f" That is {n_fits} fits together." if n_fits > 1 else ""
     noise = (
@@ -252,7 +257,7 @@ def _card_with_noise(
 
 
 def _card_without_noise() -> Guarantee:
-    """Card of the non-private variant."""
+    """Make the card of a fit without noise."""
     return Guarantee(
         name=_NAME,
         sentence="Nobody is protected: the counts have no noise.",

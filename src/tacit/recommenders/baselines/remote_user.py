@@ -1,4 +1,4 @@
-"""Predictions in one domain from people who are alike in another. No privacy."""
+"""Predictions in one domain from people with similar tastes in another. No privacy."""
 
 from __future__ import annotations
 
@@ -29,19 +29,21 @@ from tacit.recommenders.inputs import as_ratings
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RemoteUser(Baseline):
-    """The k nearest people by what they rated in `source`, asked about the items of `target`.
+    """User-based neighbours: found by ratings in one domain, used for predictions in another.
 
-    Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
-    2007), as X-Map's paper compares itself with it. Alike: cosine of deviations from item means,
-    over all that either rated in the source. Prediction: the person's mean plus the neighbours'
-    weighted deviations from their own means, both over the two domains; the mean alone where none
-    of them rated. Only people who rated in both domains, and are alike at all, are asked.
+    Two people's similarity is the cosine of their deviations from item means in the source domain.
+    The k most similar people with ratings in both domains and a positive similarity are the
+    neighbours. A prediction is the person's mean plus the weighted mean of the neighbours'
+    deviations from their own means; all these means are over both domains. It is the person's mean
+    alone if no neighbour rated the item.
     THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
+    Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
+    2007), with which X-Map's paper compares itself.
 
     Args:
         source: Domain in which people are compared.
         target: Domain of the predictions.
-        k: How many people are asked.
+        k: Number of neighbours.
     """
 
     source: str
@@ -59,7 +61,7 @@ class RemoteUser(Baseline):
             raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
 
     def fit(self, ratings: Ratings) -> RemoteUser:
-        """Keep the ratings of everybody who rated in both domains."""
+        """Store the ratings of all people who rated in both domains."""
         ratings = as_ratings(ratings)
         source = ratings_in_domain(ratings, self.source)
         target = ratings_in_domain(ratings, self.target)
@@ -79,7 +81,7 @@ class RemoteUser(Baseline):
 
     @property
     def history_ids_(self) -> Column:
-        """(items,) ids of both domains."""
+        """The ids (items,) of both domains."""
         return np.concatenate([self.source_ids_, self.item_ids_])
 
     def _score(self, history: History) -> Floats:
@@ -95,6 +97,7 @@ class RemoteUser(Baseline):
         nearest = nearest[similarities[nearest] > 0]
         answers = self.answers_[nearest]
         weights = similarities[nearest]
+        # The weighted mean of each item over the neighbours who rated it.
         total = weights @ replace_values(answers, np.ones(answers.nnz))
         offsets = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
         return np.asarray(scores + offsets)
@@ -122,7 +125,7 @@ class RemoteUser(Baseline):
 
 
 def _normalise_rows(rows: sparse.csr_array) -> sparse.csr_array:
-    """Divide every row by its L2 norm; rows of norm 0 stay."""
+    """Divide every row by its L2 norm; rows of norm 0 stay as they are."""
     people = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     norms = np.sqrt(np.bincount(people, rows.data**2, minlength=rows.shape[0]))
     norms[norms == 0] = 1.0
