@@ -373,7 +373,7 @@ def test_plan_has_the_sizes_of_a_cluster():
         item_item_tiles.RATINGS_PER_PART,
         item_item_tiles.ITEMS_PER_PART,
     )
-    assert of_code == (cost.TASK_ROWS, cost.PIECE, cost.PART, cost.MOST)
+    assert of_code == (cost.TASK_ROWS, cost.PIECE, cost.RATINGS_PER_PART, cost.ITEMS_PER_PART)
     assert Settings().directions == cost.DIRECTIONS
 
 

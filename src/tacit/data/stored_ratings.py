@@ -190,7 +190,7 @@ def find_columns(
 
 @dataclass(frozen=True)
 class PublicInputs:
-    """What is known of the scale and the items from elsewhere than the ratings."""
+    """The scale and the items, as far as they do not come from the ratings."""
 
     scale: RatingScale | None = None
     """The stars a rating can take; None: found in the ratings."""

@@ -1,6 +1,7 @@
-"""The n best of many scores, by selection instead of sorting; ties go to the lower place.
+"""The n items with the highest scores, found by selection instead of sorting.
 
-`rank_best` serves one person and is the reference of the compiled kernels, which serve blocks.
+Of equal scores the item with the lower place comes first. `rank_best` ranks the scores of one
+person and is the reference of the compiled kernels, which rank those of many.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from scipy import sparse
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scorer = Callable[[slice], Floats]
-"""From a run of people to (people, items) scores, which the caller may change."""
+"""Computes (people, items) scores of a slice of the people; the caller may change them."""
 
 BLOCK_BYTES = 1 << 23
-"""Bytes of the scores that are held at once: a few of these blocks fit in the last cache."""
+"""Largest number of bytes of a block of scores; a few blocks fit in the last-level cache."""
 LONGEST_SCANNED = 200
-"""Longest list that the compiled kernels keep in order by insertion."""
+"""Length of a list up to which the compiled kernels are used, which sort it by insertion."""
 _FLOAT32_ROUNDING = 2.0**-24
 """Largest relative error of rounding a number to float32."""
 
@@ -30,109 +31,131 @@ class BestItems:
     """A list for each of many people."""
 
     places: Ints
-    """(people, n) places of items, best first; -1 where a list is shorter."""
+    """(people, n) places of items, which are columns of the scores; best first. If a list has fewer
+    than n items, the other places are -1."""
     scores: Floats
-    """(people, n) their scores; NaN where a list is shorter."""
+    """(people, n) scores of these items; NaN for a place of -1."""
 
     def renumber(self, places: Ints) -> BestItems:
-        """Give the items other places. places: (items,) new place of each."""
+        """Replace each place by another one.
+
+        Args:
+            places: (items,) the new place of each item.
+        """
         if not len(places):
             return self
         return BestItems(np.where(self.places < 0, -1, places[self.places]), self.scores)
 
 
 def rank_best(scores: Floats, n: int) -> Ints:
-    """Give the places of the n largest scores, largest first, ties by place; NaN comes last.
+    """Return the places of the n largest scores, the largest first.
 
     Args:
-        scores: (items,)
-        n: Number of places, at least 1; all places if there are fewer.
+        scores: (items,) scores. Equal ones are ranked by place, NaN comes last.
+        n: Number of places, at least 1; if there are fewer items, all are returned.
     """
-    descending = -scores
+    negative = -scores
     if n < len(scores):
-        last = np.partition(descending, n - 1)[n - 1]
+        last = np.partition(negative, n - 1)[n - 1]
         if not np.isnan(last):
-            places = np.flatnonzero(descending <= last)
-            return places[np.argsort(descending[places], kind="stable")][:n]
-    return np.argsort(descending, kind="stable")[:n]
+            places = np.flatnonzero(negative <= last)
+            return places[np.argsort(negative[places], kind="stable")][:n]
+    return np.argsort(negative, kind="stable")[:n]
 
 
 def best_of_scores(score: Scorer, rated: sparse.csr_array, n: int) -> BestItems:
-    """Make each person's list from dense scores, a block of people at a time.
+    """Make each person's list from their scores, for a block of people at a time.
 
     Args:
-        score: Scores a run of people.
-        rated: (people, items) what is stored in a person's row is not listed.
+        score: Computes the scores of a slice of the people.
+        rated: (people, items) with an entry for each item that is not listed.
         n: Length of a list.
     """
     from tacit.engine.best_items_compiled import scan_scores
 
-    made = _no_lists(rated.shape[0], n)
+    lists = _make_empty_lists(rated.shape[0], n)
     for block in _blocks(rated.shape, np.dtype(np.float64).itemsize):
         scores = np.array(score(block), dtype=np.float64)
         offsets = rated.indptr[block.start : block.stop + 1]
         if n <= LONGEST_SCANNED:
-            scan_scores(scores, offsets, rated.indices, made.places[block], made.scores[block])
-        _rank_unfinished(made, block, scores, rated)
-    return made
+            scan_scores(scores, offsets, rated.indices, lists.places[block], lists.scores[block])
+        _fill_short_lists(lists, block, scores, rated)
+    return lists
 
 
 def best_of_products(people: Floats, items: Floats, rated: sparse.csr_array, n: int) -> BestItems:
-    """Make each person's list from scores that are inner products.
+    """Make each person's list from scores that are inner products of factors.
 
-    Products are made in float32. Places that its rounding error leaves in question are scored again
-    in float64, so that lists are those of float64 scores.
+    Products are computed in float32, which is fast. Items that may be in the list despite the
+    rounding error are scored again in float64, so that the lists are those of float64 scores.
 
     Args:
-        people: (people, k) finite.
-        items: (items, k) finite.
-        rated: (people, items) what is stored in a person's row is not listed.
+        people: (people, k) finite factors of people.
+        items: (items, k) finite factors of items.
+        rated: (people, items) with an entry for each item that is not listed.
         n: Length of a list.
     """
     if n > LONGEST_SCANNED:
         return best_of_scores(lambda block: people[block] @ items.T, rated, n)
     from tacit.engine.best_items_compiled import scan_products
 
-    made = _no_lists(len(people), n)
+    lists = _make_empty_lists(len(people), n)
     items = np.ascontiguousarray(items)
     columns = np.ascontiguousarray(items.T, dtype=np.float32)
     longest = np.linalg.norm(items, axis=1).max(initial=0.0)
-    error_of_unit = (items.shape[1] + 4) * _FLOAT32_ROUNDING * longest
+    # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|.
+    error_per_length = (items.shape[1] + 4) * _FLOAT32_ROUNDING * longest
     for block in _blocks(rated.shape, columns.itemsize):
         rows = np.ascontiguousarray(people[block])
         scan_products(
             rows.astype(np.float32) @ columns,
-            np.linalg.norm(rows, axis=1) * error_of_unit,
+            np.linalg.norm(rows, axis=1) * error_per_length,
             rows,
             items,
             rated.indptr[block.start : block.stop + 1],
             rated.indices,
-            made.places[block],
-            made.scores[block],
+            lists.places[block],
+            lists.scores[block],
         )
-    return made
+    return lists
 
 
-def _no_lists(people: int, n: int) -> BestItems:
+def _make_empty_lists(people: int, n: int) -> BestItems:
+    """Make lists of n without an item."""
     return BestItems(np.full((people, n), -1, dtype=np.int64), np.full((people, n), np.nan))
 
 
 def _blocks(shape: tuple[int, int], itemsize: int) -> Iterator[slice]:
-    """Cut people into runs whose scores take `BLOCK_BYTES`, one person at least."""
+    """Cut people into slices whose scores take at most `BLOCK_BYTES`, or of one person.
+
+    Args:
+        shape: Numbers of people and of items.
+        itemsize: Bytes of a score.
+    """
     height = max(1, BLOCK_BYTES // (itemsize * max(1, shape[1])))
     for start in range(0, shape[0], height):
         yield slice(start, min(start + height, shape[0]))
 
 
-def _rank_unfinished(
-    made: BestItems, block: slice, scores: Floats, rated: sparse.csr_array
+def _fill_short_lists(
+    lists: BestItems, block: slice, scores: Floats, rated: sparse.csr_array
 ) -> None:
-    """Rank the rows that the kernel left short: few items are left, or scores are not finite."""
-    n = made.places.shape[1]
-    for row in np.flatnonzero(made.places[block, -1] < 0).tolist():
+    """Make the lists of a block that the kernel left unfinished.
+
+    It leaves lists of more than `LONGEST_SCANNED`, of people with too few unrated items, and of
+    scores that are not finite.
+
+    Args:
+        lists: The lists of all people, changed in place.
+        block: The people of the block.
+        scores: (people of the block, items) scores.
+        rated: (people, items) with an entry for each item that is not listed.
+    """
+    n = lists.places.shape[1]
+    for row in np.flatnonzero(lists.places[block, -1] < 0).tolist():
         person = block.start + row
-        own = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
-        order = rank_best(scores[row], min(scores.shape[1], n + len(own)))
-        listed = order[~np.isin(order, own)][:n]
-        made.places[person, : len(listed)] = listed
-        made.scores[person, : len(listed)] = scores[row, listed]
+        excluded = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
+        order = rank_best(scores[row], min(scores.shape[1], n + len(excluded)))
+        listed = order[~np.isin(order, excluded)][:n]
+        lists.places[person, : len(listed)] = listed
+        lists.scores[person, : len(listed)] = scores[row, listed]

@@ -1,7 +1,7 @@
-"""Kernels of `best_items`: one pass over a person's scores keeps the n best in order.
+"""Compiled kernels of `best_items`: one pass over a person's scores keeps the n best in order.
 
-A run of scores is compared with the least score of the list at once, which the processor does
-several at a time. Only a run that holds a better one is looked at one by one.
+All scores of a run are compared with the lowest score of the list first, which vector instructions
+do. Only if one of them is higher, the scores of the run are looked at one by one.
 """
 
 from __future__ import annotations
@@ -14,66 +14,72 @@ import numpy as np
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 RUN = 64
-"""Scores that are compared with the least of the list at once."""
+"""Number of scores that are compared with the lowest of the list at once."""
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _insert(value: float, place: int, count: int, values: Any, places: Any) -> int:
-    """Insert into a list in descending order, after its equals, and return the list's new length.
+    """Insert an item into a list in descending order, after items of the same value.
 
     Args:
-        value: Larger than the last of a full list.
-        place: Above all places of equal values in the list.
-        count: Length of the list; n where it is full.
-        values: (n,) changed in place.
-        places: (n,) likewise.
+        value: The item's value; larger than the last one if the list is full.
+        place: The item's place; larger than those of items of the same value.
+        count: Number of items in the list.
+        values: (n,) values of the list, changed in place.
+        places: (n,) places of the list, changed in place.
+
+    Returns:
+        The new number of items in the list, at most n.
     """
-    at = min(count, len(values) - 1)
-    while at > 0 and values[at - 1] < value:
-        values[at] = values[at - 1]
-        places[at] = places[at - 1]
-        at -= 1
-    values[at] = value
-    places[at] = place
+    position = min(count, len(values) - 1)
+    while position > 0 and values[position - 1] < value:
+        values[position] = values[position - 1]
+        places[position] = places[position - 1]
+        position -= 1
+    values[position] = value
+    places[position] = place
     return min(count + 1, len(values))
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _scan_row(scores: Any, values: Any, places: Any) -> int:
-    """Keep the n largest of (items,) scores above -inf; returns how many there are.
+    """Find the n largest scores above -inf.
 
     Args:
-        scores: (items,)
-        values: (n,) filled with them, largest first, ties by place.
-        places: (n,) filled with their places.
+        scores: (items,) scores.
+        values: (n,) filled with the largest scores, in descending order.
+        places: (n,) filled with their places; equal scores are in the order of places.
+
+    Returns:
+        How many were found: n, or fewer if there are fewer scores above -inf.
     """
     n = len(values)
     count = 0
-    least = scores.dtype.type(-np.inf)
+    lowest = scores.dtype.type(-np.inf)  # of a full list
     for start in range(0, len(scores), RUN):
         run = scores[start : start + RUN]
-        better = 0
+        higher_count = 0
         for j in range(len(run)):
-            better += run[j] > least
-        if better > 0:
+            higher_count += run[j] > lowest
+        if higher_count > 0:
             for j in range(len(run)):
-                if run[j] > least:
+                if run[j] > lowest:
                     count = _insert(run[j], start + j, count, values, places)
                     if count == n:
-                        least = values[n - 1]
+                        lowest = values[n - 1]
     return count
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def scan_scores(scores: Any, offsets: Any, rated: Any, places: Any, best: Any) -> None:
-    """Fill lists of a block of people; a list that stays short is left as it was.
+    """Make the lists of a block of people; a list of fewer than n items is left as it was.
 
     Args:
         scores: (people, items) float64.
-        offsets: (people + 1,) where each person's rated items begin in `rated`.
-        rated: Places of rated items, which are not listed.
-        places: (people, n) filled.
-        best: (people, n) filled with their scores.
+        offsets: (people + 1,) where each person's items begin in `rated`.
+        rated: Places of the items that are not listed.
+        places: (people, n) filled with the places of the lists.
+        best: (people, n) filled with the scores of the lists.
     """
     n = places.shape[1]
     row = np.empty(scores.shape[1], scores.dtype)
@@ -98,20 +104,20 @@ def scan_products(
     places: Any,
     best: Any,
 ) -> None:
-    """Fill lists of a block of people from rounded products, scored again where it matters.
+    """Make the lists of a block of people from rounded products.
 
-    With e the error of a rounded product, each of the n best has a rounded product of at least the
-    n-th largest rounded product less 2 e.
+    If a rounded product is off by e at most, each of the n best items has a rounded product of at
+    least the n-th largest one minus 2 e. The exact products of these items are computed.
 
     Args:
         scores: (people, items) float32 products; changed in place.
-        errors: (people,) largest error of a person's products.
-        people: (people, k) float64.
-        items: (items, k) float64.
-        offsets: (people + 1,) where each person's rated items begin in `rated`.
-        rated: Places of rated items, which are not listed.
-        places: (people, n) filled as far as there are items.
-        best: (people, n) likewise, with their scores.
+        errors: (people,) largest error e of a person's products.
+        people: (people, k) float64 factors of people.
+        items: (items, k) float64 factors of items.
+        offsets: (people + 1,) where each person's items begin in `rated`.
+        rated: Places of the items that are not listed.
+        places: (people, n) filled with the places of the lists; those of a short list stay -1.
+        best: (people, n) filled with the scores of the lists.
     """
     n = places.shape[1]
     values = np.empty(n, scores.dtype)
@@ -120,19 +126,19 @@ def scan_products(
         row = scores[u]
         row[rated[offsets[u] : offsets[u + 1]]] = -np.inf
         count = _scan_row(row, values, found)
-        least = np.float64(-np.inf)
+        bound = np.float64(-np.inf)  # no item with a smaller rounded product is listed
         if count == n:
-            least = np.float64(values[n - 1]) - 2.0 * errors[u]
-        below_least = np.nextafter(np.float32(least), np.float32(-np.inf))
+            bound = np.float64(values[n - 1]) - 2.0 * errors[u]
+        float32_bound = np.nextafter(np.float32(bound), np.float32(-np.inf))
         listed = 0
         for start in range(0, len(row), RUN):
             run = row[start : start + RUN]
-            near = 0
+            candidates = 0
             for j in range(len(run)):
-                near += run[j] >= below_least
-            if near > 0:
+                candidates += run[j] >= float32_bound
+            if candidates > 0:
                 for j in range(len(run)):
-                    if run[j] > -np.inf and run[j] >= least:
+                    if run[j] > -np.inf and run[j] >= bound:
                         product = 0.0
                         for c in range(items.shape[1]):
                             product += people[u, c] * items[start + j, c]

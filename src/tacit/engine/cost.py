@@ -1,7 +1,7 @@
-"""Time, memory and traffic of a fit, before any data.
+"""Estimates of the time, memory and traffic of a fit, made before there are data.
 
-The constants were measured with 1 to 100 million ratings of 27,000 items:
-`python benchmarks/scale.py`, docs/results.md.
+The constants were measured with 1 to 100 million ratings of 27,000 items, by
+`python benchmarks/scale.py`: see docs/results.md.
 """
 
 from __future__ import annotations
@@ -9,38 +9,53 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# As tacit.engine.spark, its workers and tacit.engine.item_item have them.
-TASK_ROWS, PIECE, PART, MOST = 2_000_000, 1 << 16, 4_000_000, 1 << 14
+# Copies of constants in tacit.engine.spark and tacit.engine.item_item_tiles, which need pyarrow.
+TASK_ROWS = 2_000_000
+"""Ratings of a task."""
+PIECE = 1 << 16
+"""Cells of a table that travel together."""
+RATINGS_PER_PART = 4_000_000
+"""Ratings of a part of the items."""
+ITEMS_PER_PART = 1 << 14
+"""Items of a part."""
 DIRECTIONS = 12
-"""Directions of an item at most, in the largest table of sums."""
-_PROCESS, _TASK_ROW, _ROW, _STRIP, _ON_DISK = 0.45e9, 150, 22, 14, 44
-"""Bytes: of a process without a rating; of a rating in a task, shuffled, in a tile and on disk."""
+"""Largest number of columns of an item in the largest table of sums."""
+_PROCESS_BYTES = 0.45e9
+"""Bytes of a process without a rating."""
+_TASK_BYTES = 150
+"""Bytes of a rating in a task."""
+_SHUFFLED_BYTES = 22
+"""Bytes of a rating that is moved to its task."""
+_STRIP_BYTES = 14
+"""Bytes of a rating that is moved to a tile."""
+_DISK_BYTES = 44
+"""Bytes of a rating on disk."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimate of what a fit takes."""
+    """Estimate of what a fit needs."""
 
     passes: int
-    """Passes over everyone's rows."""
+    """Passes over all ratings."""
     tasks: int
-    """Tasks that the people are divided into."""
+    """Tasks into which a cluster divides the people."""
     tiles: int
-    """Tiles of the largest table, 65,536 cells each, or of two parts of the items."""
+    """Tiles of the largest table: 65,536 cells each, or two parts of the items each."""
     shuffle_bytes: int
     """Bytes that a cluster moves between machines."""
     worker_bytes: int
-    """Memory of one task."""
+    """Bytes of memory of one task."""
     disk_bytes: int
-    """Disk while streaming; 0 where nothing streams."""
+    """Bytes on disk while Parquet files are streamed; 0 for a fit that cannot stream."""
     streaming_hours: float
-    """Hours of one processor core without a cluster."""
+    """Core hours on one machine."""
     cluster_core_hours: float
-    """Hours of one processor core on a cluster."""
+    """Core hours on a cluster."""
 
     @property
     def sentences(self) -> tuple[str, str]:
-        """Say what it takes on a cluster, and on one machine."""
+        """Two sentences: what the fit needs on a cluster, and on one machine."""
         streamed = f", and {_size(self.disk_bytes)} of disk" if self.disk_bytes else ""
         cluster = (
             f"On a cluster: {self.passes} passes in {self.tasks:,} tasks, the largest in "
@@ -64,46 +79,54 @@ def cost(
     pairs: bool = False,
     joins: bool = False,
 ) -> Cost:
-    """Estimate a fit of sums over people, or of joins.
+    """Estimate what a fit of sums over people, or of joins of items, needs.
 
     Args:
-        ratings: How many.
-        people: How many.
-        items: How many; of joins in both domains, which are about equally large.
-        stars: Whether sums of stars are made, too.
-        pairs: Whether pairs of likes are asked for, too.
+        ratings: Number of ratings.
+        people: Number of people.
+        items: Number of items; for joins in both domains together, which are about equally large.
+        stars: Whether sums of stars are computed, too.
+        pairs: Whether pairs of likes are counted, too.
         joins: Whether the fit is the published X-Map without noise.
     """
     tasks = max(4, math.ceil(ratings / TASK_ROWS))
     if joins:
-        parts = max(1, math.ceil(ratings / 2 / PART), math.ceil(items / 2 / MOST))
-        passes, tiles, sent = 8, parts**2 + parts * (parts + 1) // 2, 3 * parts * ratings
-        joined = 17e-9 * ratings * ratings / people
-        alone = 5 + 0.8e-3 * items + 0.8e-6 * ratings + joined
-        cluster = alone + 1e-6 * ratings + 0.25e-6 * sent + joined
-        shuffled, disk = _ROW * ratings + _STRIP * sent, 0.0
-        held = _TASK_ROW * min(ratings, max(2 * PART, TASK_ROWS))
+        parts = max(
+            1, math.ceil(ratings / 2 / RATINGS_PER_PART), math.ceil(items / 2 / ITEMS_PER_PART)
+        )
+        passes = 8
+        tiles = parts**2 + parts * (parts + 1) // 2
+        sent_ratings = 3 * parts * ratings
+        join_seconds = 17e-9 * ratings * ratings / people
+        seconds = 5 + 0.8e-3 * items + 0.8e-6 * ratings + join_seconds
+        cluster_seconds = seconds + 1e-6 * ratings + 0.25e-6 * sent_ratings + join_seconds
+        shuffled = _SHUFFLED_BYTES * ratings + _STRIP_BYTES * sent_ratings
+        on_disk = 0.0
+        in_memory = _TASK_BYTES * min(ratings, max(2 * RATINGS_PER_PART, TASK_ROWS))
     else:
-        passes, cells = 7 if stars else 4, (items + 1) * DIRECTIONS
-        passes += pairs
-        tiles, moved = math.ceil(cells / PIECE), passes / 4 * tasks * (cells + items + 1)
-        alone = 2 + passes * 0.15e-6 * ratings
-        cluster = 2 + passes * 0.55e-6 * ratings + 2e-9 * moved
-        shuffled, disk = _ROW * ratings + 8 * moved, _ON_DISK * ratings
-        held = _TASK_ROW * min(ratings, TASK_ROWS) + 3 * 8 * cells
+        passes = (7 if stars else 4) + pairs
+        cells = (items + 1) * DIRECTIONS
+        tiles = math.ceil(cells / PIECE)
+        sent_cells = passes / 4 * tasks * (cells + items + 1)
+        seconds = 2 + passes * 0.15e-6 * ratings
+        cluster_seconds = 2 + passes * 0.55e-6 * ratings + 2e-9 * sent_cells
+        shuffled = _SHUFFLED_BYTES * ratings + 8 * sent_cells
+        on_disk = _DISK_BYTES * ratings
+        in_memory = _TASK_BYTES * min(ratings, TASK_ROWS) + 3 * 8 * cells
     return Cost(
-        passes,
-        tasks,
-        tiles,
-        int(shuffled),
-        int(_PROCESS + held),
-        int(disk),
-        alone / 3600,
-        cluster / 3600,
+        passes=passes,
+        tasks=tasks,
+        tiles=tiles,
+        shuffle_bytes=int(shuffled),
+        worker_bytes=int(_PROCESS_BYTES + in_memory),
+        disk_bytes=int(on_disk),
+        streaming_hours=seconds / 3600,
+        cluster_core_hours=cluster_seconds / 3600,
     )
 
 
 def _size(number: float) -> str:
+    """Write a number of bytes with a unit, such as 3.2 GB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if number < 1000:
             return f"{number:.3g} {unit}"

@@ -1,7 +1,7 @@
 """The three sparse operations of a neighbourhood recommender.
 
-An answer does not depend on blocks or on where the rows are: the order of every sum is stated, and
-neighbours are ranked by the absolute similarity, ties by the smaller item number.
+Results do not depend on blocks or on where the rows are: every sum is made in a fixed order, and
+neighbours are ranked by their absolute similarity and then by their item number.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from tacit.errors import ConfigError
 
 
 def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-    """Find neighbours for each pair `of, among`, where the table's rows are.
+    """Find neighbours for several pairs of item sets, on the machines that hold the ratings.
 
-    All pairs together, as that is cheaper on a cluster.
+    All pairs are handled together, which is cheaper on a cluster.
 
     Args:
-        table: In memory, or a `TiledTable`.
-        pairs: Items `of` which, and `among` which.
-        find: Finds neighbours in one table.
-        k: Length of the lists.
+        table: Ratings in memory, or a `TiledTable` of a cluster.
+        pairs: Each has the items `of` which and the items `among` which neighbours are found.
+        find: Finds the neighbours of one pair in a table.
+        k: Number of neighbours.
+
+    Returns:
+        The neighbours for each pair.
     """
     from tacit.engine.item_item_tiles import TiledTable
 
@@ -37,22 +40,21 @@ def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
 class Engine:
     """The three operations, compiled, on one thread.
 
-    Numbers in `of`, `among` and `starts` are distinct; matrices have sorted indices and finite
-    values.
+    Numbers in the arguments `of`, `among` and `starts` must be distinct; matrices must have sorted
+    indices and finite values.
     """
 
     block: int = 2**25
-    """Ratings (1 to 2**31 - 1) that `neighbours` unpacks at a time. Beyond the input and three
-    times the answer it holds at most 29 bytes for each of them, 64 for each person and 128 for each
-    item, however many ratings there are (`working_memory`). It changes no answer."""
+    """Number of ratings, 1 to 2**31 - 1, that `neighbours` unpacks at a time. It bounds the memory,
+    as `working_memory` says, and does not affect results."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.block < 2**31:
             raise ConfigError(f"A block has 1 to {2**31 - 1} ratings; got {self.block}.")
 
     def working_memory(self, ratings: int, people: int, items: int) -> int:
-        """Bytes that `neighbours` holds at most beyond its input and three times its answer."""
-        # An item is never split, so a block has one item's ratings at least.
+        """Bound the bytes that `neighbours` needs, besides its input and three times its result."""
+        # An item is never split, so a block has at least all ratings of one item.
         block = min(ratings, max(self.block, 4 * people))
         return 29 * block + 64 * people + 128 * items + 2**22
 
@@ -66,21 +68,22 @@ class Engine:
         significance: int = 0,
         counts: bool = True,
     ) -> Neighbours:
-        """Find each item's k nearest `among` other items, by |similarity|, ties by number.
+        """Find the k items that are nearest to each item by absolute similarity.
 
-        With x_i the column of item i, over ALL its raters, and n_ij the co-raters of i and j:
+        With x_i the column of item i, over all its raters, and n_ij the number of co-raters of i
+        and j:
 
             similarity = <x_i, x_j> / (|x_i| |x_j|) * min(n_ij, significance) / significance
 
-        The products are added one by one in the order of the people. Pairs with similarity 0 or
-        without an agreement have no edge and are left out.
+        The products are added one by one in the order of the people. Pairs with a similarity of 0
+        or, if they are counted, without an agreement are no neighbours.
 
         Args:
             table: Centred ratings.
-            of: Items whose neighbours are wanted.
+            of: Items whose neighbours are found.
             among: Items that may be neighbours.
-            k: Length of the lists.
-            significance: Co-raters below which a similarity is scaled down; 0: none.
+            k: Number of neighbours.
+            significance: Number of co-raters below which a similarity is scaled down; 0: never.
             counts: Whether co-raters and agreements are counted; significance needs them.
         """
         from tacit.engine.item_item_compiled import neighbours
@@ -88,19 +91,24 @@ class Engine:
         return neighbours(table, of, among, k, significance, counts, self.block)
 
     def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
-        """Add up all paths through every stage.
+        """Add up all paths through the stages.
 
-        A path takes one edge e of each stage, from a place of the first layer in `starts`. With S
-        an edge's similarity, a its agreements and F its share, a path has
+        A path takes one edge e of each stage and begins at an item of the first layer. With S an
+        edge's similarity, a its agreements and F its share, a path has
 
             similarity s = sum_e a_e S_e / sum_e a_e,   certainty c = product_e F_e
 
-        Paths that end with the same edge are added in the order of their edges, first stage first;
-        then the sums of the last edges, times their shares, in the order of those edges.
+        The order of the sums is fixed: paths with the same last edge are added in the order of
+        their edges, the first stage's first; then these sums, times the shares of the last edges,
+        are added in the order of the last edges.
+
+        Args:
+            stages: The edges from each layer to the next.
+            starts: Places in the first layer at which paths begin.
 
         Returns:
             sum(c * s) and sum(c) over the paths from each start to each place of the last layer,
-            both (len(starts), places of the last layer), 0 where no path leads.
+            both (len(starts), places of the last layer); 0 if there is no path.
         """
         from tacit.engine.paths_compiled import paths
 
@@ -109,19 +117,20 @@ class Engine:
     def predictions(
         self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
     ) -> Floats:
-        """Predict deviations from similar items.
+        """Predict deviations from those of similar items.
 
-        For each person and item i, over the rated j with an entry in similar[i], in their order:
+        For each person and item i, the sums are over the items j that the person rated and that are
+        similar to i, in their order:
 
             sum_j similar[i, j] weight_j deviation_j / sum_j |similar[i, j]| weight_j
 
         Args:
-            deviations: (people, items)
-            weights: (people, items) of the same structure.
-            similar: (items, items)
+            deviations: (people, items) deviations of the rated items.
+            weights: (people, items) weights, with entries in the same places.
+            similar: (items, items) row i has the similarities of item i.
 
         Returns:
-            (people, items), 0 without such a j.
+            (people, items) predictions; 0 if there is no such j.
         """
         from tacit.engine.paths_compiled import predictions
 
@@ -129,6 +138,6 @@ class Engine:
 
 
 def blocks(shape: tuple[int, int], cells: int) -> list[slice]:
-    """Cut rows into runs of at most `cells` cells together, one row at least."""
+    """Cut the rows of a matrix into slices of at most `cells` cells, or of one row."""
     height = max(1, cells // max(1, shape[1]))
     return [slice(start, start + height) for start in range(0, shape[0], height)]

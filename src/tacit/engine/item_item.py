@@ -1,4 +1,4 @@
-"""Nearest items by adjusted cosine: what the kernel and a cluster share.
+"""Nearest items by adjusted cosine: what the compiled kernel and a cluster have in common.
 
 Source   the cosine of two items' columns of centred ratings, with the norms over all raters (Sarwar
          et al., WWW 2001); agreements and significance weighting as X-Map uses them.
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from tacit.engine.types import Floats, Neighbours, Numbers, Table
 from tacit.errors import ConfigError
 
-_SQUARED_RATINGS = 2**16
-"""Ratings squared at a time."""
+_RATINGS_AT_ONCE = 2**16
+"""Number of ratings whose squares are in memory."""
 
 
 def check_arguments(
     table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool
 ) -> None:
-    """Raise ConfigError for what no engine can answer."""
+    """Raise ConfigError unless the arguments of `Engine.neighbours` are valid."""
     if k < 1 or significance < 0:
         raise ConfigError(
             f"k is at least 1 and significance at least 0; got {k} and {significance}."
@@ -30,13 +30,13 @@ def check_arguments(
         raise ConfigError(f"{table.values.nnz} ratings have as many likes; got {len(table.likes)}.")
     items = table.values.shape[1]
     for name, numbers in (("of", of), ("among", among)):
-        inside = ((numbers >= 0) & (numbers < items)).all()
-        if not inside or len(np.unique(numbers)) < len(numbers):
+        are_in_range = ((numbers >= 0) & (numbers < items)).all()
+        if not are_in_range or len(np.unique(numbers)) < len(numbers):
             raise ConfigError(f"`{name}` has numbers of {items} items, each at most once.")
 
 
 def no_neighbours(of: Numbers, k: int) -> Neighbours:
-    """Make lists of k in which nobody is found yet."""
+    """Make empty lists of k neighbours for each of some items."""
     shape = (len(of), k)
     return Neighbours(
         np.asarray(of, dtype=np.int32),
@@ -48,19 +48,22 @@ def no_neighbours(of: Numbers, k: int) -> Neighbours:
 
 
 def norms_and_raters(table: Table) -> tuple[Floats, NDArray[np.int64]]:
-    """Compute the length of each item's column, and count its raters.
+    """Compute the L2 norm of each item's column, and count its raters.
 
-    Squares, too, are added one by one in the order of the people: an item's length is the same
-    in a table of some of the items.
+    Squares are added one by one in the order of the people, so that an item's norm is the same to
+    the last bit in a table of some of the items.
 
     Returns:
-        (items,) L2 norms over all raters, and (items,) numbers of raters.
+        (items,) norms and (items,) numbers of raters.
     """
-    values, items = table.values, table.values.shape[1]
-    squares, raters = np.zeros(items), np.zeros(items, dtype=np.int64)
-    for start in range(0, values.nnz, _SQUARED_RATINGS):
-        part = slice(start, start + _SQUARED_RATINGS)
-        data, indices = values.data[part], values.indices[part]
+    values = table.values
+    items = values.shape[1]
+    squares = np.zeros(items)
+    raters = np.zeros(items, dtype=np.int64)
+    for start in range(0, values.nnz, _RATINGS_AT_ONCE):
+        part = slice(start, start + _RATINGS_AT_ONCE)
+        data = values.data[part]
+        indices = values.indices[part]
         np.add.at(squares, indices, data * data)
         raters += np.bincount(indices, minlength=items)
     return np.sqrt(squares), raters

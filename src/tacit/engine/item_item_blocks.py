@@ -1,14 +1,20 @@
-"""How the item-item kernel holds ratings: rows of people, and visits of items to them.
+"""Memory layout of ratings in the item-item kernel: rows of people, and visits of items to them.
 
-A person's rating of an item is the place of the item in the block, the number of the value among
-the person's different values (from 1), and whether it is a like. Items are placed most rated first,
-so a row begins crowded. Its beginning is **dense**: 4 bits for each place, the number of the value,
-0 where there is no rating. Its rest is a cell for each rating, from the high bits to the low ones:
-place, number, like; a last cell of all ones ends it. Nothing is rounded.
+A block has some of the items, each with a place; the most rated items come first. A **level** is
+one of a person's different values, with whether it is a like; a person's levels are numbered from
+1. A rating is stored as the place of its item and the number of its level. Nothing is rounded.
+
+A person's row has two parts. Its beginning is **dense**, since the first items are rated most: 4
+bits for each place hold the number of the level, or 0 for no rating. The rest is a cell for each
+rating, which holds, from the high bits to the low ones: place, number of the level, like. A cell
+with all bits set ends the row.
 
 Eight dense places are added at once: one vector instruction takes eight products from a table of
-sixteen. It needs AVX-512; elsewhere no row has a dense beginning. An empty place adds zero, which
-changes no sum.
+sixteen. It needs AVX-512; on other processors no row has a dense beginning. An empty place adds
+zero, which does not change a sum.
+
+A visit is a pair of an item and one of its raters: the kernel goes through the visits of an item
+and adds the products with the rater's row.
 """
 
 from __future__ import annotations
@@ -25,71 +31,74 @@ from numpy.typing import NDArray
 
 from tacit.engine.types import Floats, Numbers, Table
 
-SEARCHED = 64
-"""This many values of a person are stored; any further one is listed again for each rating."""
-EIGHT = 8
-"""Places in a word of a dense beginning, and numbers in a vector."""
+LEVELS_SEARCHED = 64
+"""Number of a person's levels among which an equal one is searched; further levels may repeat."""
+LANES = 8
+"""Number of places in a word of a dense beginning, and of numbers in a vector."""
 START, WORDS, LEVELS = 0, 1, 2
 """Columns of `Rows.heads`."""
-CODES = 15
-"""Different values of a person with a dense beginning, at most."""
-WORTH = 2
-"""Adding one cell takes the time of so many words."""
-VECTORS = "+avx512f" in str(cpu_target.target_context.codegen().magic_tuple()[2])
-"""Whether the processor that Numba compiles for takes dense beginnings."""
+MOST_DENSE_LEVELS = 15
+"""Largest number of levels of a person with a dense beginning: they are stored in 4 bits."""
+WORDS_PER_CELL = 2
+"""Number of words that are added in the time of one cell."""
+HAS_VECTORS = "+avx512f" in str(cpu_target.target_context.codegen().magic_tuple()[2])
+"""Whether the processor that Numba compiles for can add dense beginnings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Everybody's ratings of the items of a block, each row in the order of the places."""
+    """All people's ratings of the items of a block."""
 
     heads: NDArray[np.uint32]
-    """(people + 1, 4) where a row starts in `cells`; words of its dense beginning; where the
-    person's values start in `levels` and `liked`."""
+    """(people + 1, 4) START: where the person's row starts in `cells`. WORDS: number of words of
+    its dense beginning. LEVELS: where the person's levels start in `levels` and `liked`. The last
+    row has the ends; the last column is not used."""
     cells: NDArray[Any]
     """Dense beginnings and cells of all rows."""
     shift: int
-    """Bits of a cell below the place."""
+    """Number of bits of a cell below the place."""
     levels: Floats
-    """Each person's different values, by their number."""
+    """Values of each person's levels, from number 0, which stands for no rating and is 0."""
     liked: NDArray[np.bool_]
-    """Whether each of them is a like."""
+    """Whether each level is a like."""
     width: int
-    """Places in the block."""
+    """Number of places in the block."""
 
 
 @dataclass(frozen=True, eq=False)
 class Visits:
-    """For each item of a block, its raters in their order."""
+    """The visits of some items to the rows of their raters, in the order of the people."""
 
     begins: NDArray[np.int64]
-    """(items,) where the item's visits begin."""
+    """(items,) where each item's visits begin."""
     ends: NDArray[np.int64]
-    """(items,) where they end."""
+    """(items,) where each item's visits end."""
     people: Numbers
     """(visits,) the rater."""
     values: Floats
-    """(visits,) the item's own rating by that person."""
+    """(visits,) the rating that the rater gave the visiting item."""
     likes: NDArray[np.bool_]
-    """(visits,) whether it is a like; only where that is asked for."""
+    """(visits,) whether it is a like; False if likes are not counted."""
 
 
 def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -> Rows:
-    """Pack the rows of the items with a place in `slots`.
+    """Pack all people's ratings of the items of a block.
 
     Args:
-        table: Everybody's ratings.
-        slots: (items,) place of each item, -1 for none.
+        table: All ratings.
+        slots: (items,) the place of each item in the block; -1 if it is not in it.
         width: Number of places.
-        ratings: Ratings of these items altogether.
-        counts: Whether likes are asked for.
+        ratings: Number of ratings of these items.
+        counts: Whether likes are counted.
     """
     people = table.values.shape[0]
-    longest = int(np.diff(table.values.indptr).max(initial=1))
-    shift = longest.bit_length() + 1
-    small = shift + width.bit_length() <= 32
-    cells = np.empty(ratings + people, dtype=np.uint32 if small else np.uint64)
-    levels, liked = np.empty(ratings + people), np.empty(ratings + people, np.bool_)
+    most_ratings = int(np.diff(table.values.indptr).max(initial=1))
+    shift = most_ratings.bit_length() + 1  # the number of a level, and a bit for a like
+    fits_32_bits = shift + width.bit_length() <= 32
+    # Room for a cell of each rating and one at the end of each row; and for as many levels.
+    cells = np.empty(ratings + people, dtype=np.uint32 if fits_32_bits else np.uint64)
+    levels = np.empty(ratings + people)
+    liked = np.empty(ratings + people, np.bool_)
     heads = np.zeros((people + 1, 4), np.uint32)
     _fill_rows(
         *_arrays(table),
@@ -97,59 +106,60 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
         np.uint64(shift),
         width,
         counts,
-        VECTORS,
+        HAS_VECTORS,
         heads,
         cells,
         levels,
         liked,
     )
     end = int(heads[-1, LEVELS])
-    beyond = 2 * EIGHT  # a table of sixteen may reach past the last person's values
+    padding = 2 * LANES  # the kernel loads sixteen levels, also of the last person
     return Rows(
-        heads,
-        cells,
-        shift,
-        np.concatenate([levels[:end], np.zeros(beyond)]),
-        np.concatenate([liked[:end], np.zeros(beyond, np.bool_)]),
-        width,
+        heads=heads,
+        cells=cells,
+        shift=shift,
+        levels=np.concatenate([levels[:end], np.zeros(padding)]),
+        liked=np.concatenate([liked[:end], np.zeros(padding, np.bool_)]),
+        width=width,
     )
 
 
 def visits(
     table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64], counts: bool
 ) -> Visits:
-    """Make the visits of the items with a slot to the rows.
+    """Make the visits of some items to the rows of a block.
 
     Args:
         table: All ratings.
-        rows: The rows that are visited.
-        slots: (items,) place of an item among the visitors, -1 for none.
-        sizes: Raters for each slot.
-        counts: Whether likes are asked for.
+        rows: The rows that are visited; visits to empty rows are left out.
+        slots: (items,) the place of each item among the visiting ones; -1 if it does not visit.
+        sizes: (visiting items,) their numbers of raters.
+        counts: Whether likes are counted.
     """
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     total = int(offsets[-1])
-    made = Visits(
-        offsets[:-1],
-        offsets[:-1].copy(),
-        np.empty(total, np.int32),
-        np.empty(total),
-        np.zeros(total, np.bool_),
+    item_visits = Visits(
+        begins=offsets[:-1],
+        ends=offsets[:-1].copy(),  # moved forward with each visit
+        people=np.empty(total, np.int32),
+        values=np.empty(total),
+        likes=np.zeros(total, np.bool_),
     )
     _fill_visits(
         *_arrays(table),
         slots,
         rows.heads,
         counts,
-        made.ends,
-        made.people,
-        made.values,
-        made.likes,
+        item_visits.ends,
+        item_visits.people,
+        item_visits.values,
+        item_visits.likes,
     )
-    return made
+    return item_visits
 
 
 def _arrays(table: Table) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of a table for kernels: offsets, items, values and likes."""
     values = table.values
     return values.indptr.astype(np.int64, copy=False), values.indices, values.data, table.likes
 
@@ -170,8 +180,13 @@ def _fill_rows(
     levels: Any,
     liked: Any,
 ) -> None:
-    filled, listed = 0, 0
-    by_word = np.zeros(width // EIGHT + 1, np.int32)
+    """Fill `heads`, `cells`, `levels` and `liked` of `Rows`; other arguments as in `pack`.
+
+    The first four arguments are those of `_arrays`; `vectors` says whether rows may have a dense
+    beginning.
+    """
+    filled, listed = 0, 0  # in cells, and in levels
+    ratings_of_word = np.zeros(width // LANES + 1, np.int32)
     for person in range(len(indptr) - 1):
         start, begin = filled, listed
         levels[begin], liked[begin] = 0.0, False
@@ -181,24 +196,25 @@ def _fill_rows(
             if slot < 0:
                 continue
             value, like = values[t], counts and likes[t]
-            code = begin + 1
-            searched = min(listed, begin + SEARCHED)
-            while code < searched and (levels[code] != value or liked[code] != like):
-                code += 1
-            if code >= searched:
-                code = listed
+            level = begin + 1
+            searched = min(listed, begin + LEVELS_SEARCHED)
+            while level < searched and (levels[level] != value or liked[level] != like):
+                level += 1
+            if level >= searched:
+                level = listed
                 levels[listed], liked[listed] = value, like
                 listed += 1
             cells[filled] = (
                 (np.uint64(slot) << shift)
-                | (np.uint64(code - begin) << np.uint64(1))
+                | (np.uint64(level - begin) << np.uint64(1))
                 | np.uint64(like)
             )
-            by_word[slot // EIGHT] += 1
+            ratings_of_word[slot // LANES] += 1
             filled += 1
         row = cells[start:filled]
-        words = _words(by_word, len(row)) if vectors and listed - begin <= CODES + 1 else 0
-        rest = _split(row, words, shift, by_word)
+        may_be_dense = vectors and listed - begin <= MOST_DENSE_LEVELS + 1
+        words = _choose_words(ratings_of_word, len(row)) if may_be_dense else 0
+        rest = _make_dense(row, words, shift, ratings_of_word)
         row[words : words + rest].sort()
         filled = start + words + rest
         cells[filled] = ~np.uint64(0)
@@ -208,42 +224,58 @@ def _fill_rows(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _words(by_word: Any, ratings: Any) -> Any:
-    """Find how many words of a row's beginning cost least: at most the ratings that they hold."""
+def _choose_words(ratings_of_word: Any, ratings: Any) -> Any:
+    """Choose the number of words of a row's dense beginning that is fastest.
+
+    With w words that hold r ratings, the time saved is in proportion to WORDS_PER_CELL r - w. There
+    are never more words than ratings that they hold, so that they fit in the place of their cells.
+
+    Args:
+        ratings_of_word: (words,) number of ratings in the places of each word.
+        ratings: Number of ratings of the row.
+    """
     best, words, held = 0, 0, 0
-    for word in range(len(by_word)):
-        if WORTH * ratings - word <= best:
+    for word in range(len(ratings_of_word)):
+        if WORDS_PER_CELL * ratings - word <= best:
             break
-        held += by_word[word]
-        gain = WORTH * held - (word + 1)
+        held += ratings_of_word[word]
+        gain = WORDS_PER_CELL * held - (word + 1)
         if gain > best and word < held:
             best, words = gain, word + 1
     return words
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _split(row: Any, words: Any, shift: Any, by_word: Any) -> Any:
-    """Put the cells of the first places into `words`, the others behind them; count the others.
+def _make_dense(row: Any, words: Any, shift: Any, scratch: Any) -> Any:
+    """Replace the cells of the first places of a row by words; the other cells follow them.
 
-    by_word is cleared, and holds the words meanwhile.
+    Args:
+        row: The cells of the row, changed in place.
+        words: Number of words.
+        shift: Number of bits of a cell below the place.
+        scratch: A number for each word; any where the row has cells, and 0 elsewhere. All are 0
+            afterwards.
+
+    Returns:
+        The number of other cells.
     """
-    mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
+    level_mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
     for t in range(len(row)):
-        by_word[np.int64(np.uint64(row[t]) >> shift) // EIGHT] = 0
+        scratch[np.int64(np.uint64(row[t]) >> shift) // LANES] = 0
     begin = len(row)
     for t in range(len(row) - 1, -1, -1):
         cell = np.uint64(row[t])
         place = np.int64(cell >> shift)
-        if place >= words * EIGHT:
+        if place >= words * LANES:
             begin -= 1
             row[begin] = row[t]
         else:
-            code = np.uint32((cell >> np.uint64(1)) & mask)
-            by_word[place // EIGHT] |= np.int32(code << np.uint32(4 * (place % EIGHT)))
+            level = np.uint32((cell >> np.uint64(1)) & level_mask)
+            scratch[place // LANES] |= np.int32(level << np.uint32(4 * (place % LANES)))
     rest = len(row) - begin
     for t in range(words):
-        row[t] = np.uint32(by_word[t])
-        by_word[t] = 0
+        row[t] = np.uint32(scratch[t])
+        scratch[t] = 0
     for t in range(rest):
         row[words + t] = row[begin + t]
     return rest
@@ -263,25 +295,27 @@ def _fill_visits(
     own: Any,
     liked: Any,
 ) -> None:
+    """Fill the arrays of `Visits`: ends, people, values (`own`) and likes (`liked`)."""
     for person in range(len(indptr) - 1):
         if heads[person, START] + 1 == heads[person + 1, START]:  # an empty row
             continue
         for t in range(indptr[person], indptr[person + 1]):
             slot = slots[indices[t]]
             if slot >= 0:
-                at = ends[slot]
-                people[at], own[at] = person, values[t]
+                visit = ends[slot]
+                people[visit], own[visit] = person, values[t]
                 if counts:
-                    liked[at] = likes[t]
-                ends[slot] = at + 1
+                    liked[visit] = likes[t]
+                ends[slot] = visit + 1
 
 
 _READ, _KEEP, _DATA = 0, 3, 1
+"""Arguments of LLVM's prefetch: for reading, to keep in all caches, of data."""
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _prefetch(typing: Any, array: Any, position: Any) -> Any:
-    """Compile `prefetch(array, position)` for kernels; a position outside does no harm."""
+    """Compile `prefetch(array, position)` for kernels; the position may be outside of the array."""
     del typing  # Numba hands it over; the signature does not depend on it
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -303,8 +337,8 @@ def _prefetch(typing: Any, array: Any, position: Any) -> Any:
 prefetch: Any = _prefetch
 
 
-def _spread(builder: Any, number: Any, lanes: int = EIGHT) -> Any:
-    """A vector with the same number in each lane."""
+def _spread(builder: Any, number: Any, lanes: int = LANES) -> Any:
+    """Build a vector with the same number in each lane."""
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
     kind = ir.VectorType(number.type, lanes)
     one = builder.insert_element(
@@ -315,35 +349,46 @@ def _spread(builder: Any, number: Any, lanes: int = EIGHT) -> Any:
 
 
 def _vector_at(builder: Any, pointer: Any, position: Any, element: Any) -> Any:
+    """Build a pointer to the vector of eight elements that starts at a position."""
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-    kind = ir.VectorType(element, EIGHT)
+    kind = ir.VectorType(element, LANES)
     return builder.bitcast(builder.gep(pointer, [position]), kind.as_pointer())
 
 
 def _add_words(
     context: Any, builder: Any, signature: Any, arguments: Any, tables: Any, element: Any, add: Any
 ) -> None:
-    """sums[8 w + lane] += table[code], for each word w: tables are two vectors of eight."""
+    """Build the loop over words w: sums[8 w + lane] += table[code of the lane].
+
+    Args:
+        context: Of Numba.
+        builder: Of LLVM.
+        signature: Types of the arguments of the compiled function.
+        arguments: Its arguments: cells, start and number of words, and last the sums.
+        tables: The table of sixteen, as two vectors of eight.
+        element: Type of the sums.
+        add: Instruction that adds two vectors.
+    """
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
-    wide, word = ir.IntType(64), ir.VectorType(ir.IntType(64), EIGHT)
+    wide, word = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
     cells = context.make_array(signature.args[0])(context, builder, arguments[0]).data
     start, length = arguments[1:3]
     sums = context.make_array(signature.args[-1])(context, builder, arguments[-1]).data
-    vector = ir.VectorType(element, EIGHT)
+    vector = ir.VectorType(element, LANES)
     name = "pd" if element == ir.DoubleType() else "q"
     pick = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
         builder.module,
         ir.FunctionType(vector, [vector, word, vector]),
         f"llvm.x86.avx512.vpermi2var.{name}.512",
     )
-    shifts = ir.Constant(word, [4 * lane for lane in range(EIGHT)])
+    shifts = ir.Constant(word, [4 * lane for lane in range(LANES)])
     with cgutils.for_range(builder, length) as loop:
         cell = builder.load(builder.gep(cells, [builder.add(start, loop.index)]))
         if cell.type == wide:
             cell = builder.trunc(cell, ir.IntType(32))
-        codes = builder.lshr(builder.bitcast(_spread(builder, cell, 2 * EIGHT), word), shifts)
+        codes = builder.lshr(builder.bitcast(_spread(builder, cell, 2 * LANES), word), shifts)
         terms = builder.call(pick, [tables[0], codes, tables[1]])
-        place = builder.mul(loop.index, ir.Constant(wide, EIGHT))
+        place = builder.mul(loop.index, ir.Constant(wide, LANES))
         at = _vector_at(builder, sums, place, element)
         before = builder.load(at, align=8)
         builder.store(add(before, terms), at, align=8)
@@ -353,17 +398,21 @@ def _add_words(
 def _add_dense(
     typing: Any, cells: Any, start: Any, length: Any, levels: Any, first: Any, value: Any, sums: Any
 ) -> Any:
-    """sums[place] += value * levels[first + code], for the places of `length` words at `start`."""
+    """Compile `add_dense` for kernels.
+
+    For each place of `length` words of `cells` from `start`, with `code` the number of its level:
+    sums[place] += value * levels[first + code].
+    """
     del typing
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if VECTORS:
+        if HAS_VECTORS:
             ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
             element = ir.DoubleType()
             data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
             values = _spread(builder, arguments[5])
             tables = []
-            for half in (0, EIGHT):
+            for half in (0, LANES):
                 position = builder.add(arguments[4], ir.Constant(ir.IntType(64), half))
                 loaded = builder.load(_vector_at(builder, data, position, element), align=8)
                 tables.append(builder.fmul(values, loaded))
@@ -384,18 +433,22 @@ def _count_dense(
     like: Any,
     tallies: Any,
 ) -> Any:
-    """tallies[place] += 1, and 2**32 where both like or both do not; 0 where there is no rating."""
+    """Compile `count_dense` for kernels.
+
+    For each place of `length` words of `cells` from `start` with a rating: tallies[place] += 1 for
+    a co-rater, and += 2**32 more if liked[first + code] equals `like`, which is an agreement.
+    """
     del typing
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if VECTORS:
+        if HAS_VECTORS:
             ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
             element, byte = ir.IntType(64), ir.IntType(8)
             data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
             own = _spread(builder, builder.zext(arguments[5], byte))
             one, two = (_spread(builder, ir.Constant(element, n)) for n in (1, 1 + 2**32))
             tables = []
-            for half in (0, EIGHT):
+            for half in (0, LANES):
                 position = builder.add(arguments[4], ir.Constant(element, half))
                 loaded = builder.load(_vector_at(builder, data, position, byte), align=1)
                 tables.append(builder.select(builder.icmp_unsigned("==", loaded, own), two, one))

@@ -1,17 +1,19 @@
-"""Nearest items by adjusted cosine, compiled: equal to the last bit to a readable version.
+"""Nearest items by adjusted cosine, compiled; equal to the last bit to a readable version.
 
-For each item the kernel visits its raters and adds their products into one running sum for each
-other item. Where both sides are the same items each pair is summed once, and offered to the lists
-of both. Items are numbered by their ratings while it runs, most rated first: the sums that are
-touched most then lie together. A list has room for 2 k; when it is full the nearest k stay, by
-(strength, number), so that an answer does not depend on the order of the offers, and so not on
-blocks either.
+For each item the kernel visits its raters and adds their products to a sum for each other item. If
+`of` and `among` are the same items, each pair is summed once and offered to the lists of both its
+items. Inside the kernel, items are numbered by their ratings, the most rated first, so that the
+sums that are changed most lie together. A list has room for 2 k items; when it is full, the nearest
+k are kept, ranked by strength (the absolute similarity) and then by number. So results depend
+neither on the order of the offers nor on blocks.
+
+`lines` are numbers of lists; a line is the place of its item in the kernel's order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.item_item import check_arguments, no_neighbours, norms_and_raters
 from tacit.engine.item_item_blocks import (
-    EIGHT,
+    LANES,
     LEVELS,
     START,
     WORDS,
@@ -33,100 +35,158 @@ from tacit.engine.item_item_blocks import (
 )
 from tacit.engine.types import Floats, Neighbours, Numbers, Table
 
-AHEAD, LINES = 3, 16
-"""How many visits ahead a row is asked for, and how much of it at most (cache lines)."""
-TESTED = 256
-"""Pairs whose strength is tested before those near enough are listed."""
+AHEAD = 3
+"""A row is loaded into the cache this many visits ahead."""
+LINES = 16
+"""Largest number of cache lines of a row that are loaded ahead."""
+PAIRS_TESTED = 256
+"""Number of pairs that are tested for their strength before the strong ones are listed."""
 TINY = 1e-290
-"""Below this a product may round by more than the slack of the first test of a pair."""
+"""Size of a sum below which rounding may exceed the tolerance of the first test of a pair."""
+SLACK = 1e-9
+"""Relative tolerance of the first test of a pair, so that rounding excludes none."""
 
 
 def neighbours(
     table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, block: int
 ) -> Neighbours:
-    """`Engine.neighbours`; `block` ratings of each side are unpacked at a time."""
+    """Do what `Engine.neighbours` says; `block` ratings of each side are unpacked at a time."""
     check_arguments(table, of, among, k, significance, counts)
     lengths, raters = norms_and_raters(table)
-    both = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
+    are_same = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
     others = np.asarray(among, dtype=np.int32)[np.lexsort((among, -raters[among]))]
-    mine = others if both else of
+    visitors = others if are_same else of
     room = len(of), 2 * k
-    lists = (
-        np.empty(room, np.int32),
-        np.empty(room),
-        np.zeros(room, np.int64),
-        np.zeros(len(of), np.int32),
-        np.full(len(of) + EIGHT, -1.0),
-        k,
+    lists = _Lists(
+        numbers=np.empty(room, np.int32),
+        similarities=np.empty(room),
+        packed=np.zeros(room, np.int64),
+        sizes=np.zeros(len(of), np.int32),
+        floor=np.full(len(of) + LANES, -1.0),
     )
-    for there in _blocks(raters[others], block):
-        _meet(table, others, there, mine, both, raters, lengths, block, significance, counts, lists)
+    for others_block in _blocks(raters[others], block):
+        _offer_block(
+            table,
+            others,
+            others_block,
+            visitors,
+            are_same,
+            raters,
+            lengths,
+            block,
+            significance,
+            counts,
+            lists,
+            k,
+        )
     found = no_neighbours(of, k)
-    lines = _slots(mine, len(raters))[of]
-    _sort(*lists[:-1], lines, found.items, found.similarities, found.co_counts, found.agreements)
+    lines = _slots(visitors, len(raters))[of]
+    _sort(*lists, lines, found.items, found.similarities, found.co_counts, found.agreements)
     return found
 
 
-def _meet(
+class _Lists(NamedTuple):
+    """The lists while they are filled: one for each item of `of`, with room for 2 k others."""
+
+    numbers: Numbers
+    """(lines, 2 k) the items of each list."""
+    similarities: Floats
+    """(lines, 2 k) their similarities."""
+    packed: NDArray[np.int64]
+    """(lines, 2 k) number of co-raters, plus 2**32 times the number of agreements."""
+    sizes: Numbers
+    """(lines,) number of items in each list."""
+    floor: Floats
+    """(lines and some more,) strength that an item must have to enter a list; -1 while it is not
+    full."""
+
+
+def _offer_block(
     table: Table,
     others: Numbers,
-    there: slice,
-    mine: Numbers,
-    both: bool,
+    others_block: slice,
+    visitors: Numbers,
+    are_same: bool,
     raters: NDArray[np.int64],
     lengths: Floats,
     block: int,
     significance: int,
     counts: bool,
-    lists: tuple[Any, ...],
+    lists: _Lists,
+    k: int,
 ) -> None:
-    """Offer the items of one block to all lists. What it unpacks is freed when it returns."""
-    width = there.stop - there.start
-    rows = pack(
-        table, _slots(others[there], len(raters)), width, int(raters[others[there]].sum()), counts
-    )
-    sums, tallies = _zeros(width + EIGHT, np.float64), _zeros(width + EIGHT, np.int64)
-    places = np.pad(others[there], (0, EIGHT))  # words end where they end
-    sizes = np.pad(lengths[others[there]], (0, EIGHT))
-    for here in _blocks(raters[mine], block // 4):
-        for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters, counts):
+    """Offer the items of one block to all lists.
+
+    Args:
+        table: All ratings.
+        others: Items that may be neighbours, in the kernel's order.
+        others_block: The block of these.
+        visitors: Items whose neighbours are found, in the order of the lists.
+        are_same: Whether `visitors` and `others` are the same items, and the same array.
+        raters: (items,) numbers of raters.
+        lengths: (items,) norms of the columns.
+        block: Number of ratings that are unpacked at a time.
+        significance: As in `Engine.neighbours`.
+        counts: As in `Engine.neighbours`.
+        lists: The lists, changed in place.
+        k: Number of neighbours.
+    """
+    block_items = others[others_block]
+    width = len(block_items)
+    slots = _slots(block_items, len(raters))
+    rows = pack(table, slots, width, int(raters[block_items].sum()), counts)
+    sums = _make_zeros(width + LANES, np.float64)
+    tallies = _make_zeros(width + LANES, np.int64)
+    padded_items = np.pad(block_items, (0, LANES))  # the last word may end beyond the last item
+    padded_lengths = np.pad(lengths[block_items], (0, LANES))
+    for visitors_block in _blocks(raters[visitors], block // 4):
+        pairings = _pair_blocks(
+            table, rows, visitors, visitors_block, others_block, are_same, raters, counts
+        )
+        for lines, item_visits, meets in pairings:
             _walk(
-                seen.begins,
-                seen.ends,
-                seen.people,
-                seen.values,
-                seen.likes,
+                item_visits.begins,
+                item_visits.ends,
+                item_visits.people,
+                item_visits.values,
+                item_visits.likes,
                 rows.heads,
                 rows.cells,
                 np.uint64(rows.shift),
                 rows.levels,
                 rows.liked,
-                mine[lines],
+                visitors[lines],
                 lines.start,
-                lengths[mine[lines]],
-                places,
-                there.start,
-                sizes,
+                lengths[visitors[lines]],
+                padded_items,
+                others_block.start,
+                padded_lengths,
                 meets,
-                both,
+                are_same,
                 significance,
                 counts,
                 sums,
                 tallies,
                 *lists,
+                k,
             )
-            del seen  # before the next ones are made
+            del item_visits  # frees their memory before the next ones are made
 
 
-def _zeros(length: int, kind: type[Any]) -> NDArray[Any]:
-    """Make an array of zeros that starts with a cache line."""
-    room = np.zeros(length + EIGHT, kind)
-    begin = -room.ctypes.data // room.itemsize % EIGHT
+def _make_zeros(length: int, kind: type[Any]) -> NDArray[Any]:
+    """Make an array of zeros that starts at the beginning of a cache line."""
+    room = np.zeros(length + LANES, kind)
+    begin = -room.ctypes.data // room.itemsize % LANES
     return room[begin : begin + length]
 
 
 def _blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
-    """Runs of at most `block` ratings together, one item at least."""
+    """Cut items into slices of at most `block` ratings together, or of one item.
+
+    Args:
+        sizes: (items,) number of ratings of each.
+        block: Largest number of ratings.
+    """
     totals = np.cumsum(sizes)
     begin = 0
     while begin < len(sizes):
@@ -137,38 +197,46 @@ def _blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
 
 
 def _slots(items: Numbers, total: int) -> Numbers:
+    """Return the place of each of all items (total,) in `items`; -1 if it is not there."""
     slots = np.full(total, -1, dtype=np.int32)
     slots[items] = np.arange(len(items), dtype=np.int32)
     return slots
 
 
-def _pairings(
+def _pair_blocks(
     table: Table,
     rows: Rows,
-    mine: Numbers,
-    here: slice,
-    there: slice,
-    both: bool,
+    visitors: Numbers,
+    visitors_block: slice,
+    others_block: slice,
+    are_same: bool,
     raters: NDArray[np.int64],
     counts: bool,
 ) -> Iterator[tuple[slice, Visits, Numbers]]:
-    """Yield lines of `here`, their items' visits to the rows of `there`, and how many places meet.
+    """Yield the visits of a block of visitors to the rows of a block of others.
 
-    Where both sides are the same items, an item meets those before it: all of an earlier block,
-    its own block up to itself, none of a later one.
+    If visitors and others are the same items, so that each pair is summed once, an item meets only
+    those before it: all items of an earlier block, none of a later one, and those of its own block
+    up to itself.
+
+    Yields:
+        Lines of visitors, their visits, and for each how many places of the rows it meets.
     """
-    parts: list[tuple[slice, NDArray[np.int64] | None]] = [(here, None)]
-    if both:
-        inside = slice(max(here.start, there.start), min(here.stop, there.stop))
-        after = slice(max(here.start, there.stop), here.stop)
-        itself = np.arange(inside.start, inside.stop) - there.start
-        parts = [(inside, itself), (after, None)]
+    parts: list[tuple[slice, NDArray[np.int64] | None]] = [(visitors_block, None)]
+    if are_same:
+        within = slice(
+            max(visitors_block.start, others_block.start),
+            min(visitors_block.stop, others_block.stop),
+        )
+        after = slice(max(visitors_block.start, others_block.stop), visitors_block.stop)
+        own_places = np.arange(within.start, within.stop) - others_block.start
+        parts = [(within, own_places), (after, None)]
     for lines, places in parts:
         if lines.start < lines.stop:
-            slots = _slots(mine[lines], len(raters))
+            slots = _slots(visitors[lines], len(raters))
             meets = np.full(lines.stop - lines.start, rows.width) if places is None else places
-            seen = visits(table, rows, slots, raters[mine[lines]], counts)
-            yield lines, seen, meets.astype(np.int32)
+            item_visits = visits(table, rows, slots, raters[visitors[lines]], counts)
+            yield lines, item_visits, meets.astype(np.int32)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -190,7 +258,7 @@ def _walk(
     first_other: Any,
     other_lengths: Any,
     meets: Any,
-    both: Any,
+    are_same: Any,
     significance: Any,
     counts: Any,
     sums: Any,
@@ -202,9 +270,17 @@ def _walk(
     floor: Any,
     k: Any,
 ) -> None:
+    """Sum the products of some items with those of a block, and offer the pairs to the lists.
+
+    The arguments are the fields of `Visits` and `Rows`; `items` are the visitors of `lines` from
+    `first_line`, with their `lengths`; `others` are the block's items from place `first_other` of
+    the kernel's order; `meets` is the number of places that each visitor meets; the last ones are
+    `_Lists` and k. `sums` and `tallies` are zeros before and after.
+    """
     full = numbers.shape[1]
-    near_words = np.zeros(TESTED // EIGHT, np.uint64)
-    near = near_words.view(np.bool_)
+    # Eight Booleans of `is_strong` are tested as one word of `strong_words`.
+    strong_words = np.zeros(PAIRS_TESTED // LANES, np.uint64)
+    is_strong = strong_words.view(np.bool_)
     # Unsigned indices spare the kernel a test for negative ones at every access.
     code_mask = np.uintp((np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1))
     one, down = np.uintp(1), np.uintp(shift)
@@ -212,7 +288,7 @@ def _walk(
     for slot in range(len(items)):
         end = ends[slot]
         bound = np.uintp(meets[slot]) << down  # a cell from here on is not met
-        covering = (np.int64(meets[slot]) + EIGHT - 1) // EIGHT
+        covering = (np.int64(meets[slot]) + LANES - 1) // LANES
         for visit in range(begins[slot], end):
             coming = people[min(visit + AHEAD, end - 1)]
             prefetch(heads, 4 * people[min(visit + 2 * AHEAD, end - 1)])
@@ -220,8 +296,8 @@ def _walk(
             start, stop = np.int64(heads[coming, START]), np.int64(heads[coming + 1, START])
             if heads[coming, WORDS] >= covering:
                 stop = start + covering
-            for at in range(start, min(stop, start + LINES * per_line), per_line):
-                prefetch(cells, at)
+            for position in range(start, min(stop, start + LINES * per_line), per_line):
+                prefetch(cells, position)
             person = people[visit]
             value, like = own[visit], likes[visit]
             start, dense = np.int64(heads[person, START]), np.int64(heads[person, WORDS])
@@ -248,28 +324,28 @@ def _walk(
                     sums[cell >> down] += value * levels[level + ((cell >> one) & code_mask)]
                     t += one
                     cell = np.uintp(cells[t])
-        high: Any = covering * EIGHT
-        sums[meets[slot] : high] = 0.0  # a word may hold the item itself and later ones
+        high: Any = covering * LANES
+        sums[meets[slot] : high] = 0.0  # the last word may hold places that are not met
         item, length, line = items[slot], lengths[slot], np.uintp(first_line + slot)
-        most = length * (1 - 1e-9)  # rounding must not turn a pair away
-        # From the least rated on: their cosines spread most, so a list is soon hard to enter.
+        tested_length = length * (1 - SLACK)
+        # The least rated items come first: their cosines spread most, which soon raises the floor.
         while high > 0:
-            low: Any = max(0, high - TESTED)
+            low: Any = max(0, high - PAIRS_TESTED)
             begin, there, own_floor = np.uintp(low), np.uintp(first_other + low), floor[line]
             for step in range(np.uintp(high - low)):
                 # Most pairs are too weak for either list: found without a division.
                 size, needed = abs(sums[begin + step]), own_floor
-                if both:
+                if are_same:
                     needed = min(needed, floor[there + step])
-                enough = size >= needed * (most * other_lengths[begin + step])
-                near[step] = (size > 0.0) & (enough | (size <= TINY))
-            for word in range((high - low) // EIGHT - 1, -1, -1):
-                if near_words[np.uintp(word)] == 0:
+                is_enough = size >= needed * (tested_length * other_lengths[begin + step])
+                is_strong[step] = (size > 0.0) & (is_enough | (size <= TINY))
+            for word in range((high - low) // LANES - 1, -1, -1):
+                if strong_words[np.uintp(word)] == 0:
                     continue
-                for step in range(np.uintp(word * EIGHT), np.uintp(word * EIGHT + EIGHT)):
+                for step in range(np.uintp(word * LANES), np.uintp(word * LANES + LANES)):
                     place = begin + step
                     other, other_length = others[place], other_lengths[place]
-                    if not near[step] or other == item or not length * other_length > 0.0:
+                    if not is_strong[step] or other == item or not length * other_length > 0.0:
                         continue
                     similarity, tally = sums[place] / (length * other_length), tallies[place]
                     if counts and tally >> 32 == 0:
@@ -279,7 +355,7 @@ def _walk(
                     strength = abs(similarity)
                     if strength == 0.0:
                         continue
-                    for side in range(1 + both):  # the list of the item, and of the other
+                    for side in range(1 + are_same):  # the list of the item, then of the other
                         listed, number = (there + step, item) if side else (line, other)
                         if strength < floor[listed]:
                             continue
@@ -293,23 +369,26 @@ def _walk(
             sums[low:high] = 0.0
             high = low
         if counts:
-            tallies[: covering * EIGHT] = 0
+            tallies[: covering * LANES] = 0
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _shrink(
     numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, line: Any, k: Any
 ) -> None:
-    """Keep the nearest k of a list, in any order but for the weakest, which is the last."""
+    """Keep the nearest k of a list, by quickselect: the weakest one last, the others in any order.
+
+    The arguments are `_Lists`, the line of the list, and k.
+    """
     low, high = 0, sizes[line] - 1
     while low < high:
         middle = (low + high) // 2
         similarity, number = similarities[line, middle], numbers[line, middle]
         left, right = low, high
         while left <= right:
-            while _weaker(similarity, number, similarities[line, left], numbers[line, left]):
+            while _is_weaker(similarity, number, similarities[line, left], numbers[line, left]):
                 left += 1
-            while _weaker(similarities[line, right], numbers[line, right], similarity, number):
+            while _is_weaker(similarities[line, right], numbers[line, right], similarity, number):
                 right -= 1
             if left <= right:
                 _swap(numbers, similarities, packed, line, left, right)
@@ -326,6 +405,7 @@ def _shrink(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _swap(numbers: Any, similarities: Any, packed: Any, line: Any, one: Any, other: Any) -> None:
+    """Swap two entries of a list."""
     number, similarity, tally = numbers[line, one], similarities[line, one], packed[line, one]
     numbers[line, one], similarities[line, one] = numbers[line, other], similarities[line, other]
     packed[line, one] = packed[line, other]
@@ -337,9 +417,10 @@ def _swap(numbers: Any, similarities: Any, packed: Any, line: Any, one: Any, oth
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _weaker(similarity: Any, number: Any, than: Any, than_number: Any) -> Any:
-    strength, other = abs(similarity), abs(than)
-    return strength < other or (strength == other and number > than_number)
+def _is_weaker(similarity: Any, number: Any, other_similarity: Any, other_number: Any) -> Any:
+    """Tell whether an entry ranks after another: weaker, or as strong with a larger number."""
+    strength, other_strength = abs(similarity), abs(other_similarity)
+    return strength < other_strength or (strength == other_strength and number > other_number)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -351,11 +432,15 @@ def _sort(
     floor: Any,
     lines: Any,
     items: Any,
-    strengths: Any,
+    found_similarities: Any,
     co_counts: Any,
     agreements: Any,
 ) -> None:
-    """Lists to answers, best first: that of `lines[row]` to each row."""
+    """Sort the lists, the nearest first, and copy them to the result.
+
+    The arguments are `_Lists`; `lines`, the list for each row of the result; and the arrays of
+    `Neighbours`, which are filled.
+    """
     k = items.shape[1]
     for row in range(len(lines)):
         line, size = lines[row], sizes[lines[row]]
@@ -363,19 +448,20 @@ def _sort(
             _shrink(numbers, similarities, packed, sizes, floor, line, k)
             size = k
         gap = size // 2
-        while gap > 0:  # Shell's sort
+        while gap > 0:  # Shellsort
             for end in range(gap, size):
-                at = end
-                while at >= gap and _weaker(
-                    similarities[line, at - gap],
-                    numbers[line, at - gap],
-                    similarities[line, at],
-                    numbers[line, at],
+                entry = end
+                while entry >= gap and _is_weaker(
+                    similarities[line, entry - gap],
+                    numbers[line, entry - gap],
+                    similarities[line, entry],
+                    numbers[line, entry],
                 ):
-                    _swap(numbers, similarities, packed, line, at - gap, at)
-                    at -= gap
+                    _swap(numbers, similarities, packed, line, entry - gap, entry)
+                    entry -= gap
             gap //= 2
-        for at in range(size):
-            items[row, at], strengths[row, at] = numbers[line, at], similarities[line, at]
-            co_counts[row, at] = packed[line, at] & 0xFFFFFFFF
-            agreements[row, at] = packed[line, at] >> 32
+        for entry in range(size):
+            items[row, entry] = numbers[line, entry]
+            found_similarities[row, entry] = similarities[line, entry]
+            co_counts[row, entry] = packed[line, entry] & 0xFFFFFFFF
+            agreements[row, entry] = packed[line, entry] >> 32

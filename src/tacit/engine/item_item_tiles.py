@@ -1,10 +1,11 @@
-"""Nearest items where the ratings are on a cluster.
+"""Nearest items of ratings that are on a cluster.
 
-Items are cut into parts. A tile has the columns of two parts, with everybody who rated one of their
-items; an item's list is the best of its lists towards each part. A kernel adds over people in their
-order, and a column is never cut, so a tile gives what one machine gives, to the last bit.
+Items are divided into parts. A tile has the columns of two parts, with the ratings of all people
+who rated one of their items. It finds an item's neighbours among the items of one part; the lists
+of all parts are then merged. Sums are made in the order of the people and no column is divided, so
+the result is that of one machine, to the last bit.
 
-Runs at   the workers of a cluster, which see raw ratings and are trusted; nothing is drawn here.
+Runs at   the workers of a cluster, which see raw ratings and are trusted; no noise is drawn here.
 """
 
 from __future__ import annotations
@@ -27,28 +28,33 @@ from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError
 
 RATINGS_PER_PART = 4_000_000
-"""Ratings of a part, but for an item that has more; a tile takes some 0.15 GB for each million."""
+"""Largest number of ratings of a part, unless a single item has more. A tile needs about 0.15 GB of
+memory for each million."""
 ITEMS_PER_PART = 1 << 14
-"""Items of a part: with 200 neighbours each their lists are 66 MB, and a message takes 128 MB."""
+"""Largest number of items of a part. With 200 neighbours each, their lists are 66 MB; a message of
+the cluster can have 128 MB."""
 LOST = "tacit: a person or an answer was not there once. Nothing was released."
 MakeTable = Callable[[sparse.csr_array, Floats], Table]
-"""From (people, items) stars, and a number beside each person, to a table."""
-_LIST = np.dtype(
+"""Makes a table of (people, items) stars and one number for each person."""
+_LIST_ENTRY = np.dtype(
     [("items", "<i4"), ("similarities", "<f8"), ("co_counts", "<i4"), ("agreements", "<i4")]
 )
-"""One entry of a packed list."""
+"""One neighbour in a packed list."""
 
 
 @dataclass(frozen=True, eq=False)
 class TiledTable(Table):
-    """A table whose rows are elsewhere; `values` and `likes` are without people."""
+    """A table of stored ratings; its `values` and `likes` have no rows."""
 
     ratings: StoredRatings
+    """The ratings."""
     cut: CutBlock
-    """From a block of people to its part of the rows, and a number beside each person."""
+    """Turns a block of people into a (people, items) matrix of stars and a number for each
+    person."""
     make: MakeTable
+    """Makes the table of these, for a tile."""
     raters: NDArray[np.int64]
-    """(items,) people who rated each."""
+    """(items,) number of people who rated each item."""
 
     @classmethod
     def of_ratings(
@@ -58,7 +64,14 @@ class TiledTable(Table):
         make: MakeTable,
         raters: NDArray[np.int64] | None = None,
     ) -> TiledTable:
-        """Make the table of stored ratings. raters: counted if not given."""
+        """Make the table of stored ratings.
+
+        Args:
+            ratings: The ratings.
+            cut: As the field of this name.
+            make: As the field of this name.
+            raters: As the field of this name; None: they are counted.
+        """
         catalogue = catalogue_of(ratings)
         nobody, _ = cut(Block.without_people().to_ratings(catalogue.n_items, catalogue.scale))
         if raters is None:
@@ -66,13 +79,18 @@ class TiledTable(Table):
         return cls(nobody, np.zeros(0, np.bool_), ratings, cut, make, raters)
 
     def neighbours(self, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-        """Find neighbours for each pair, one tile after the other.
+        """Find neighbours for each pair of item sets, one tile after the other.
+
+        Args:
+            pairs: The items `of` which and the items `among` which neighbours are found.
+            find: Finds the neighbours of one pair in a table.
+            k: Number of neighbours.
 
         Raises:
-            ClusterError: a tile lacked people, or its answer did not come once.
+            ClusterError: A tile lacked people, or an answer did not arrive exactly once.
         """
-        parts, has_part = self._parts(pairs)
-        joins = _joins(has_part, len(pairs))
+        parts, has_part = self._divide_items(pairs)
+        joins = _list_joins(has_part, len(pairs))
         couples = sorted({_couple(join) for join in joins})
         tiles = [_items_of_tile(parts, couple) for couple in couples]
         work = partial(
@@ -88,89 +106,95 @@ class TiledTable(Table):
         lines: Mapping[int, tuple[int, bytes]] = {}
         if tiles:
             lines = self.ratings.join_tiles(self.cut, tiles, work, partial(merge_lists, k=k))
+        # A line is the pair's number times the number of parts, plus the part's number.
         expected = Counter(join.pair * len(parts) + join.of for join in joins)
         if {line: count for line, (count, _) in lines.items()} != expected:
             raise ClusterError(LOST)
-        answers = [no_neighbours(of, k) for of, _ in pairs]
+        results = [no_neighbours(of, k) for of, _ in pairs]
         rows = np.zeros(len(self.raters), np.int64)
         for line, (_, packed) in lines.items():
             pair, part = divmod(line, len(parts))
-            answer = answers[pair]
-            rows[answer.of] = np.arange(len(answer.of))
-            _unpack_into(answer, rows[parts[part]], packed, k)
-        return answers
+            result = results[pair]
+            rows[result.of] = np.arange(len(result.of))
+            _unpack_into(result, rows[parts[part]], packed, k)
+        return results
 
-    def _parts(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
-        """Cut the rated items into sorted parts of about RATINGS_PER_PART ratings.
+    def _divide_items(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
+        """Divide the rated items into parts, of which each is in or out of an item set as a whole.
 
         Returns:
-            The parts; and (2 pairs, parts) whether a part is of a side: `of` and `among` in turn.
+            The parts, which are sorted; and (2 pairs, parts) whether a part is in a set, with the
+            sets `of` and `among` of each pair in turn.
         """
-        sides = list(itertools.chain.from_iterable(pairs))
-        member = np.zeros((len(sides), len(self.raters)), np.bool_)
-        for row, side in enumerate(sides):
-            member[row, side] = True
-        signs = (1 << np.arange(len(sides))) @ member
-        signs[self.raters == 0] = 0
+        item_sets = list(itertools.chain.from_iterable(pairs))
+        is_member = np.zeros((len(item_sets), len(self.raters)), np.bool_)
+        for row, item_set in enumerate(item_sets):
+            is_member[row, item_set] = True
+        # A bit for each set: items with the same signature are in the same sets.
+        signatures = (1 << np.arange(len(item_sets))) @ is_member
+        signatures[self.raters == 0] = 0
         parts: list[Numbers] = []
-        for sign in np.unique(signs[signs > 0]):
-            items = np.flatnonzero(signs == sign).astype(np.int32)
-            size = self.raters[items]
-            cuts = np.stack(
-                [
-                    (np.cumsum(size) - size) // RATINGS_PER_PART,
-                    np.arange(len(items)) // ITEMS_PER_PART,
-                ]
-            )
-            parts += np.split(items, np.flatnonzero(np.diff(cuts).any(axis=0)) + 1)
-        firsts = [part[0] for part in parts]
-        return parts, member[:, firsts]
+        for signature in np.unique(signatures[signatures > 0]):
+            items = np.flatnonzero(signatures == signature).astype(np.int32)
+            sizes = self.raters[items]
+            by_ratings = (np.cumsum(sizes) - sizes) // RATINGS_PER_PART
+            by_items = np.arange(len(items)) // ITEMS_PER_PART
+            begins_part = (np.diff(by_ratings) != 0) | (np.diff(by_items) != 0)
+            parts += np.split(items, np.flatnonzero(begins_part) + 1)
+        first_items = [part[0] for part in parts]
+        return parts, is_member[:, first_items]
 
 
 class Join(NamedTuple):
-    """Lists of the items of one part towards those of another, for one pair."""
+    """A search for neighbours of the items of one part among those of another, for one pair."""
 
     pair: int
-    """Number of the pair."""
+    """Number of the pair of item sets."""
     of: int
-    """Part of the items whose lists these are."""
+    """Number of the part whose items' neighbours are found."""
     among: int
-    """Part of the items that may be listed."""
+    """Number of the part whose items may be neighbours."""
 
 
-def _joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
-    """All lists that are needed. has_part: (2 pairs, parts) as `TiledTable._parts` gives it."""
+def _list_joins(has_part: NDArray[np.bool_], pairs: int) -> list[Join]:
+    """List all searches that are needed.
+
+    Args:
+        has_part: (2 pairs, parts) as `TiledTable._divide_items` returns it.
+        pairs: Number of pairs.
+    """
     joins: list[Join] = []
     for pair in range(pairs):
-        sources = np.flatnonzero(has_part[2 * pair]).tolist()
-        others = np.flatnonzero(has_part[2 * pair + 1]).tolist()
-        for of in sources:
-            joins += [Join(pair, of, among) for among in others]
+        of_parts = np.flatnonzero(has_part[2 * pair]).tolist()
+        among_parts = np.flatnonzero(has_part[2 * pair + 1]).tolist()
+        for of in of_parts:
+            joins += [Join(pair, of, among) for among in among_parts]
     return joins
 
 
 def _couple(join: Join) -> tuple[int, int]:
-    """Return the two parts that a join needs together."""
+    """Return the numbers of the two parts of a join, the smaller one first: those of its tile."""
     return min(join.of, join.among), max(join.of, join.among)
 
 
 def _items_of_tile(parts: Sequence[Numbers], couple: tuple[int, int]) -> Numbers:
-    """Sorted items of one part or two."""
+    """Return the items of two parts, which may be the same part, sorted."""
     return np.sort(np.concatenate([parts[number] for number in set(couple)]))
 
 
 def merge_lists(lists: list[bytes], *, k: int) -> bytes:
-    """Merge packed lists towards several parts: the nearest k, ties by number."""
+    """Merge packed lists of the same items among several parts into lists of the nearest k."""
     if len(lists) == 1:
         return lists[0]
-    cells = np.concatenate([_unpack(packed, k) for packed in lists], axis=1)
-    strengths = np.where(cells["items"] >= 0, np.abs(cells["similarities"]), -1.0)
-    order = np.lexsort((cells["items"], -strengths), axis=-1)[:, :k]
-    return np.take_along_axis(cells, order, axis=1).tobytes()
+    entries = np.concatenate([_unpack(packed, k) for packed in lists], axis=1)
+    strengths = np.where(entries["items"] >= 0, np.abs(entries["similarities"]), -1.0)
+    order = np.lexsort((entries["items"], -strengths), axis=-1)[:, :k]
+    return np.take_along_axis(entries, order, axis=1).tobytes()
 
 
 def _pack(nearest: Neighbours) -> bytes:
-    cells = np.empty(nearest.items.shape, _LIST)
+    """Pack the lists of some items as bytes."""
+    cells = np.empty(nearest.items.shape, _LIST_ENTRY)
     cells["items"] = nearest.items
     cells["similarities"] = nearest.similarities
     cells["co_counts"] = nearest.co_counts
@@ -179,22 +203,23 @@ def _pack(nearest: Neighbours) -> bytes:
 
 
 def _unpack(packed: bytes, k: int) -> NDArray[Any]:
-    """(n, k) of `_LIST`."""
-    return np.frombuffer(packed, _LIST).reshape(-1, k)
+    """Unpack lists as an array (items, k) of `_LIST_ENTRY`."""
+    return np.frombuffer(packed, _LIST_ENTRY).reshape(-1, k)
 
 
-def _unpack_into(answer: Neighbours, rows: NDArray[np.int64], packed: bytes, k: int) -> None:
-    cells = _unpack(packed, k)
-    answer.items[rows] = cells["items"]
-    answer.similarities[rows] = cells["similarities"]
-    answer.co_counts[rows] = cells["co_counts"]
-    answer.agreements[rows] = cells["agreements"]
+def _unpack_into(result: Neighbours, rows: NDArray[np.int64], packed: bytes, k: int) -> None:
+    """Write packed lists into some rows of a result."""
+    entries = _unpack(packed, k)
+    result.items[rows] = entries["items"]
+    result.similarities[rows] = entries["similarities"]
+    result.co_counts[rows] = entries["co_counts"]
+    result.agreements[rows] = entries["agreements"]
 
 
 def find_on_tile(
     tile: int,
     stars: sparse.csr_array,
-    beside: Floats,
+    person_values: Floats,
     *,
     make: MakeTable,
     raters: NDArray[np.int64],
@@ -206,16 +231,29 @@ def find_on_tile(
 ) -> Iterator[tuple[int, bytes]]:
     """Find the lists of one tile.
 
-    Returns:
-        Number of the pair times parts plus the part, and the packed lists, one after the other.
+    Args:
+        tile: Number of the tile.
+        stars: (people, items) stars of the tile's people.
+        person_values: (people,) the numbers that `cut` gives with them.
+        make: Makes a table of both.
+        raters: (items,) number of people who rated each item.
+        tiles: The items of each tile.
+        couples: The two parts of each tile.
+        joins: All searches.
+        parts: The items of each part.
+        find: Finds neighbours in a table.
+
+    Yields:
+        For each join of this tile, its line (the pair's number times the number of parts, plus the
+        part's number) and the packed lists.
 
     Raises:
-        ClusterError: an item has not all its raters.
+        ClusterError: An item of the tile does not have all its raters.
     """
-    found = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
-    if not np.array_equal(found, raters[tiles[tile]]):
+    rater_counts = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
+    if not np.array_equal(rater_counts, raters[tiles[tile]]):
         raise ClusterError(LOST)
-    table = make(stars, beside)
+    table = make(stars, person_values)
     for join in joins:
         if _couple(join) == couples[tile]:
             nearest = find(table, parts[join.of], parts[join.among])
@@ -223,6 +261,7 @@ def find_on_tile(
 
 
 def _count_raters(block: Ratings, *, cut: CutBlock) -> NDArray[np.int64]:
+    """Count the people of a block who rated each item (items,)."""
     stars, _ = cut(block)
     counts: NDArray[np.int64] = np.bincount(stars.indices, minlength=stars.shape[1])
     return counts

@@ -1,4 +1,4 @@
-"""A folder for numba's machine code, wherever the package is installed."""
+"""A folder for numba's machine code, for installations where numba finds none."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ CACHE = "NUMBA_CACHE_DIR"
 
 
 def make_private_cache() -> str | None:
-    """Make a private folder for this process and those that it starts, if numba finds no other.
+    """Make a folder for this process and its children, if numba has no other.
 
-    Where numba can write neither beside the code nor in the user's cache, it refuses to compile.
+    If numba can write neither beside the code nor in the user's cache, it refuses to compile.
 
     Returns:
-        The folder, which goes with the process; None if there is another.
+        The folder, which is deleted when the process ends; None if none was made.
     """
     package = Path(__file__).parent
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     folders = (package, package / "__pycache__", user_cache, user_cache.parent)
     if CACHE in os.environ or any(os.access(folder, os.W_OK) for folder in folders):
         return None
-    made = os.environ[CACHE] = tempfile.mkdtemp(prefix="tacit-compiled-")
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return made
+    folder = tempfile.mkdtemp(prefix="tacit-compiled-")
+    os.environ[CACHE] = folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 private_cache = make_private_cache()
-"""That folder, or None. It goes with the process, so the next one compiles anew."""
+"""The folder that was made, or None. The next process has to compile again."""

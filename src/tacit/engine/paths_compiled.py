@@ -1,9 +1,9 @@
-"""Layered path aggregation and predictions from item neighbours, compiled.
+"""Sums over layered paths, and predictions from item neighbours, compiled.
 
-Paths are followed depth first up to the last stage, gathered in parts, and sorted by the place they
-reached: the last stage, nine tenths of the work at ten edges a place, is then one loop over a
-place's edges, which stay in the nearest cache. Equal to the last bit to a readable version of the
-tests.
+Paths are followed depth first up to the last stage, collected in parts, and sorted by the place
+they reached. The last stage, nine tenths of the work with ten edges a place, is then one loop over
+a place's edges, which stay in the nearest cache. The tests compare results with those of a readable
+version, to the last bit.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from tacit.engine.types import Floats, Numbers, Stage
 from tacit.errors import ConfigError
 
 PART = 2**14
-"""Paths gathered before they take the last stage: their places, sums and shares fit in a cache."""
+"""Number of paths that are collected before the last stage; their numbers fit in a cache."""
 
 
 def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
-    """`Engine.paths`: beside the answer it needs one copy of the edges."""
+    """Do what `Engine.paths` says; besides the result it needs memory for one copy of the edges."""
     check_paths(stages, starts)
-    edges = np.cumsum([0] + [len(stage.targets) for stage in stages])
-    places = np.cumsum([0] + [len(stage.offsets) for stage in stages])
+    # The edges and offsets of all stages are put into one array each.
+    first_edges = np.cumsum([0] + [len(stage.targets) for stage in stages])
+    first_offsets = np.cumsum([0] + [len(stage.offsets) for stage in stages])
     sums = np.zeros((2, len(starts), stages[-1].width))
-    # One array for all stages: where an edge goes is counted from the first stage's first.
-    offsets = [stage.offsets + first for stage, first in zip(stages, edges, strict=False)]
+    offsets = [stage.offsets + first for stage, first in zip(stages, first_edges, strict=False)]
     _sum_paths(
         np.concatenate(offsets),
-        places,
+        first_offsets,
         np.concatenate([stage.targets for stage in stages]).astype(np.uint32),
         np.concatenate([stage.agreements * stage.similarities for stage in stages]),
         np.concatenate([stage.agreements for stage in stages]),
@@ -44,7 +44,7 @@ def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
 
 
 def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
-    """Refuse stages that do not fit together."""
+    """Raise ConfigError for stages or starts that do not fit together."""
     if not stages:
         raise ConfigError("A path has at least one stage.")
     layers = [len(stage.offsets) - 1 for stage in stages]
@@ -52,8 +52,8 @@ def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
         arrays = stage.targets, stage.similarities, stage.agreements, stage.shares
         if {int(stage.offsets[-1])} != {len(array) for array in arrays}:
             raise ConfigError("A stage's arrays have one entry for each of its edges.")
-        inside = ((stage.targets >= 0) & (stage.targets < stage.width)).all()
-        if stage.width != following or not inside:
+        are_in_range = ((stage.targets >= 0) & (stage.targets < stage.width)).all()
+        if stage.width != following or not are_in_range:
             raise ConfigError(
                 f"A stage of {stage.width} places leads outside of them, or to a layer of "
                 f"{following}."
@@ -74,18 +74,33 @@ def _sum_paths(
     numerators: Any,
     denominators: Any,
 ) -> None:
+    """Add up the paths of all stages.
+
+    Args:
+        offsets: The offsets of all stages, one stage after the other, as indices of edges.
+        places: (stages + 1,) where each stage's offsets begin.
+        targets: (edges,) of all stages.
+        weighted: (edges,) agreements times similarities, a S.
+        agreements: (edges,) a.
+        shares: (edges,) F.
+        starts: (starts,) places in the first layer.
+        numerators: (starts, places of the last layer) filled with sum(c * s).
+        denominators: (starts, places of the last layer) filled with sum(c).
+    """
     last = len(places) - 2
+    # The next edge of each stage, and where the edges of the place end.
     edge, stop = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
-    # What the path gathered before each stage.
+    # Of the path before each stage: sum(a S), sum(a), and product(F).
     sums, totals = np.zeros(last + 1), np.zeros(last + 1)
     certainties = np.ones(last + 1)
-    # Where the paths of a part stand before the last stage, and what they gathered.
+    # For each path of a part: the place before the last stage, and these three numbers.
     reached, gathered = np.empty(PART, np.int64), np.empty((PART, 3))
-    ends = offsets[places[last] : places[last + 1]]
-    begin = ends[0]
-    firsts = ends - begin
-    by_edge, by_place = np.zeros(len(targets) - begin), np.zeros(len(ends) - 1)
-    bounds, ordered = np.empty(len(ends), np.int64), np.empty((PART, 3))
+    last_offsets = offsets[places[last] : places[last + 1]]
+    begin = last_offsets[0]
+    firsts = last_offsets - begin
+    # Sums for each edge of the last stage, and for each of its places.
+    by_edge, by_place = np.zeros(len(targets) - begin), np.zeros(len(last_offsets) - 1)
+    bounds, ordered = np.empty(len(last_offsets), np.int64), np.empty((PART, 3))
     room = bounds, ordered, firsts, weighted[begin:], agreements[begin:], by_edge, by_place
     for line in range(len(starts)):
         size, stage = 0, 0
@@ -131,17 +146,32 @@ def _last_stage(
     by_edge: Any,
     by_place: Any,
 ) -> None:
-    """Add a part's paths to the sums of the edges they end with, and of their places."""
+    """Add the paths of a part, over the last stage, to the sums of its edges and places.
+
+    Args:
+        reached: (PART,) place of each path before the last stage.
+        gathered: (PART, 3) sum(a S), sum(a) and product(F) of each path.
+        size: Number of paths.
+        bounds: (places + 1,) scratch.
+        ordered: (PART, 3) scratch.
+        offsets: (places + 1,) where each place's edges begin.
+        weighted: (edges,) a S.
+        agreements: (edges,) a.
+        by_edge: (edges,) to which c s of the paths that end with an edge is added, without the
+            share of that edge.
+        by_place: (places,) to which c of the paths is added.
+    """
+    # A counting sort of the paths by the place that they reached.
     bounds[:] = 0
     for t in range(size):
         bounds[reached[t] + 1] += 1
     for place in range(len(bounds) - 1):
         bounds[place + 1] += bounds[place]
     for t in range(size):
-        at = bounds[reached[t]]
-        bounds[reached[t]] = at + 1
-        ordered[at, 0], ordered[at, 1] = gathered[t, 0], gathered[t, 1]
-        ordered[at, 2] = gathered[t, 2]
+        position = bounds[reached[t]]
+        bounds[reached[t]] = position + 1
+        ordered[position, 0], ordered[position, 1] = gathered[t, 0], gathered[t, 1]
+        ordered[position, 2] = gathered[t, 2]
     first = 0
     for place in range(len(bounds) - 1):
         begin, end = offsets[place], offsets[place + 1]
@@ -164,7 +194,17 @@ def _collect(
     above: Any,
     below: Any,
 ) -> None:
-    """Empty the sums of edges and places into those of the ends."""
+    """Add the sums of the last stage's edges and places to those of its targets, and clear them.
+
+    Args:
+        offsets: (places + 1,) where each place's edges begin.
+        targets: (edges,) places of the last layer.
+        shares: (edges,) F.
+        by_edge: (edges,) sums of `_last_stage`, cleared.
+        by_place: (places,) sums of `_last_stage`, cleared.
+        above: (places of the last layer,) numerators, to which sum(c * s) is added.
+        below: (places of the last layer,) denominators, to which sum(c) is added.
+    """
     for place in range(len(by_place)):
         certainty = by_place[place]
         if certainty == 0.0:
@@ -179,28 +219,28 @@ def _collect(
 def predictions(
     deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
 ) -> Floats:
-    """`Engine.predictions`; beside the answer, one copy of the similarities."""
+    """Do what `Engine.predictions` says; besides the result it copies the similarities once."""
     check_predictions(deviations, weights, similar)
-    towards = similar.T.tocsr()
-    answer: Floats = np.zeros(deviations.shape)
+    by_rated_item = similar.T.tocsr()  # row j has the items i to which j is similar
+    result: Floats = np.zeros(deviations.shape)
     _predict(
         deviations.indptr,
         _unsigned_columns(deviations),
         deviations.data.astype(np.float64, copy=False),
         weights.data.astype(np.float64, copy=False),
-        towards.indptr,
-        _unsigned_columns(towards),
-        towards.data.astype(np.float64, copy=False),
+        by_rated_item.indptr,
+        _unsigned_columns(by_rated_item),
+        by_rated_item.data.astype(np.float64, copy=False),
         np.zeros(deviations.shape[1]),
-        answer,
+        result,
     )
-    return answer
+    return result
 
 
 def check_predictions(
     deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
 ) -> None:
-    """Refuse shapes that do not fit together."""
+    """Raise ConfigError for matrices that do not fit together, or a negative weight."""
     items = deviations.shape[1]
     if similar.shape != (items, items):
         raise ConfigError(
@@ -215,7 +255,7 @@ def check_predictions(
 
 
 def _unsigned_columns(matrix: sparse.csr_array) -> Any:
-    """Return column numbers without a sign; the kernel then need not look for negative ones."""
+    """Return column numbers as unsigned integers, so that the kernel need not test their sign."""
     return matrix.indices.view(np.uint32 if matrix.indices.dtype == np.int32 else np.uint64)
 
 
@@ -231,16 +271,21 @@ def _predict(
     totals: Any,
     answer: Any,
 ) -> None:
+    """Fill `answer` (people, items) with the predictions; `totals` (items,) is scratch.
+
+    The other arguments are CSR matrices: offsets, rated items and deviations, with the weights; and
+    for each rated item the items that it is similar to, and the similarities.
+    """
     for person in range(len(offsets) - 1):
         sums = answer[person]
         totals[:] = 0.0
         for t in range(offsets[person], offsets[person + 1]):
             weight, contribution = weights[t], weights[t] * deviations[t]
-            near = np.int64(rated[t])
-            begin, end = similar_offsets[near], similar_offsets[near + 1]
-            reached, values = similar[begin:end], similarities[begin:end]
-            for e in range(np.uintp(len(reached))):
-                sums[reached[e]] += contribution * values[e]
-                totals[reached[e]] += weight * abs(values[e])
-        for item in range(len(totals)):
-            sums[item] = sums[item] / totals[item] if totals[item] > 0.0 else 0.0
+            item = np.int64(rated[t])
+            begin, end = similar_offsets[item], similar_offsets[item + 1]
+            others, values = similar[begin:end], similarities[begin:end]
+            for e in range(np.uintp(len(others))):
+                sums[others[e]] += contribution * values[e]
+                totals[others[e]] += weight * abs(values[e])
+        for column in range(len(totals)):
+            sums[column] = sums[column] / totals[column] if totals[column] > 0.0 else 0.0

@@ -1,4 +1,14 @@
-"""The compiled dynamic program behind p-REC's exact loss of privacy (D = R = 0, m = 2 or 3)."""
+"""A compiled dynamic program for p-REC's exact privacy loss (D = R = 0, m = 2 or 3 objects).
+
+In a round, m objects get votes, and the client is given object b with probability
+
+    p_b = gamma / m + (1 - gamma) phi(x_b) / sum_j phi(x_j),
+
+where x_b is b's share of the votes; phi(x) = e^(lambda x) - e^(lambda rho) for x > rho = 1 / (2 m),
+else 0. Two electorates are compared: the others, and the others with one extra voter. p is the
+probability of the outcome with the extra voter, p' without. Voters whose votes go against the
+client's answer leave, so a state is the number of others who are left.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +23,14 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_compile
 def _phi(votes: int, log_ratio: float, objects: int) -> Any:
-    """(votes + 1,) phi(c / votes) / r for c of so many votes, 0 where 2 m c <= votes.
+    """Compute phi(c / votes) / r for c = 0 ... votes, with r = e^(lambda rho): (votes + 1,).
 
-    e^(lambda x) - e^(lambda rho) = r expm1(ln r (2 m c - votes) / votes): no cancellation.
+    It is expm1(ln r (2 m c - votes) / votes), which avoids cancellation, or 0 if 2 m c <= votes.
+
+    Args:
+        votes: Number of votes.
+        log_ratio: ln r.
+        objects: m.
     """
     phi = np.zeros(votes + 1)
     for count in range(votes + 1):
@@ -26,10 +41,15 @@ def _phi(votes: int, log_ratio: float, objects: int) -> Any:
 
 @_compile
 def _informative_votes(others: int, objects: int) -> Any:
-    """Find the fewest and the most votes of the others for b with which a round tells anything.
+    """Find the fewest and the most votes of the others for b with which a round loses privacy.
 
-    With fewer, b is at or below rho with and without them; between two objects, with more the other
-    one is. Then both chances are alike, and what remains is worth no more than one voter leaving.
+    With fewer votes, b's share is at most rho with and without the extra voter; of two objects,
+    with more votes the other one's is. Then p = p', and the loss of the rounds after is at most
+    that after one voter has left.
+
+    Args:
+        others: Number of other voters.
+        objects: m.
     """
     few = (others + 1) // (2 * objects)
     return few, others - few if objects == 2 else others
@@ -39,14 +59,23 @@ def _informative_votes(others: int, objects: int) -> Any:
 def _leaks(
     others: int, log_ratio: float, gamma: float, objects: int, peers: int, ways: int, leaks: Any
 ) -> None:
-    """leaks[side, way, k]: the most that a round tells when k of the others vote for the outcome b.
+    """Fill leaks[side, way, k]: the largest loss of a round in which k others vote for outcome b.
 
-    side 0: by ln(p / p'), side 1: by ln(p' / p), p with the extra voter. way 0: they vote for b;
-    1: for another object; 2 and 3: the same with `peers` of the others at least on one object
-    that is not b. -inf where there is no such round. The largest over all ways to spread the rest.
-    Only those k are filled in that `_informative_votes` names.
+    It is the largest over all ways in which the remaining others can vote; -inf if there is none.
+
+    Args:
+        others: Number of other voters.
+        log_ratio: ln r, as in `_phi`.
+        gamma: Probability of a uniformly random object.
+        objects: m.
+        peers: Number of others who must vote for the same object, for ways 2 and 3.
+        ways: 2 or 4.
+        leaks: (2, ways, others + 1) filled for the k that `_informative_votes` returns. Side 0 is
+            ln(p / p'), side 1 is ln(p' / p). Way 0: the extra voter votes for b; 1: for another
+            object; 2 and 3: the same, with at least `peers` of the others voting for one object
+            that is not b.
     """
-    without, beside = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
+    without, with_extra = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
     uniform = gamma / objects
     high, low = np.empty(4), np.empty(4)
     first, last = _informative_votes(others, objects)
@@ -57,11 +86,11 @@ def _leaks(
             before = uniform + (1 - gamma) * without[k] / (
                 without[k] + without[i] + without[rest - i]
             )
-            agrees = uniform + (1 - gamma) * beside[k + 1] / (
-                beside[k + 1] + beside[i] + beside[rest - i]
+            agrees = uniform + (1 - gamma) * with_extra[k + 1] / (
+                with_extra[k + 1] + with_extra[i] + with_extra[rest - i]
             )
-            differs = uniform + (1 - gamma) * beside[k] / (
-                beside[k] + beside[i + 1] + beside[rest - i]
+            differs = uniform + (1 - gamma) * with_extra[k] / (
+                with_extra[k] + with_extra[i + 1] + with_extra[rest - i]
             )
             agrees, differs = agrees / before, differs / before
             high[0], low[0] = max(high[0], agrees), min(low[0], agrees)
@@ -78,35 +107,49 @@ def _leaks(
 def _largest_further_loss(
     leaks: Any, side: int, others: int, k: int, least: int, promise: bool, value: Any
 ) -> Any:
-    """Largest loss from this round on, b having k of the others' votes.
+    """Compute the largest loss of this and all further rounds if k others vote for outcome b.
 
-    value: (others + 1,) largest loss of the rounds after, by the others who are left.
+    Args:
+        leaks: As `_leaks` fills it.
+        side: 0 or 1, as in `_leaks`.
+        others: Number of other voters.
+        k: How many of them vote for b.
+        least: Number of others below which there is no further round.
+        promise: As in `largest_loss`.
+        value: (others + 1,) largest loss of the rounds after, by the number of others left.
     """
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
     rest = others - k
-    liked = value[k] if k >= least else 0.0
-    disliked = value[rest] if rest >= least else 0.0
+    after_like = value[k] if k >= least else 0.0
+    after_dislike = value[rest] if rest >= least else 0.0
     if not promise:
-        return max(agrees + liked, differs + disliked)
-    most = max(leaks[side, 2, k], leaks[side, 3, k] + disliked)  # b is not what the peers vote for
+        return max(agrees + after_like, differs + after_dislike)
+    # The peers vote for another object than b, which is then disliked.
+    largest = max(leaks[side, 2, k], leaks[side, 3, k] + after_dislike)
     if k >= least:
-        most = max(most, agrees + liked, differs)
-    return most
+        largest = max(largest, agrees + after_like, differs)
+    return largest
 
 
 @_compile
 def largest_loss(
     log_ratio: float, gamma: float, objects: int, least: int, most: int, rounds: int, promise: bool
 ) -> Any:
-    """(2,) sup of the sum over rounds of ln(p / p') and of ln(p' / p).
+    """Compute the largest sum over rounds of ln(p / p') and of ln(p' / p): (2,).
 
-    least, most: of the others, while they survive. rounds: 0 for as many as one likes. promise:
-    `least` of the others agree in every round on the only object that is liked; else any counts
-    and any answers. Others may leave at any time.
+    Args:
+        log_ratio: ln r, as in `_phi`.
+        gamma: Probability of a uniformly random object.
+        objects: m.
+        least: Smallest number of other voters in a round.
+        most: Number of other voters in the first round; they may leave at any time.
+        rounds: Number of rounds; 0: no limit.
+        promise: Whether in every round `least` of the others vote for the only object that is
+            liked; if not, any votes and any answers are possible.
     """
-    value = np.zeros((2, rounds + 1, most + 1))
+    value = np.zeros((2, rounds + 1, most + 1))  # largest loss: [side, rounds left, others left]
     leaks = np.empty((2, 4, most + 1))
-    back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are worth what they are
+    back = 1 if rounds > 0 else 0  # without a limit, no number of rounds is counted down
     for others in range(max(least, 1), most + 1):
         first, last = _informative_votes(others, objects)
         _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
@@ -126,12 +169,18 @@ def largest_loss(
 def largest_loss_with_credits(
     log_ratio: float, gamma: float, floor: int, most: int, fatal: bool
 ) -> Any:
-    """(2,) the same for two objects and voters with three credits each; no limit of rounds.
+    """Compute what `largest_loss` does, for two objects, voters with three credits, and any rounds.
 
-    Who misses a liked object loses one; who votes for a disliked one loses one too, or all of them
-    if `fatal`. floor: on all credits, theirs with them. most: of the others. A vote or an answer
-    leaves fewer with three credits, or as many and fewer with two, and so on: in that order, what
-    comes after is known.
+    A voter who did not vote for a liked object loses one credit; one who voted for a disliked
+    object loses one as well, or all if `fatal`. States are visited in the order of the numbers of
+    voters with three, two and one credits: every answer leads to an earlier one.
+
+    Args:
+        log_ratio: ln r, as in `_phi`.
+        gamma: Probability of a uniformly random object.
+        floor: Smallest sum of all credits, with those of the extra voter, in a round.
+        most: Number of other voters in the first round.
+        fatal: Whether a vote for a disliked object costs all credits.
     """
     size = most + 1
     value = np.zeros((2, 4, size, size, size))
@@ -160,10 +209,21 @@ def largest_loss_with_credits(
 def _best_split(
     leak: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
 ) -> Any:
-    """Find the most over who votes for the outcome b, over their vote and over the answer.
+    """Find the largest loss over all votes of the others and of the extra voter, and both answers.
 
-    i of those with one credit vote for b, j of those with two, k of those with three.
+    i of the others with one credit vote for outcome b, j of those with two, k of those with three.
+
+    Args:
+        leak: (2, others + 1) loss of the round if the extra voter votes for b, or for the other.
+        table: (4, three, two, one) largest loss of the rounds after, by the extra voter's credits
+            and the numbers of others with each number of credits.
+        own: Credits of the extra voter.
+        three: Number of others with three credits.
+        two: Number of others with two credits.
+        one: Number of others with one credit.
+        fatal: As in `largest_loss_with_credits`.
     """
+    # Tables for an extra voter who keeps the credits, missed a liked object, or chose a disliked.
     kept, charged, wrong = table[own], table[own - 1], table[0 if fatal else own - 1]
     best = 0.0
     for k in range(three + 1):

@@ -1,21 +1,18 @@
-"""Ridge regression of every person's ratings on item profiles, all people at once.
+"""Ridge regressions: of people on item profiles, in turns for factorisation, and of items on items.
 
-For each row u with rated items S and ratings y the solution is
-    p_u = argmin_p  sum_{i in S} (y_i - <v_i, p>)^2 + penalty |p|^2
-        = (V_S' V_S + penalty I)^{-1} V_S' y.
-Source   the patent's estimator (ridge 0.1), which is also one half-step of matrix factorisation
-         and the posterior mean that linear discriminant analysis needs: one kernel for the three.
-
-Matrix factorisation of explicit ratings by alternating ridge regressions.
-
-Source   Zhou, Wilkinson, Schreiber, Pan: Large-scale parallel collaborative filtering for the
-         Netflix prize (2008).
-
-Item-item weights in closed form: one ridge regression of each item on all others.
-
-Source   Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019): with X the
-         (people, items) weights and P = (X'X + penalty I)^-1, B = -P / diag(P), diagonal 0.
-Cost     one dense array of n_items^2 float64.
+`solve`   regresses each person's ratings on item profiles, for all people at once. For a person
+          with rated items S and ratings y the solution is
+              p = argmin_p  sum_{i in S} (y_i - <v_i, p>)^2 + penalty |p|^2
+                = (V_S' V_S + penalty I)^{-1} V_S' y.
+          Source: the patent's estimator (ridge 0.1). It is also half a step of matrix factorisation
+          and the posterior mean that linear discriminant analysis needs.
+`alternating_ridge`   factorises a matrix of explicit ratings.
+          Source: Zhou, Wilkinson, Schreiber, Pan: Large-scale parallel collaborative filtering for
+          the Netflix prize (2008).
+`item_weights`   regresses each item on all others, in closed form: with X the (people, items)
+          weights and P = (X'X + penalty I)^-1, the weights are B = -P / diag(P), with diagonal 0.
+          Source: Steck: Embarrassingly shallow autoencoders for sparse data (WWW 2019).
+          Cost: one dense array of n_items^2 float64.
 """
 
 from __future__ import annotations
@@ -33,17 +30,29 @@ from scipy.linalg import lapack
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
-_BLOCK = 1_000
+_ITEMS_PER_BLOCK = 1_000
+"""Number of columns of X'X that are computed at once."""
+_PENALTY_STEP = 1.25
+"""Factor by which a penalty is raised that is too small for a rounded matrix."""
+_INITIAL_SPREAD = 0.1
+"""Standard deviation of the initial factors of items."""
 LANES = 4
-"""Doubles in one vector register: the width handed to `kernel` is a multiple of this."""
+"""Number of doubles in a vector register; the width of `kernel` must be a multiple of it."""
 
 
 def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -> Floats:
-    """(n_users, d) ridge solutions of a (n_users, n_items) CSR on (n_items, d) factors.
+    """Regress each person's ratings on the factors of the rated items.
 
-    penalty: above 0, one for all or (n_users,) one each.
+    Args:
+        ratings: (people, items) CSR.
+        factors: (items, d) profiles of items.
+        penalty: Above 0; one for all people, or (people,) one for each.
+
+    Returns:
+        (people, d) solutions; zeros for a person without ratings.
     """
-    people, (items, width) = ratings.shape[0], factors.shape
+    people = ratings.shape[0]
+    items, width = factors.shape
     penalties = np.broadcast_to(np.asarray(penalty, dtype=float), (people,))
     if not (np.isfinite(penalties) & (penalties > 0)).all():
         raise ConfigError("A ridge penalty is a finite number above 0.")
@@ -51,7 +60,7 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
         raise ConfigError(
             f"Ratings of {ratings.shape[1]} items need as many item profiles; got {items}."
         )
-    # Columns of zeros have coefficients of 0, and let the kernel work in whole lanes.
+    # Added columns of zeros get coefficients of 0, and the width becomes a multiple of LANES.
     padded = np.pad(factors, ((0, 0), (0, -width % LANES)))
     solutions = np.empty((people, padded.shape[1]))
     kernel(padded.shape[1])(
@@ -67,11 +76,15 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
 
 @cache
 def kernel(width: int) -> Callable[..., None]:
-    """Compile for one width; call with (indptr, indices, values, factors, penalties, out).
+    """Compile the kernel of `solve` for one number of factors.
 
-    Four ratings and two rows of the Gram matrix are taken at a time, so that most operands stay in
-    registers, and only the lower triangle is filled. The width is a constant of the compiled code:
-    the inner loops unroll completely, 1.2 times as fast (`benchmarks/ridge.py`).
+    Four ratings and two rows of the Gram matrix are handled at a time, so that most operands stay
+    in registers, and only the lower triangle is filled. The width is a constant of the compiled
+    code, so that the inner loops are unrolled, which is 1.2 times as fast (`benchmarks/ridge.py`).
+
+    Returns:
+        A function of (indptr, indices, values, factors, penalties, out), which fills `out` (people,
+        width).
     """
     import numba
 
@@ -137,7 +150,13 @@ def kernel(width: int) -> Callable[..., None]:
 
 
 def fitted_values(ratings: sparse.csr_array, solutions: Floats, factors: Floats) -> Floats:
-    """<v_i, p_u> at every stored entry of the CSR, in its order."""
+    """Compute the fitted value <v_i, p_u> of every rating, (ratings,) in the order of the CSR.
+
+    Args:
+        ratings: (people, items) CSR.
+        solutions: (people, d) p_u.
+        factors: (items, d) v_i.
+    """
     rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
     products: Floats = np.einsum("nd,nd->n", solutions[rows], factors[ratings.indices])
     return products
@@ -152,63 +171,81 @@ def alternating_ridge(
     seed: int,
     per_rating: bool = False,
 ) -> tuple[Floats, Floats]:
-    """(n_users, factors) and (n_items, factors) with <u, v> near the stored entries.
+    """Find factors of people and items whose inner products approximate the ratings.
 
-    ratings: CSR float64, centred by the caller. penalty: squared units of the ratings, > 0.
-    per_rating: the penalty is paid once for each entry of a row or column, as gradient descent over
-    ratings pays it. The seed only places the start; a row or column without entries gets zeros.
+    Args:
+        ratings: (people, items) CSR float64 of centred ratings.
+        factors: Number of factors.
+        penalty: Above 0, in squared units of the ratings.
+        sweeps: How often the factors of people and then of items are solved for.
+        seed: Seed of the initial factors of items.
+        per_rating: Whether the penalty of a person or item is multiplied by the number of its
+            ratings, as in gradient descent over ratings.
+
+    Returns:
+        (people, factors) and (items, factors); zeros for those without ratings.
     """
     if factors < 1 or sweeps < 1:
         raise ConfigError(f"Factors and sweeps are at least 1; got {factors} and {sweeps}.")
-    items = np.random.default_rng(seed).normal(0.0, 0.1, size=(ratings.shape[1], factors))
+    shape = (ratings.shape[1], factors)
+    items = np.random.default_rng(seed).normal(0.0, _INITIAL_SPREAD, size=shape)
     by_item = sparse.csr_array(ratings.T.tocsr())
-    for_users, for_items = (
-        penalty * np.maximum(np.diff(matrix.indptr), 1) if per_rating else penalty
-        for matrix in (ratings, by_item)
-    )
+    user_penalty: float | Floats = penalty
+    item_penalty: float | Floats = penalty
+    if per_rating:
+        user_penalty = penalty * np.maximum(np.diff(ratings.indptr), 1)
+        item_penalty = penalty * np.maximum(np.diff(by_item.indptr), 1)
     for _ in range(sweeps):
-        users = solve(ratings, items, for_users)
-        items = solve(by_item, users, for_items)
-    return solve(ratings, items, for_users), items
+        users = solve(ratings, items, user_penalty)
+        items = solve(by_item, users, item_penalty)
+    return solve(ratings, items, user_penalty), items
 
 
 def gram(weights: sparse.csr_array) -> Floats:
-    """(items, items) X'X in Fortran order, for (people, items) X; made in blocks of columns."""
+    """Compute X'X (items, items), in Fortran order, for X (people, items)."""
     columns = sparse.csc_array(weights, dtype=float)
     rows = sparse.csr_array(columns.T)
     products = np.empty((columns.shape[1],) * 2, order="F")
-    for start in range(0, columns.shape[1], _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for start in range(0, columns.shape[1], _ITEMS_PER_BLOCK):
+        block = slice(start, start + _ITEMS_PER_BLOCK)
         products[:, block] = (rows @ columns[:, block]).toarray()
     return products
 
 
 def item_weights(products: Floats, penalty: float) -> Floats:
-    """B of X'X, which must be in Fortran order and is overwritten.
+    """Compute the weights B of the module's docstring from X'X.
 
-    A rounded X'X may not be positive semidefinite: the penalty is raised in steps of a quarter
-    until X'X + penalty I is positive definite.
+    Because of rounding, X'X may not be positive semidefinite. The penalty is then raised until X'X
+    + penalty I is positive definite.
+
+    Args:
+        products: (items, items) X'X in Fortran order; overwritten.
+        penalty: Above 0.
+
+    Returns:
+        (items, items) B, in the memory of `products`.
     """
     size = len(products)
     if size == 0:
         return products
-    diagonal, failed = np.diag(products).copy(), True
-    while failed:
+    diagonal = np.diag(products).copy()
+    has_failed = True
+    while has_failed:
         products[np.diag_indices(size)] = diagonal + penalty
-        _, failed = lapack.dpotrf(products, lower=True, clean=False, overwrite_a=True)
-        if failed:  # the upper triangle is as it was
-            _mirror(products.T)
-            penalty *= 1.25
+        _, has_failed = lapack.dpotrf(products, lower=True, clean=False, overwrite_a=True)
+        if has_failed:
+            _copy_lower_triangle(products.T)  # restores the lower triangle from the upper one
+            penalty *= _PENALTY_STEP
     inverse, singular = lapack.dpotri(products, lower=True, overwrite_c=True)
     assert singular == 0
-    _mirror(inverse)
+    _copy_lower_triangle(inverse)
     inverse /= -np.diag(inverse).copy()
     inverse[np.diag_indices(size)] = 0.0
-    found: Floats = inverse
-    return found
+    weights: Floats = inverse
+    return weights
 
 
-def _mirror(square: Floats) -> None:
-    """Write what is below the diagonal above it."""
+def _copy_lower_triangle(square: Floats) -> None:
+    """Copy the entries below the diagonal to above it, so that the matrix is symmetric."""
     for item in range(len(square)):
         square[item, item + 1 :] = square[item + 1 :, item]

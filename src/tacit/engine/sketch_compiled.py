@@ -1,7 +1,8 @@
-"""The compiled kernels behind the servers of sketches: questions drawn anew, answers counted.
+"""Compiled kernels of the servers of sketches: they draw devices' questions and count answers.
 
-The draws are those of `tacit.designs.sketches.sensing`, word for word; the tests hold the two
-together.
+The draws are those of `tacit.designs.sketches.sensing`, word for word; tests compare the two.
+A ticket's sets are consecutive stretches of a walk around a wheel of `modulus` places, of which
+each item has one: the walk begins at a random place and goes on by a random step.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any
 import numba
 import numpy as np
 
+# Constants of SplitMix64.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-_A, _B, _C = np.uint64(30), np.uint64(27), np.uint64(31)
+_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+_FIRST_SHIFT, _SECOND_SHIFT, _THIRD_SHIFT = np.uint64(30), np.uint64(27), np.uint64(31)
 _ONE = np.uint64(1)
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -23,28 +25,44 @@ _inline = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always
 
 @_inline
 def _mix(word: Any) -> Any:
-    word = (word ^ (word >> _A)) * _FIRST
-    word = (word ^ (word >> _B)) * _SECOND
-    return word ^ (word >> _C)
+    """Mix the bits of a word as SplitMix64 does."""
+    word = (word ^ (word >> _FIRST_SHIFT)) * _FIRST_FACTOR
+    word = (word ^ (word >> _SECOND_SHIFT)) * _SECOND_FACTOR
+    return word ^ (word >> _THIRD_SHIFT)
 
 
 @_inline
-def _highest(bound: Any) -> Any:
-    """Return the last word that is not skipped: 2^64 - 1 - 2^64 % bound."""
+def _last_word(bound: Any) -> Any:
+    """Return the last word from which a number below the bound is made: 2^64 - 1 - 2^64 % bound.
+
+    Larger words are skipped, so that all numbers are equally likely.
+    """
     top = np.uint64(0xFFFFFFFFFFFFFFFF)
     return top - (top % bound + _ONE) % bound
 
 
 @_inline
-def _further(place: Any, step: Any, wide: Any) -> Any:
-    """(place + step) % wide for two below it: what went below 0 has become large."""
+def _move(place: Any, step: Any, modulus: Any) -> Any:
+    """Compute (place + step) % modulus for two uint32 below the modulus.
+
+    If the sum is below the modulus, subtracting it wraps around to a larger number.
+    """
     ahead = np.uint32(place + step)
-    return min(ahead, np.uint32(ahead - wide))
+    return min(ahead, np.uint32(ahead - modulus))
 
 
 @_inline
 def _random_below(state: Any, bound: Any, last: Any) -> Any:
-    """A uniform integer below the bound, and the state after it."""
+    """Draw a uniform integer below the bound.
+
+    Args:
+        state: State of the generator.
+        bound: Above the largest result.
+        last: `_last_word(bound)`.
+
+    Returns:
+        The integer, and the state after it.
+    """
     state += _STEP
     word = _mix(state)
     while word > last:
@@ -54,16 +72,16 @@ def _random_below(state: Any, bound: Any, last: Any) -> Any:
 
 
 @_inline
-def _wheel(state: Any, modulus: Any, last_place: Any, last_step: Any) -> Any:
-    """Return the first place and the step of a ticket's sets."""
+def _draw_wheel(state: Any, modulus: Any, last_place: Any, last_step: Any) -> Any:
+    """Draw the first place and the step of a ticket's sets."""
     place, state = _random_below(state, modulus, last_place)
     step, state = _random_below(state, modulus - _ONE, last_step)
     return place, step + 1
 
 
 @_inline
-def _pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
-    """Two different items, each pair equally likely, and the state after them."""
+def _draw_pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
+    """Draw two different items, all pairs equally likely; return them and the state after it."""
     one, state = _random_below(state, items, last_one)
     other, state = _random_below(state, items - _ONE, last_other)
     return one, other + (other >= one), state
@@ -73,48 +91,57 @@ def _pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
 def count_sets(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, size: int, totals: Any
 ) -> None:
-    """Add one to totals[answer, place] for every place of every set; totals: (2, modulus) int64.
+    """Add one to totals[answer, place] for every place of every set of every ticket.
 
-    first, second: the seed's words. tickets: uint64; bits: uint32. Eight places are counted at a
-    time: one and its distances to the next seven, which stay the same around the wheel. A place
-    beyond the wheel's end is counted there and added to its own when the scratch is emptied: no
-    step of a set then waits for a remainder. Scratch is small enough to stay in fast memory, and an
-    item is in one set of a person at most, so that a block of 2^16 - 1 cannot overflow it.
+    Eight places are counted at a time: one, and the next seven at distances that are the same all
+    around the wheel. A place beyond the end of the wheel is counted there, and added to its own
+    place when `counts` is emptied, so that no step waits for a remainder. A person counts an item
+    at most once, so 2^16 - 1 people cannot overflow the 16-bit counts, which stay in a fast cache.
+
+    Args:
+        first: First word of the seed.
+        second: Second word of the seed.
+        tickets: (people,) uint64.
+        bits: (people,) uint32; bit q is the answer to question q.
+        questions: Number of sets of a ticket.
+        size: Number of places of a set.
+        totals: (2, modulus) int64, changed in place.
     """
     modulus = np.uint64(totals.shape[1])
     wide = np.uint32(modulus)
-    last_place, last_step = _highest(modulus), _highest(modulus - _ONE)
+    last_place, last_step = _last_word(modulus), _last_word(modulus - _ONE)
     counts = np.zeros((2, 2 * totals.shape[1]), dtype=np.uint16)
     one = np.uint16(1)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
-        begin, step = _wheel(state, modulus, last_place, last_step)
+        begin, step = _draw_wheel(state, modulus, last_place, last_step)
         place, s1 = np.uint32(begin), np.uint32(step)
-        s2 = _further(s1, s1, wide)
-        s3, s4 = _further(s2, s1, wide), _further(s2, s2, wide)
-        s5, s6 = _further(s4, s1, wide), _further(s4, s2, wide)
-        s7, s8 = _further(s4, s3, wide), _further(s4, s4, wide)
-        # Distances as wide as addresses, so that one is added to the other as it is.
+        # s2 ... s8 are distances of 2 ... 8 steps.
+        s2 = _move(s1, s1, wide)
+        s3, s4 = _move(s2, s1, wide), _move(s2, s2, wide)
+        s5, s6 = _move(s4, s1, wide), _move(s4, s2, wide)
+        s7, s8 = _move(s4, s3, wide), _move(s4, s4, wide)
+        # The distances in 64 bits, as addresses are, so that they need not be converted.
         d1, d2, d3, d4 = np.uint64(s1), np.uint64(s2), np.uint64(s3), np.uint64(s4)
         d5, d6, d7 = np.uint64(s5), np.uint64(s6), np.uint64(s7)
         for q in range(questions):
             row = counts[np.uint64((bits[n] >> np.uint32(q)) & np.uint32(1))]
             left = size
             while left >= 8:
-                at = np.uint64(place)
-                row[at] += one
-                row[at + d1] += one
-                row[at + d2] += one
-                row[at + d3] += one
-                row[at + d4] += one
-                row[at + d5] += one
-                row[at + d6] += one
-                row[at + d7] += one
-                place = _further(place, s8, wide)
+                p = np.uint64(place)
+                row[p] += one
+                row[p + d1] += one
+                row[p + d2] += one
+                row[p + d3] += one
+                row[p + d4] += one
+                row[p + d5] += one
+                row[p + d6] += one
+                row[p + d7] += one
+                place = _move(place, s8, wide)
                 left -= 8
             for _ in range(left):
                 row[np.uint64(place)] += one
-                place = _further(place, s1, wide)
+                place = _move(place, s1, wide)
         if (n + 1) % 65535 == 0 or n + 1 == len(tickets):
             totals += counts[:, : totals.shape[1]]
             totals += counts[:, totals.shape[1] :]
@@ -125,16 +152,24 @@ def count_sets(
 def count_pairs(
     first: Any, second: Any, tickets: Any, bits: Any, questions: int, items: Any, totals: Any
 ) -> None:
-    """Add one to totals[answer, pair] of every pair asked; totals: (2, N (N - 1) / 2) int64.
+    """Add one to totals[answer, pair] for every pair that a ticket asks about.
 
-    Pairs (i, j), i < j, in the order (0, 1), (0, 2), ..., (1, 2), ...; items: N as uint64.
+    Args:
+        first: First word of the seed.
+        second: Second word of the seed.
+        tickets: (people,) uint64.
+        bits: (people,) uint32; bit q is the answer to question q.
+        questions: Number of pairs of a ticket.
+        items: Number N of items, as uint64.
+        totals: (2, N (N - 1) / 2) int64, changed in place. Pairs (i, j), i < j, are in the order
+            (0, 1), (0, 2), ..., (1, 2), ...
     """
     count = np.int64(items)
-    last_one, last_other = _highest(items), _highest(items - _ONE)
+    last_one, last_other = _last_word(items), _last_word(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         for q in range(questions):
-            one, other, state = _pair(state, items, last_one, last_other)
+            one, other, state = _draw_pair(state, items, last_one, last_other)
             i, j = min(one, other), max(one, other)
             answer = np.int64((bits[n] >> np.uint32(q)) & np.uint32(1))
             totals[answer, i * (2 * count - i - 1) // 2 + j - i - 1] += 1
@@ -153,21 +188,32 @@ def first_hits(
     inverses: Any,
     hits: Any,
 ) -> None:
-    """hits[n] uint32: bit q is set if one of person n's likes lies in their set q, without noise.
+    """Find which sets of each person hold one of their likes: the answers without noise.
 
-    likes[starts[n]:starts[n + 1]]: item numbers, int64. inverses[a]: 1 / a modulo the modulus.
+    Args:
+        first: First word of the seed.
+        second: Second word of the seed.
+        tickets: (people,) uint64.
+        starts: (people + 1,) where each person's likes begin.
+        likes: (likes,) int64 numbers of liked items.
+        questions: Number of sets of a ticket.
+        size: Number of places of a set.
+        modulus: Number of places of the wheel, a prime.
+        inverses: (modulus,) 1 / a modulo the modulus, for each step a.
+        hits: (people,) uint32, filled: bit q is set if set q holds a like.
     """
-    last_place, last_step = _highest(modulus), _highest(modulus - _ONE)
+    last_place, last_step = _last_word(modulus), _last_word(modulus - _ONE)
     wide, places = np.int64(modulus), np.int64(size) * np.int64(questions)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
-        place, step = _wheel(state, modulus, last_place, last_step)
+        place, step = _draw_wheel(state, modulus, last_place, last_step)
         inverse = inverses[step]
         found = np.uint32(0)
         for t in range(starts[n], starts[n + 1]):
-            along = (likes[t] - place + wide) % wide * inverse % wide
-            if along < places:
-                found |= np.uint32(1) << np.uint32(along // size)
+            # The number of steps from the first place to the item: (item - place) / step.
+            steps = (likes[t] - place + wide) % wide * inverse % wide
+            if steps < places:
+                found |= np.uint32(1) << np.uint32(steps // size)
         hits[n] = found
 
 
@@ -182,13 +228,24 @@ def pair_hits(
     items: Any,
     hits: Any,
 ) -> None:
-    """Fill hits of pairs: bit q is set if both items of pair q are liked."""
-    last_one, last_other = _highest(items), _highest(items - _ONE)
+    """Find of which pairs each person likes both items: the answers without noise.
+
+    Args:
+        first: First word of the seed.
+        second: Second word of the seed.
+        tickets: (people,) uint64.
+        starts: (people + 1,) where each person's likes begin.
+        likes: (likes,) int64 numbers of liked items.
+        questions: Number of pairs of a ticket.
+        items: Number of items, as uint64.
+        hits: (people,) uint32, filled: bit q is set if both items of pair q are liked.
+    """
+    last_one, last_other = _last_word(items), _last_word(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))
         found = np.uint32(0)
         for q in range(questions):
-            one, other, state = _pair(state, items, last_one, last_other)
+            one, other, state = _draw_pair(state, items, last_one, last_other)
             liked = 0
             for t in range(starts[n], starts[n + 1]):
                 liked += likes[t] == one or likes[t] == other
@@ -199,10 +256,17 @@ def pair_hits(
 
 @_compile
 def remember(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
-    """Put tickets (uint64, none 0) into an open table (uint64, 0 = free); how many are in it then.
+    """Add tickets to a hash table with open addressing.
 
-    new: (tickets,) bool, set where a ticket was not there before. The table must have room. The
-    key keeps people who choose tickets from choosing their places.
+    Args:
+        table: (slots,) uint64, 0 for a free slot; changed in place. It must have room.
+        used: Number of tickets in the table.
+        tickets: (tickets,) uint64, none 0.
+        key: A secret, so that people who choose their tickets cannot choose slots.
+        new: (tickets,) bool, filled: whether a ticket was not in the table before.
+
+    Returns:
+        The number of tickets in the table.
     """
     size = np.uint64(len(table))
     half = np.uint64(32)

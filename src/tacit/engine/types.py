@@ -1,4 +1,4 @@
-"""Tables that engines read, and their answers."""
+"""The inputs and results of an engine."""
 
 from __future__ import annotations
 
@@ -21,45 +21,48 @@ class Table:
     values: sparse.csr_array
     """(people, items) CSR float64, sorted indices; a stored zero is a rating at the mean."""
     likes: NDArray[np.bool_]
-    """(ratings,) beside `values.data`: whether the rating is at least its item's mean."""
+    """(ratings,) in the order of `values.data`: whether a rating is at least its item's mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The nearest items of each of `of`, best first; entries behind a -1 are 0."""
+    """The nearest items of each item, the nearest first.
+
+    If an item has fewer than k neighbours, its further entries are -1 in `items`, and 0 elsewhere.
+    """
 
     of: Numbers
     """(n,) the items whose neighbours these are."""
     items: Numbers
-    """(n, k) numbers, -1 where there are fewer than k."""
+    """(n, k) numbers of the neighbours."""
     similarities: Floats
     """(n, k) adjusted cosines after significance weighting."""
     co_counts: Numbers
-    """(n, k) people who rated both; 0 where they were not asked for."""
+    """(n, k) numbers of people who rated both items; 0 if they were not counted."""
     agreements: Numbers
-    """(n, k) people who liked both or disliked both; 0 where they were not asked for."""
+    """(n, k) numbers of people who liked both or disliked both; 0 if they were not counted."""
 
 
 Find = Callable[[Table, Numbers, Numbers], Neighbours]
-"""From a table, `of` and `among` to neighbours. The answer for an item depends on the columns of
-that item and of each neighbour alone. It is called where the rows are."""
+"""Finds neighbours in a table, `of` some items `among` others. The similarity of two items must
+depend on their two columns alone. It is called on the machines that hold the ratings."""
 Pairs = Sequence[tuple[Numbers, Numbers]]
-"""Items `of` which neighbours are wanted, and items `among` which they are."""
+"""Pairs of item sets: the items `of` which and the items `among` which neighbours are found."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Edges from the items of one layer to those of the next, as one CSR structure."""
+    """Edges from the items of one layer to those of the next, in CSR form."""
 
     offsets: NDArray[np.int64]
-    """(items of this layer + 1,) where each item's edges begin."""
+    """(items of this layer + 1,) where each item's edges begin, then the number of edges."""
     targets: Numbers
-    """(edges,) places in the next layer, not item numbers."""
+    """(edges,) places of items in the next layer; these are no item numbers."""
     similarities: Floats
-    """(edges,) S."""
+    """(edges,) S of `Engine.paths`."""
     agreements: Floats
-    """(edges,) above 0."""
+    """(edges,) a of `Engine.paths`, above 0."""
     shares: Floats
-    """(edges,) F, in (0, 1]."""
+    """(edges,) F of `Engine.paths`, in (0, 1]."""
     width: int
-    """Items of the next layer."""
+    """Number of items of the next layer."""

@@ -1,18 +1,16 @@
-"""State of each voter of p-REC for up to 64 clients at once; `votes_compiled` counts and charges.
+"""The state of p-REC's voters for up to 64 clients at once; `votes_compiled` counts and charges.
 
-A client's state is one bit for each voter: whether the voter counts. The bits of a block of 64
-clients lie side by side in one 64-bit word per voter (bit c is client c's), so that one walk over
-the votes serves them all.
+For each client a voter either counts or does not, which is one bit. The bits of a block of 64
+clients are in one 64-bit word for each voter (bit c is client c's), so that one pass over the votes
+serves them all. A single client can have a byte for each voter instead, `States`, which needs an
+eighth of the memory.
 
-Shapes throughout: votes (n,) uint16, the number of the object each voter voted for; alive (n,)
-uint64, one bit per client. A client alone takes a byte for each voter, `States`, and an eighth of
-the memory.
-
-Source   the p-REC paper, its two algorithms. Without credits (D = R = 0) a voter who voted against
-         the client's answer counts no more. With them a voter has creditD = 2D and
-         creditR = 2R + 1, a disliked object costs its voters one creditR, a liked one costs
-         everybody else one creditD, and a voter counts while creditR > 0 and
-         creditD + creditR > 0.
+Shapes   votes: (n,) uint16, the number of the object that each voter voted for. alive: (n,) uint64,
+         one bit for each client.
+Source   the p-REC paper, its two algorithms. Without credits (D = R = 0), a voter no longer counts
+         once they voted against a client's answer. With credits, a voter has creditD = 2D and
+         creditR = 2R + 1; a disliked object costs its voters one creditR, a liked one costs all
+         other voters one creditD. A voter counts while creditR > 0 and creditD + creditR > 0.
 """
 
 from __future__ import annotations
@@ -25,21 +23,26 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError, DataError
 
 CLIENTS = 64
-"""Clients of a block: the bits of a word."""
+"""Number of clients of a block, which is the number of bits of a word."""
 
 Votes = NDArray[np.uint16]
 Words = NDArray[np.uint64]
 States = NDArray[np.uint8]
-"""(n,) 1 for each voter who counts, where there is one client."""
+"""(n,) 1 for each voter who counts for the only client, else 0."""
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Credits:
-    """Credits of each voter with each client of a block; the arrays change in place.
+    """The credits of each voter with each client of a block; the arrays change in place.
 
-    Bit c of words k of `both` is bit k of creditD + creditR - 1 with client c. The numbers only
-    fall, and below 0 is the end: where the bit of `alive` is not set they mean nothing.
+    Numbers are stored in bit planes: bit c of `both[k, voter]` is bit k of creditD + creditR - 1 of
+    the voter with client c. The numbers only fall. Once one is below 0, the voter's bit of `alive`
+    is cleared and the numbers have no meaning.
+
+    Raises:
+        ConfigError: D or R is negative.
+        DataError: An array has another type or shape.
     """
 
     diversity: int
@@ -51,7 +54,7 @@ class Credits:
     both: Words
     """(bits, n) creditD + creditR - 1."""
     radius: Words
-    """(bits, n) creditR - 1, laid out as `both`."""
+    """(bits, n) creditR - 1, in bit planes as `both`."""
 
     def __post_init__(self) -> None:
         if self.diversity < 0 or self.radius_allowed < 0:
@@ -59,11 +62,10 @@ class Credits:
                 f"D and R are at least 0; got D = {self.diversity} and R = {self.radius_allowed}."
             )
         n = len(self.alive)
-        planes = self.start_both.bit_length(), self.start_radius.bit_length()
         fields = (
             ("alive", self.alive, (n,)),
-            ("both", self.both, (planes[0], n)),
-            ("radius", self.radius, (planes[1], n)),
+            ("both", self.both, (self.start_both.bit_length(), n)),
+            ("radius", self.radius, (self.start_radius.bit_length(), n)),
         )
         for name, array, shape in fields:
             if array.dtype != np.uint64 or array.shape != shape:
@@ -75,17 +77,23 @@ class Credits:
 
     @property
     def start_both(self) -> int:
-        """Sum of creditD and creditR of a voter at the start, less 1."""
+        """The initial creditD + creditR - 1 of a voter."""
         return 2 * self.diversity + 2 * self.radius_allowed
 
     @property
     def start_radius(self) -> int:
-        """Value of creditR of a voter at the start, less 1."""
+        """The initial creditR - 1 of a voter."""
         return 2 * self.radius_allowed
 
 
 def no_credits(voters: int, *, diversity: int, radius: int) -> Credits:
-    """A block without a client: nobody counts for anyone until `enrol`."""
+    """Make a block without clients, to which `enrol` adds them.
+
+    Args:
+        voters: Number of voters.
+        diversity: D.
+        radius: R.
+    """
     return Credits(
         diversity,
         radius,
@@ -96,23 +104,25 @@ def no_credits(voters: int, *, diversity: int, radius: int) -> Credits:
 
 
 def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
-    """Give a place of the block to a client, with full credits.
+    """Add a client to a block, with full credits for the voters.
 
     Args:
         credit: The block.
-        client: Place from 0 to 63.
-        electorate: (n,) which voters count for the client.
+        client: The client's place in the block, 0 to 63.
+        electorate: (n,) whether each voter counts for the client.
     """
-    _put(credit.alive, client, electorate)
+    _set_bits(credit.alive, client, electorate)
     for planes, start in (
         (credit.both, credit.start_both),
         (credit.radius, credit.start_radius),
     ):
         for k in range(len(planes)):
-            _put(planes[k], client, electorate & bool(start >> k & 1))
+            bit_of_start = bool(start >> k & 1)
+            _set_bits(planes[k], client, electorate & bit_of_start)
 
 
-def _put(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
+def _set_bits(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
+    """Set or clear the bit of one client in each word; ConfigError for a place out of range."""
     if not 0 <= client < CLIENTS:
         raise ConfigError(f"A block has the places 0 to {CLIENTS - 1}; got {client}.")
     words &= ~(np.uint64(1) << np.uint64(client))
@@ -120,12 +130,12 @@ def _put(words: Words, client: int, bits: NDArray[np.bool_]) -> None:
 
 
 def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -> None:
-    """Refuse votes or states of another type, or another number of them.
+    """Raise DataError unless votes and states have the right types and the same length.
 
     Args:
         votes: (n,) numbers of objects.
         alive: (n,) states of the voters.
-        is_one_client: whether those are bytes, and not words.
+        is_one_client: Whether the states are bytes for one client; if not, they are words.
     """
     if votes.dtype != np.uint16 or votes.ndim != 1:
         raise DataError(
@@ -143,7 +153,12 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
 
 
 def check_charges(diverse: Words, radius: Words) -> None:
-    """No client charges the voters of one object for a like and a dislike."""
+    """Raise DataError if a client's answer costs the voters of an object both kinds of credit.
+
+    Args:
+        diverse: (objects,) bit c is set if client c charges the object's voters a creditD.
+        radius: (objects,) bit c is set if client c charges the object's voters a creditR.
+    """
     if diverse.shape != radius.shape or np.any(diverse & radius):
         raise DataError(
             "a client's answer costs the voters of an object both credits",

@@ -1,22 +1,22 @@
-"""Votes counted for blocks of 64 clients and charged after the feedback, in one compiled pass.
+"""Compiled passes over the votes of p-REC: count them for 64 clients, and charge after feedback.
 
-Voters come in chunks that stay in fast memory while each step passes over them; nothing of the size
-of all voters is allocated. Shapes and rules are in `votes`; tests hold every count and every bit
-equal to a readable version. A vote for no object raises; in the votes of a round that was never
-tallied it may be met late, and the states of the voters are then good for nothing.
+Voters are handled in chunks that stay in a fast cache while each step passes over them; nothing of
+the size of all voters is allocated. Shapes and rules are in `votes`. Tests compare every count and
+every bit with a readable version. A vote for an object that does not exist raises an error. In the
+votes of a round that was never tallied, it may be found late; the states of the voters must then
+not be used.
 
-Counting   Each object has 64 counters of a byte, a cache line that a voter's word is added to at
-           once, and is emptied into wide counters every 255 voters. Where few words have a bit,
-           they are sorted out first. 64 bits are added to 64 counters in a few instructions: the
-           compiler learns that a word is a row of single bits and finds the vector instructions of
-           the machine (three per 32 counters on AVX2); written as a loop it does not. Bit c of the
-           word goes to counter c, as every processor that Numba runs on has it (all store the low
-           byte first).
-One        client alone has a byte for each voter in place of a word, and four plain counters of
-           each object.
-Charging   Credits are planes of words, a binary digit each. One is taken from 64 of them by a
-           borrow that runs through the planes, mostly not far; where it leaves the last one the
-           voter is out.
+Counting   Each object has 64 counters of a byte, which are one cache line. A voter's word is added
+           to them at once, and every 255 voters they are added to wide counters and cleared. If few
+           words of a chunk have a bit, these are copied out first. 64 bits are added to 64 counters
+           in a few instructions: Numba is told that a word is a vector of single bits and so finds
+           the vector instructions of the machine (three per 32 counters on AVX2), which it does not
+           for a loop. Bit c is added to counter c, since all processors that Numba supports store
+           the low byte first.
+One client has a byte for each voter in place of a word, and four sets of plain counters.
+Charging   Credits are stored in bit planes. One credit is subtracted from 64 numbers by a borrow
+           that runs through the planes, mostly not far. If it leaves the last plane, the voter no
+           longer counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from tacit.engine.votes import (
 def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
     """Compile `add_bits(counters, position, word)` for kernels.
 
-    It adds bit c of the uint64 word to counters[position + c], uint8; bounds are not checked.
+    It adds bit c of the uint64 word to the uint8 counters[position + c]. Bounds are not checked.
     """
     del typing, word  # Numba hands them over; the signature does not depend on them
 
@@ -67,17 +67,19 @@ def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
 add_bits: Any = _add_bits
 
 _CHUNK = 1024
-"""Voters that all steps of a pass are done for before the next ones: what is held of them stays in
-the fastest memory. A multiple of 8, and at most 8 * 255."""
+"""Number of voters of a chunk, whose words stay in the fastest cache. It must be a multiple of 8
+and at most 8 * 255."""
 _LONG_CHUNK = 128 * _CHUNK
-"""The same with one client, whose voters have a byte each: long, for a step takes little time."""
+"""Number of voters of a chunk for one client; more, since these have only a byte each."""
 _FEW = 16
-"""Where fewer than one in so many counts for anybody, it pays to ask before adding."""
+"""If fewer than one voter in this many counts for any client, their words are copied out first."""
 _NOBODY = np.uint64(0)
+"""The word of a voter who counts for no client."""
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _ONE, _FULL = np.uint8(1), np.uint8(255)
 _LINE = np.uint64(6)
+"""Shift that turns the number of an object into the place of its 64 counters."""
 
 
 @_compiled
@@ -86,36 +88,38 @@ def _are_objects_known(votes: Any, objects: int) -> bool:
     largest = votes[0]
     for i in range(len(votes)):
         largest = max(largest, votes[i])
-    within: bool = largest < objects
-    return within
+    are_known: bool = largest < objects
+    return are_known
 
 
 @_compiled
 def _are_few(alive: Any) -> bool:
-    living = 0
+    """Tell whether few voters count for any client."""
+    counting = 0
     for i in range(len(alive)):
-        living += alive[i] != 0
-    return living * _FEW < len(alive)
+        counting += alive[i] != 0
+    return counting * _FEW < len(alive)
 
 
 @_compiled
 def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
+    """Count votes; `small`, `filled` and `wide` are those of `_counters`."""
     for i in range(len(votes)):
         line = np.uint64(votes[i])
         add_bits(small, line << _LINE, alive[i])
         level = np.uint8(filled[line] + _ONE)
         filled[line] = level
-        if level == _FULL:  # a call here, or a part of an array, would slow all voters down
+        if level == _FULL:  # not a function or a slice: these would slow the loop down
             for c in range(CLIENTS):
-                at = (line << _LINE) + np.uint64(c)
-                wide[line, c] += small[at]
-                small[at] = 0
+                counter = (line << _LINE) + np.uint64(c)
+                wide[line, c] += small[counter]
+                small[counter] = 0
             filled[line] = 0
 
 
 @_compiled
 def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
-    """Copy the votes and words of those who count for anybody; give how many they are."""
+    """Copy the votes and words of the voters who count for any client; return their number."""
     found = np.uint64(0)
     for i in range(len(votes)):
         some_votes[found], some_words[found] = votes[i], alive[i]
@@ -127,6 +131,7 @@ def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> in
 def _count_chunk(
     votes: Any, alive: Any, some_votes: Any, some_words: Any, small: Any, filled: Any, wide: Any
 ) -> None:
+    """Count the votes of a chunk; `some_votes` and `some_words` (_CHUNK,) are scratch."""
     if _are_few(alive):
         found = _copy_living(votes, alive, some_votes, some_words)
         _count(some_votes[:found], some_words[:found], small, filled, wide)
@@ -138,6 +143,11 @@ def _count_chunk(
 def _keep_and_tally(
     last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
 ) -> Any:
+    """Update `alive` by the last round and count this round's votes.
+
+    Returns:
+        Whether the votes of the last round, and those of this one, are all for known objects.
+    """
     counted = True
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
@@ -158,16 +168,22 @@ _inline = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always
 
 @_compiled
 def _decrease(planes: Any, begin: int, hit: Any) -> None:
-    """Take one from the counters that are hit; what is left in `hit` are those that were at 0."""
+    """Subtract 1 from the numbers whose bits are set in `hit`.
+
+    Args:
+        planes: (bits, n) bit planes, changed in place.
+        begin: The first voter of the chunk.
+        hit: (voters of the chunk,) words. Afterwards the bits are set of numbers that were 0.
+    """
     for k in range(len(planes)):
         words = planes[k, begin : begin + len(hit)]
-        some = _NOBODY
+        borrows = _NOBODY
         for i in range(len(words)):
             word = words[i]
             words[i] = word ^ hit[i]
             hit[i] &= ~word
-            some |= hit[i]
-        if some == _NOBODY:
+            borrows |= hit[i]
+        if borrows == _NOBODY:
             return
 
 
@@ -180,21 +196,33 @@ def _charge_chunk(
     near: Any,
     alive: Any,
     begin: int,
-    one: Any,
-    other: Any,
+    radius_hits: Any,
+    both_hits: Any,
 ) -> None:
-    """one, other: (_CHUNK,) words to work in."""
-    one, other = one[: len(votes)], other[: len(votes)]
+    """Charge the voters of a chunk.
+
+    Args:
+        votes: (voters of the chunk,) votes of the last round.
+        diverse: As in `charge_and_tally`.
+        radius: As in `charge_and_tally`.
+        both: `Credits.both`, changed in place.
+        near: `Credits.radius`, changed in place.
+        alive: `Credits.alive`, changed in place.
+        begin: The first voter of the chunk.
+        radius_hits: (_CHUNK,) scratch.
+        both_hits: (_CHUNK,) scratch.
+    """
+    radius_hits, both_hits = radius_hits[: len(votes)], both_hits[: len(votes)]
     words = alive[begin : begin + len(votes)]
     for i in range(len(votes)):
         vote = np.uint64(votes[i])
         disliked = radius[vote] & words[i]
-        one[i] = disliked
-        other[i] = disliked | (diverse[vote] & words[i])
-    _decrease(near, begin, one)
-    _decrease(both, begin, other)
+        radius_hits[i] = disliked
+        both_hits[i] = disliked | (diverse[vote] & words[i])
+    _decrease(near, begin, radius_hits)
+    _decrease(both, begin, both_hits)
     for i in range(len(words)):
-        words[i] &= ~(one[i] | other[i])
+        words[i] &= ~(radius_hits[i] | both_hits[i])
 
 
 @_compiled
@@ -211,15 +239,22 @@ def _charge_and_tally(
     wide: Any,
     total: Any,
 ) -> Any:
-    """total: (64,), where the credit beyond the first is added."""
+    """Charge the voters of the last round, and count this round's votes.
+
+    The arguments are those of `charge_and_tally`, the arrays of `Credits` and `_counters`. `total`
+    (64,) gets the sum of creditD + creditR - 1 over the voters who count for each client.
+
+    Returns:
+        Whether the votes of the last round, and those of this one, are all for known objects.
+    """
     counted = True
-    one, other = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
+    radius_hits, both_hits = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
         before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
         if not _are_objects_known(before, len(radius)):
             return False, False
-        _charge_chunk(before, diverse, radius, both, near, alive, begin, one, other)
+        _charge_chunk(before, diverse, radius, both, near, alive, begin, radius_hits, both_hits)
         counted = counted and _are_objects_known(chosen, len(wide))
         if counted:
             words = alive[begin : begin + _CHUNK]
@@ -229,15 +264,26 @@ def _charge_and_tally(
 
 
 @_inline
-def _full_add(one: Any, other: Any, third: Any) -> Any:
-    """64 sums of three bits each: the twos and the ones."""
-    odd = one ^ other
-    return (one & other) | (odd & third), odd ^ third
+def _full_add(first: Any, second: Any, third: Any) -> Any:
+    """Add three words bit by bit: 64 sums from 0 to 3, as a word of twos and a word of ones."""
+    differs = first ^ second
+    return (first & second) | (differs & third), differs ^ third
 
 
 @_compiled
 def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) -> None:
-    """For each bit, how many of a chunk's living words have it, times the weight; small: (128,)."""
+    """Count for each bit how many words of a chunk have it, and add the counts to a total.
+
+    Eight words are first added in registers: `ones`, `twos`, `fours` and `eights` hold binary
+    digits of 64 counts.
+
+    Args:
+        words: (voters of the chunk,) words.
+        alive: (voters of the chunk,) bits of `words` that are counted.
+        weight: Factor of the counts.
+        small: (128,) uint8, scratch: counts of eights, and counts of ones.
+        total: (64,) to which the counts are added.
+    """
     small[:] = 0
     ones, twos, fours = _NOBODY, _NOBODY, _NOBODY
     until = len(words) // 8 * 8
@@ -264,7 +310,14 @@ def _add_columns(words: Any, alive: Any, weight: int, small: Any, total: Any) ->
 
 @_compiled
 def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
-    """Add the credit of the living to total; their first credit only where it is wanted."""
+    """Add the numbers in bit planes to a total, for the voters who count.
+
+    Args:
+        planes: (bits, voters) creditD + creditR - 1.
+        alive: (voters,) who counts for which client.
+        first: Whether 1 is added for each, so that the total is of creditD + creditR.
+        total: (64,) one total for each client, changed in place.
+    """
     small = np.empty(2 * CLIENTS, np.uint8)
     for begin in range(0, len(alive), _CHUNK):
         words = alive[begin : begin + _CHUNK]
@@ -276,9 +329,17 @@ def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
 
 @_compiled
 def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> Any:
-    """Stop counting the voters of a disliked object, or all but those of a liked one.
+    """Update the states of one client's voters by its answer to the last round.
 
-    Returns the largest of `votes`, which are read on the way.
+    Args:
+        last: (n,) votes of the last round.
+        alive: (n,) states, changed in place.
+        chosen: The object that the client was given.
+        liked: Whether it liked it: then only the object's voters still count, else all others.
+        votes: (n,) votes of this round.
+
+    Returns:
+        The largest of `votes`, which is found in the same pass.
     """
     largest = np.uint16(0)
     if liked:
@@ -296,8 +357,8 @@ def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> An
 def _count_one(votes: Any, alive: Any, counters: Any) -> None:
     """Add each voter's 0 or 1 to the counter of its vote.
 
-    Four votes are read as one word, and go to four sets of counters (4, objects): so no addition
-    waits for the one before where two vote alike.
+    Four votes are read as one word, and added to four sets of counters (4, objects), so that equal
+    votes in a row do not wait for each other. The number of votes must be a multiple of 4.
     """
     four_votes, four_states = votes.view(np.uint64), alive.view(np.uint32)
     first, second, third, fourth = counters[0], counters[1], counters[2], counters[3]
@@ -314,17 +375,22 @@ def _count_one(votes: Any, alive: Any, counters: Any) -> None:
 def _keep_and_tally_one(
     last: Any, chosen: Any, liked: bool, votes: Any, alive: Any, has_answer: bool, counters: Any
 ) -> bool:
+    """Update the states by the last round if there is an answer, and count this round's votes.
+
+    Returns:
+        Whether all votes of this round are for known objects.
+    """
     whole = len(votes) // 4 * 4
     for begin in range(0, whole, _LONG_CHUNK):
         end = min(begin + _LONG_CHUNK, whole)
-        now, states = votes[begin:end], alive[begin:end]
+        chunk, states = votes[begin:end], alive[begin:end]
         if has_answer:
-            known = _keep_one(last[begin:end], states, chosen, liked, now) < counters.shape[1]
+            known = _keep_one(last[begin:end], states, chosen, liked, chunk) < counters.shape[1]
         else:
-            known = _are_objects_known(now, counters.shape[1])
+            known = _are_objects_known(chunk, counters.shape[1])
         if not known:
             return False
-        _count_one(now, states, counters)
+        _count_one(chunk, states, counters)
     if has_answer:
         _keep_one(last[whole:], alive[whole:], chosen, liked, votes[whole:])
     for i in range(whole, len(votes)):
@@ -335,25 +401,27 @@ def _keep_and_tally_one(
 
 
 def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
-    """(1, objects): how many of those who count for the only client vote for each object."""
+    """Count the votes for each object (1, objects) of the voters who count for the only client."""
     return _tally_one(votes, 0, False, votes, alive, False, objects)
 
 
 def keep_and_tally_one(
     last: Votes, chosen: int, liked: bool, votes: Votes, alive: States, objects: int
 ) -> Counts:
-    """Count without credits for one client: who voted against its answer counts no more.
+    """Update one client's voters by its answer to the last round, without credits, then count.
+
+    Voters who voted against the answer no longer count.
 
     Args:
-        last: Votes of the last round.
+        last: (n,) votes of the last round.
         chosen: The object that the client was given.
-        liked: Whether it liked it.
-        votes: Votes of this round.
+        liked: Whether the client liked it.
+        votes: (n,) votes of this round.
         alive: (n,) 1 for each voter who counts; changed in place.
         objects: Number of objects of this round.
 
     Returns:
-        (1, objects) counts, as `tally_one` gives them.
+        (1, objects) counts, as `tally_one` returns them.
     """
     check(last, alive, is_one_client=True)
     return _tally_one(last, chosen, liked, votes, alive, True, objects)
@@ -368,46 +436,62 @@ def _tally_one(
     has_answer: bool,
     objects: int,
 ) -> Counts:
+    """Do what `keep_and_tally_one` does; without an answer, what `tally_one` does."""
     check(votes, alive, is_one_client=True)
     counters = np.zeros((4, objects), np.uint32)
-    before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
-    answer = np.uint16(chosen), liked
-    if not _keep_and_tally_one(before, *answer, now, alive, has_answer, counters):
+    last = np.ascontiguousarray(last)
+    votes = np.ascontiguousarray(votes)
+    are_known = _keep_and_tally_one(
+        last, np.uint16(chosen), liked, votes, alive, has_answer, counters
+    )
+    if not are_known:
         raise unknown_object_error(objects)
     return np.asarray(counters.sum(axis=0, dtype=np.int64)[None])
 
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
-    """(64, objects): for each client, how many of those who count for them vote for each object."""
-    everything = np.full(objects, ~_NOBODY)
-    return keep_and_tally(votes, everything, votes, alive, objects)
+    """Count, for each client, the votes for each object of the voters who count.
+
+    Args:
+        votes: (n,) votes.
+        alive: (n,) who counts for which client.
+        objects: Number of objects.
+
+    Returns:
+        (64, objects) counts.
+    """
+    all_objects = np.full(objects, ~_NOBODY)  # every client keeps every object
+    return keep_and_tally(votes, all_objects, votes, alive, objects)
 
 
 def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
-    """Count without credits: who voted for a kept object of the last round counts, in this one.
+    """Update all clients' voters by their answers to the last round, without credits, then count.
+
+    For a client, only voters of an object that it keeps still count.
 
     Args:
-        last: Votes of the last round.
-        kept: (objects of the last round,) bit c is set where client c kept the object.
-        votes: Votes of this round.
-        alive: Who counts for which client; changed in place.
+        last: (n,) votes of the last round.
+        kept: (objects of the last round,) bit c is set if client c keeps the object.
+        votes: (n,) votes of this round.
+        alive: (n,) who counts for which client; changed in place.
         objects: Number of objects of this round.
 
     Returns:
-        (64, objects) counts, as `tally` gives them.
+        (64, objects) counts, as `tally` returns them.
     """
     check(last, alive)
     check(votes, alive)
     counters = _counters(objects)
-    before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
-    known, counted = _keep_and_tally(before, kept, now, alive, *counters)
-    if not (known and counted):
-        raise unknown_object_error(objects if known else len(kept))
-    return _by_client(counters)
+    last = np.ascontiguousarray(last)
+    votes = np.ascontiguousarray(votes)
+    last_known, known = _keep_and_tally(last, kept, votes, alive, *counters)
+    if not (last_known and known):
+        raise unknown_object_error(objects if last_known else len(kept))
+    return _counts_by_client(counters)
 
 
 def total_credit(credit: Credits) -> Counts:
-    """(64,): for each client the sum of creditD + creditR over the voters who count for them."""
+    """Sum creditD + creditR over the voters who count for each client, (64,)."""
     total = np.zeros(CLIENTS, np.int64)
     _total_credit(credit.both, credit.alive, True, total)
     return total
@@ -416,31 +500,48 @@ def total_credit(credit: Credits) -> Counts:
 def charge_and_tally(
     last: Votes, diverse: Words, radius: Words, votes: Votes, credit: Credits, objects: int
 ) -> tuple[Counts, Counts]:
-    """Charge the last round's voters, then `tally` this round's votes, and `total_credit`.
+    """Charge the last round's voters, then count this round's votes and the credits.
 
-    Voters of the objects in `diverse` lose one creditD, those of the objects in `radius` one
-    creditR; who has run out counts no more.
+    For a client, voters of the objects in `diverse` lose one creditD and those of the objects in
+    `radius` one creditR. Voters without credits no longer count.
 
-    diverse, radius: (objects of the last round,), a bit per client. After a like of j `diverse` has
-    all objects but j, after a dislike `radius` has j alone. No object costs both at once.
+    Args:
+        last: (n,) votes of the last round.
+        diverse: (objects of the last round,) a bit for each client: after a like of an object, it
+            is set for all other objects.
+        radius: (objects of the last round,) a bit for each client: after a dislike of an object, it
+            is set for this object alone.
+        votes: (n,) votes of this round.
+        credit: The voters' credits, changed in place.
+        objects: Number of objects of this round.
+
+    Returns:
+        The counts, as `tally` returns them, and the credits, as `total_credit` returns them.
+
+    Raises:
+        DataError: An object costs both kinds of credit, or a vote is for no object.
     """
     check(last, credit.alive)
     check(votes, credit.alive)
     check_charges(diverse, radius)
-    counters, total = _counters(objects), np.zeros(CLIENTS, np.int64)
-    before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
+    counters = _counters(objects)
+    total = np.zeros(CLIENTS, np.int64)
+    last = np.ascontiguousarray(last)
+    votes = np.ascontiguousarray(votes)
     state = credit.both, credit.radius, credit.alive
-    known, counted = _charge_and_tally(before, diverse, radius, *state, now, *counters, total)
-    if not (known and counted):
-        raise unknown_object_error(objects if known else len(radius))
-    counts = _by_client(counters)
+    last_known, known = _charge_and_tally(last, diverse, radius, *state, votes, *counters, total)
+    if not (last_known and known):
+        raise unknown_object_error(objects if last_known else len(radius))
+    counts = _counts_by_client(counters)
     return counts, total + counts.sum(axis=1)
 
 
 def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:
-    """Make small counters, what the fullest of an object can hold, and wide counters.
+    """Make the counters of a pass.
 
-    Their shapes are (objects * 64,), which begins with a cache line, (objects,) and (objects, 64).
+    Returns:
+        Small counters (objects * 64,), which begin with a cache line; how many votes each object's
+        small counters hold (objects,); and wide counters (objects, 64).
     """
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
     begin = -room.ctypes.data % CLIENTS
@@ -448,7 +549,8 @@ def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Count
     return small, np.zeros(objects, np.uint8), np.zeros((objects, CLIENTS), np.int64)
 
 
-def _by_client(counters: tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]) -> Counts:
+def _counts_by_client(counters: tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]) -> Counts:
+    """Add small and wide counters, and return the counts (64, objects)."""
     small, _, wide = counters
     wide += small.reshape(wide.shape)
     return np.ascontiguousarray(wide.T)

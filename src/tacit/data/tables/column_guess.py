@@ -1,4 +1,4 @@
-"""What the columns of a table hold: as the caller says, by their names, or by order and content.
+"""Columns of a table found as the caller says, by their names, or by order and content.
 
 With a header     a column holds the stars only if the caller or its name says so. Content alone
                   does not decide: numbers on a usual scale under another name raise a question.
@@ -66,7 +66,7 @@ _MOST_KINDS = 20
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """What the columns of a table hold.
+    """A guess of what the columns of a table hold.
 
     Attributes:
         table: The table.

@@ -103,7 +103,7 @@ def _is_heading(cells: Sequence[str], path: Path) -> bool:
     """Tell whether the first cell of a single column is its heading.
 
     A column of whole numbers needs no heading. A column of texts does: without one, a heading such
-    as `refused` or `withdrawn` could not be told from an id.
+    as `refused` or `withdrawn` could be taken for an id.
 
     Raises:
         DataError: The first cell of texts does not say that the column holds people.

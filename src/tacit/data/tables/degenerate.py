@@ -8,7 +8,7 @@ from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
 FEW = 50
-"""Number of rows below which a table is taken for an example that somebody tries, not refused."""
+"""Number of rows below which a table is taken for an example, which is never refused."""
 
 
 def refuse_unlearnable_ratings(

@@ -86,7 +86,7 @@ _NAME_OF_PROSE = re.compile(r"(?i)(readme|licen[cs]e|notice|about|citation)\b")
 
 @dataclass
 class Plan:
-    """What will be imported: the tables found in the files, and what each holds."""
+    """The plan of an import: the tables found in the files, and what each holds."""
 
     ratings: list[ColumnGuess] = field(default_factory=list)
     """The tables of ratings, and what their columns are."""

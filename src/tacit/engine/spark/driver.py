@@ -1,12 +1,12 @@
 """Sums over people on a Spark 4 cluster, or on `pysail`, through Spark Connect.
 
 Runs at    the driver, which is the platform's, and the cluster's workers, which are trusted, too.
-People     each is whole in one task: rows move by a hash of the person's id, and every sum says
-           which hashes it has seen. One that was seen twice, or not at all, is refused.
-Sums       what `add` makes of a block, the local kernels, in whole numbers; tables are merged in
-           pieces on the cluster. Noise is drawn at the driver from what `total` gives: a task that
-           is repeated, or run twice at once, changes neither the sum nor how often noise is drawn.
-Errors     no message of the cluster is repeated: it may hold a person's row.
+People     All rows of a person are in one task: rows move by a hash of the person's id. Every sum
+           reports which hashes are in it; a sum with a hash that is missing or twice is refused.
+Sums       are made of blocks by the local kernels, in whole numbers, and their tables are merged in
+           pieces on the cluster. Noise is added at the driver to the result of `total`, so a task
+           that is repeated, or run twice at once, changes neither the sum nor the noise.
+Errors     Messages of the cluster are not repeated, since they may hold a person's row.
 """
 
 from __future__ import annotations
@@ -52,81 +52,91 @@ from tacit.engine.spark.sums import (
 )
 
 TASK_ROWS = 2_000_000
-"""Ratings of a task, about 0.3 GB of a worker's memory beside the sum's table."""
+"""Number of ratings of a task: about 0.3 GB of a worker's memory, besides the table of the sum."""
 _LEAST_TASKS = 4
-_TEXT = (".csv", ".tsv")
+_TEXT_ENDINGS = (".csv", ".tsv")
+_DEFAULT_PORT = 15002
+_BUCKETS_PER_TASK = 64
 _WAIT = 10.0
-"""Seconds for a server to answer."""
+"""Seconds to wait for a server's answer."""
 _RETRIES = 5
-"""Retries of a call to a server that is away: some 20 seconds; closing makes two calls more."""
+"""Number of retries of a call that a server does not answer: about 20 seconds."""
 
 
 def open_spark(
     source: str,
     remote: str,
-    asked: Mapping[Role, str | None],
+    column_names: Mapping[Role, str | None],
     public: PublicInputs,
     *,
     events: bool,
     tasks: int | None = None,
 ) -> SparkRatings:
-    """Open ratings on a cluster. What can be refused is refused here, before any sum.
+    """Open ratings on a cluster; everything that can be refused is refused here, before any sum.
 
     Args:
-        source: A path as the cluster sees it, of Parquet or CSV, or a table of its catalogue.
-        remote: Address of its Spark Connect server.
-        asked: Names of columns, where they are not the well-known ones.
-        public: Scale and items that do not come from the ratings.
-        events: Whether each row is a like.
+        source: A path of Parquet or CSV as the cluster sees it, or a table of its catalogue.
+        remote: Address of the cluster's Spark Connect server.
+        column_names: The roles to find, each with the header that the caller named, or None.
+        public: The scale and the items, as far as they do not come from the ratings.
+        events: Whether each row is an event without stars.
         tasks: Number of Spark tasks that hold the people; None: by the number of rows.
+
+    Raises:
+        ClusterError: There is no server or no such source, or the cluster fails.
+        DataError: A column is missing, a row cannot be read, or no item of the catalogue is rated.
     """
     with _session(remote) as session:
-        given = _rows(session, source, asked, public.scale, events=events)
-        count, stars = _tasks(given.frame, tasks), None
-        if "rating" in given.used:
+        rows = _open_rows(session, source, column_names, public.scale, events=events)
+        task_count = _count_tasks(rows.frame, tasks)
+        stars = None
+        if "rating" in rows.used:
             stars = np.zeros(0)
             if public.scale is None:
-                few = given.read.select("rating").distinct().limit(MOST_VALUES + 1)
-                stars = few.toArrow()["rating"].to_numpy()
+                distinct = rows.read.select("rating").distinct().limit(MOST_VALUES + 1)
+                stars = distinct.toArrow()["rating"].to_numpy()
 
         def rated_ids() -> Any:
-            found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
-            return to_ids(found) if given.text else found
+            ids = rows.read.select("item").distinct().toArrow()["item"].to_pylist()
+            return to_ids(ids) if rows.has_text_ids else ids
 
-        known = public.make_catalogue(rated_ids, stars)
-        work = partial(workers.prepare_blocks, width=known.n_items, used=given.used)
-        blocks = given.by_person(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
-        made = SparkRatings(session, persist_frame(session, blocks), known, count)
-        if not made.total(workers.count_ratings).any():
+        catalogue = public.make_catalogue(rated_ids, stars)
+        work = partial(workers.prepare_blocks, width=catalogue.n_items, used=rows.used)
+        by_person = rows.by_person(catalogue.item_ids, task_count)
+        blocks = persist_frame(session, by_person.mapInArrow(work, workers.BLOCKS))
+        ratings = SparkRatings(session, blocks, catalogue, task_count)
+        if not ratings.total(workers.count_ratings).any():
             raise unrated_catalogue_error()
-        return made
+        return ratings
 
 
 def write_lists(
     source: str,
     remote: str,
-    asked: Mapping[Role, str | None],
+    column_names: Mapping[Role, str | None],
     model: Any,
     list_block: Callable[[Ratings], Any],
     out: str,
     *,
     tasks: int | None = None,
 ) -> None:
-    """Write lists of all people of the source as Parquet. Nobody's rows or lists come here.
+    """Write the lists of all people of a source as Parquet, on the cluster.
+
+    No person's rows or lists come to this machine.
 
     Args:
-        source: As for `open_spark`.
-        remote: As for `open_spark`.
-        asked: As for `open_spark`.
-        model: A released one.
-        list_block: Makes the lists of some people's ratings.
+        source: As in `open_spark`.
+        remote: As in `open_spark`.
+        column_names: As in `open_spark`.
+        model: A released model.
+        list_block: Makes the lists of the people of a block of ratings.
         out: A new folder, as the cluster sees it.
-        tasks: As for `open_spark`.
+        tasks: As in `open_spark`.
     """
     with _session(remote) as session:
         events = model.scale_ == EVENTS
-        rows = _rows(session, source, asked, model.scale_, events=events)
-        count = _tasks(rows.frame, tasks)
+        rows = _open_rows(session, source, column_names, model.scale_, events=events)
+        task_count = _count_tasks(rows.frame, tasks)
         work = partial(
             workers.make_lists,
             list_block=list_block,
@@ -135,10 +145,10 @@ def write_lists(
             scale=model.scale_,
             headers=rows.used,
         )
-        ids = "string" if model.item_ids_.dtype == object else "bigint"
-        schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
-        parted = rows.by_person(model.history_ids_, count)
-        parted.mapInArrow(work, schema).write.mode("error").parquet(_cluster_path(out))
+        item_type = "string" if model.item_ids_.dtype == object else "bigint"
+        schema = f"user {rows.kinds['user']}, rank int, item {item_type}, score double"
+        by_person = rows.by_person(model.history_ids_, task_count)
+        by_person.mapInArrow(work, schema).write.mode("error").parquet(_cluster_path(out))
         session.stop()
 
 
@@ -151,19 +161,20 @@ def fold_reports(
     *,
     tasks: int | None = None,
 ) -> NDArray[np.int64]:
-    """Add up what `fold` makes of each task's reports, in the order of their bytes.
+    """Count reports of devices on a cluster: the sum of `fold(reports)` over its tasks.
+
+    All reports with the same ticket are in one task, in the order of their bytes.
 
     Args:
         source: Parquet with reports in a binary column.
-        remote: As for `open_spark`.
+        remote: As in `open_spark`.
         column: Name of the column.
-        ticket: Where the sender's name begins in a report, from 0, and how long it is: reports of
-            one sender are in one task.
-        fold: From reports to a table of counts.
-        tasks: As for `open_spark`.
+        ticket: Where the ticket begins in a report, from 0, and its length in bytes.
+        fold: Counts some reports; returns a table.
+        tasks: As in `open_spark`.
 
     Returns:
-        The table of counts, of the shape that `fold` gives.
+        The sum of the tables.
 
     Raises:
         ClusterError: The source is not there, or the cluster does not answer.
@@ -183,19 +194,21 @@ def fold_reports(
                 found=", ".join(kinds),
                 expected="a binary column",
             )
-        place = (ticket[0], sum(ticket))
+        start, length = ticket
+        bounds = (start, start + length)
         reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
-        count = _tasks(reports, tasks)
-        parted = _partition(reports, partial(workers.pack_reports, ticket=place), count)
-        work = partial(workers.fold_reports_of_task, ticket=place, fold=fold)
-        total, _ = gather_total(parted, work, fold([]), count)
+        task_count = _count_tasks(reports, tasks)
+        pack = partial(workers.pack_reports, ticket=bounds)
+        by_ticket = _partition(reports, pack, task_count)
+        work = partial(workers.fold_reports_of_task, ticket=bounds, fold=fold)
+        total, _ = gather_total(by_ticket, work, fold([]), task_count)
         session.stop()
     return total
 
 
 @contextmanager
 def _session(remote: str) -> Iterator[Any]:
-    """Open a session, and close it where something fails."""
+    """Open a session for the context; it is closed only if something fails in it."""
     session = connect(remote)
     try:
         with described_errors():
@@ -207,80 +220,98 @@ def _session(remote: str) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a source on the cluster."""
+    """The rows of a source on the cluster."""
 
     frame: Any
-    """As they are stored, columns named by role."""
+    """Spark's frame of the rows as they are stored; columns are named by their roles."""
     used: dict[Role, str]
-    """Role to header."""
+    """Role to the header of its column."""
     kinds: dict[Role, str]
-    """Role to Spark's type of what is read."""
+    """Role to Spark's type of its column after it is read."""
     scale: RatingScale | None
-    """None: of any stars."""
-    text: bool
-    """Whether it is a file in which all ids are text."""
+    """The stars a rating can take; None: any number."""
+    has_text_ids: bool
+    """Whether all ids are stored as text, so that some may be whole numbers."""
 
     @property
     def read(self) -> Any:
-        """Frame of the rows, checked as in memory."""
+        """Spark's frame of the rows after their cells are read and checked."""
         schema = ", ".join(f"{role} {kind}" for role, kind in self.kinds.items())
         work = partial(workers.read_rows, used=self.used, scale=self.scale)
         return self.frame.mapInArrow(work, schema)
 
     def by_person(self, ids: Column, tasks: int) -> Any:
-        """Bring each person's rows into one task.
-
-        There are many more buckets of people than tasks, so that tasks are about equal.
+        """Partition the rows so that all rows of a person are in one task.
 
         Args:
-            ids: Of the catalogue.
+            ids: (items,) ids of the catalogue.
             tasks: Number of Spark tasks.
         """
         work = partial(workers.pack_rows, used=self.used, scale=self.scale, ids=ids)
         return _partition(self.frame, work, tasks)
 
 
-def _partition(frame: Any, packed: Callable[..., Any], tasks: int) -> Any:
-    work = partial(packed, buckets=min(workers.HASHES, 64 * tasks))
+def _partition(frame: Any, pack: Callable[..., Any], tasks: int) -> Any:
+    """Pack rows in buckets and distribute these over tasks.
+
+    There are many more buckets than tasks, so that tasks are about equally large.
+
+    Args:
+        frame: Spark's frame.
+        pack: Packs the rows of a task in buckets, such as `workers.pack_rows`.
+        tasks: Number of tasks.
+    """
+    work = partial(pack, buckets=min(workers.HASHES, _BUCKETS_PER_TASK * tasks))
     return frame.mapInArrow(work, workers.ROWS).repartition(tasks, "bucket")
 
 
-def _rows(
+def _open_rows(
     session: Any,
     source: str,
-    asked: Mapping[Role, str | None],
+    column_names: Mapping[Role, str | None],
     scale: RatingScale | None,
     *,
     events: bool,
 ) -> _Rows:
+    """Find the columns of a source and their types; arguments as in `open_spark`.
+
+    Raises:
+        ClusterError: There is no such source.
+        DataError: A column is missing or has an unusable type.
+    """
     from pyspark.sql import functions as spark
 
     frame = _read(session, source)
     kinds = dict(frame.dtypes)
-    if not kinds:  # of a path that is not there
+    if not kinds:  # what Spark returns for a path that is not there
         raise ClusterError(NOT_THERE)
-    used = find_columns([*kinds], asked, events=events, path=source)
+    used = find_columns([*kinds], column_names, events=events, path=source)
     columns = [spark.col(f"`{name}`").alias(role) for role, name in used.items()]
-    chosen = frame.select(*columns)
-    nobody = read_arrow_cells(chosen.limit(0).toArrow(), used)  # refuses types
-    made = {role: workers.KINDS[str(nobody[role].type)] for role in used}
-    known = scale if "rating" in used else None
-    return _Rows(chosen, used, made, known, source.endswith(_TEXT))
+    selected = frame.select(*columns)
+    no_rows = read_arrow_cells(selected.limit(0).toArrow(), used)  # refuses unusable types
+    return _Rows(
+        frame=selected,
+        used=used,
+        kinds={role: workers.KINDS[str(no_rows[role].type)] for role in used},
+        scale=scale if "rating" in used else None,
+        has_text_ids=source.endswith(_TEXT_ENDINGS),
+    )
 
 
-def _tasks(frame: Any, asked: int | None) -> int:
-    """Choose the number of tasks: as asked for, or one for TASK_ROWS; DataError without a row."""
+def _count_tasks(frame: Any, tasks: int | None) -> int:
+    """Return the number of tasks, `tasks` or one for TASK_ROWS rows; DataError without a row."""
     rows = frame.count()
     if not rows:
         raise DataError("there is no row")
-    return asked or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
+    return tasks or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
 
 
 @contextmanager
 def _named_main_module() -> Iterator[None]:
-    """Give the main module a file for a while.
+    """Set the main module's `__file__` for the context, if it has none.
 
-    Without one, as with `python -c`, pyspark takes it for its own tests and ends the process.
+    If there is none, as with `python -c`, pyspark thinks that its own tests run and ends the
+    process.
     """
     main = sys.modules["__main__"]
     if hasattr(main, "__file__"):
@@ -294,16 +325,22 @@ def _named_main_module() -> Iterator[None]:
 
 
 def connect(remote: str) -> Any:
-    """Open a session of its own; ClusterError or ConfigError where there is none."""
-    given = urlsplit(remote)
-    if given.scheme != "sc" or not given.hostname:
+    """Open a new session on a Spark Connect server.
+
+    Raises:
+        ConfigError: The address is no sc://HOST:PORT.
+        ClusterError: No server answers there, or its version is not supported.
+        MissingExtra: pyspark is not installed.
+    """
+    address = urlsplit(remote)
+    if address.scheme != "sc" or not address.hostname:
         raise ConfigError(f"--remote is written sc://HOST:PORT; got {remote!r}.")
-    port = given.port or 15002
+    port = address.port or _DEFAULT_PORT
     try:
-        socket.create_connection((given.hostname, port), timeout=_WAIT).close()
+        socket.create_connection((address.hostname, port), timeout=_WAIT).close()
     except OSError as error:
         raise ClusterError(
-            f"No Spark Connect server answers at {given.hostname}:{port} ({error}). Start one, "
+            f"No Spark Connect server answers at {address.hostname}:{port} ({error}). Start one, "
             f"such as  sail spark server --port {port}  or Spark's  start-connect-server.sh."
         ) from None
     with warnings.catch_warnings(), _named_main_module():
@@ -326,33 +363,41 @@ def connect(remote: str) -> Any:
 
 
 def _check_server(session: Any) -> None:
+    """Set up a session; ClusterError for an old Spark, or another tacit-rec on the workers."""
     if int(session.version.split(".")[0]) < 4:
         raise ClusterError(f"The server is Spark {session.version}; this needs Spark 4 or newer.")
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "131072")
-    # Below this Spark computes a batch's size again for each row, which costs more than the sums.
+    # With the largest limit, Spark does not compute a batch's size for each row, which would take
+    # longer than the sums.
     session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1))
-    own = version("tacit-rec")
+    own_version = version("tacit-rec")
     probe = session.range(0, 1, 1, 1).mapInArrow(workers.versions, "tacit string")
-    others = {row[0] for row in probe.collect()}
-    if others != {own}:
+    worker_versions = {row[0] for row in probe.collect()}
+    if worker_versions != {own_version}:
         raise ClusterError(
-            f"The workers have tacit-rec {', '.join(sorted(others))}, and this machine {own}: "
-            f"install  tacit-rec=={own}  on every worker."
+            f"The workers have tacit-rec {', '.join(sorted(worker_versions))}, and this machine "
+            f"{own_version}: install  tacit-rec=={own_version}  on every worker."
         )
 
 
 def _cluster_path(path: str) -> str:
-    """Write a path as the cluster sees it; one of this machine becomes absolute."""
-    if found := re.match(r"(\w+):/(?!/)", path):  # an address that was read as a local path
-        return path.replace(found[0], f"{found[1]}://", 1)
+    """Return a path as the cluster sees it; a local path becomes absolute.
+
+    An address such as s3://bucket that went through `pathlib` has lost a slash, which is added.
+    """
+    address = re.match(r"(\w+):/(?!/)", path)
+    if address is not None:
+        return path.replace(address[0], f"{address[1]}://", 1)
     return str(Path(path).absolute())
 
 
 def _read(session: Any, source: str) -> Any:
+    """Return Spark's frame of a table of the catalogue, a text file or Parquet."""
     if re.fullmatch(r"\w+(\.\w+){0,2}", source) and not Path(source).exists():
         return session.read.table(source)
-    place = _cluster_path(source)
-    if place.endswith(_TEXT):
-        sign = "\t" if place.endswith(".tsv") else ","
-        return session.read.csv(place, header=True, inferSchema=False, sep=sign)
-    return session.read.option("mergeSchema", "true").parquet(place)  # no file lacks stars unseen
+    path = _cluster_path(source)
+    if path.endswith(_TEXT_ENDINGS):
+        delimiter = "\t" if path.endswith(".tsv") else ","
+        return session.read.csv(path, header=True, inferSchema=False, sep=delimiter)
+    # With merged schemas, stars that are missing in some of the files are empty cells, and refused.
+    return session.read.option("mergeSchema", "true").parquet(path)

@@ -1,8 +1,8 @@
-"""Tables that a cluster's tasks make, added up or joined: each task's once, which is checked.
+"""Results of a cluster's tasks, added up or joined, with checks that each task counts exactly once.
 
-Where items are joined, strips of people's rows meet in tiles. `cut_strips`, `work_on_tile`,
-`merge_line` and `compute_arrays` run at workers, which see raw ratings; a tile refuses a person who
-is in it twice.
+To join items, strips of people's rows are brought together in tiles. `cut_strips`, `work_on_tile`,
+`merge_line` and `compute_arrays` run at workers, which see raw ratings. A tile that has a person
+twice is refused.
 """
 
 from __future__ import annotations
@@ -45,26 +45,34 @@ from tacit.engine.spark.workers import (
 from tacit.errors import ClusterError, DataError
 
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
+"""Schema of strips: a part of a block's ratings for one tile."""
 LINES = "line long, tile long, cells binary"
-_STRIP = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
+"""Schema of answers: the bytes that a tile has for a line."""
+_STRIP_TYPES = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
+"""Arrays of a strip: a count of ratings and a number for each person; items and stars."""
+_PARTS_AT_ONCE = 16
+"""Number of arrays that `spread` computes at once, for this machine's memory."""
 
 
 class SparkRatings(StoredRatings):
-    """Ratings that a cluster reads, as `open_spark` makes them; a context that closes its session.
+    """Ratings on a cluster, made by `open_spark`; as a context it closes its session at the end.
 
     Args:
-        session: Of the cluster.
-        blocks: Frame with the columns of `workers.BLOCKS`.
-        catalogue: Items and scale, without people.
+        session: The Spark session.
+        blocks: Spark's frame with the columns of `workers.BLOCKS`.
+        catalogue: The items and the scale, as ratings without people.
         tasks: Number of Spark tasks that hold the people.
     """
 
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
-        self.catalogue, self.tasks = catalogue, tasks
+        self.catalogue = catalogue
+        self.tasks = tasks
         self._to_ratings = partial(
             Block.to_ratings, n_items=catalogue.n_items, scale=catalogue.scale
         )
-        self._session, self._blocks = session, blocks
+        self._session = session
+        self._blocks = blocks
+        # The hashes that were in the first sum; each further sum must have the same.
         self._seen: NDArray[np.int64] | None = None
 
     def __enter__(self) -> SparkRatings:
@@ -74,15 +82,14 @@ class SparkRatings(StoredRatings):
         close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """Sum `add(block)` in one pass over the cluster's blocks; pieces are merged there.
+        """Sum `add(block)` in one pass over the cluster's blocks.
 
         Raises:
-            ClusterError: The cluster lost blocks.
+            ClusterError: The cluster fails, or blocks are missing or twice in the sum.
         """
         work = partial(workers.sum_blocks, add=add, to_ratings=self._to_ratings)
-        total, seen = gather_total(
-            self._blocks, work, add(self._to_ratings(Block.without_people())), self.tasks
-        )
+        zeros = add(self._to_ratings(Block.without_people()))
+        total, seen = gather_total(self._blocks, work, zeros, self.tasks)
         if self._seen is not None and not np.array_equal(seen, self._seen):
             raise ClusterError(_LOST)
         self._seen = seen
@@ -90,72 +97,77 @@ class SparkRatings(StoredRatings):
         return total
 
     def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Bring the strips of all blocks together in their tile, and answers in their line."""
-        width = cut(self._to_ratings(Block.without_people()))[0].shape[1]
+        """Do what `StoredRatings.join_tiles` says, on the cluster.
+
+        Strips of all blocks are brought together by their tile, and answers by their line.
+        """
+        no_stars, _ = cut(self._to_ratings(Block.without_people()))
         with described_errors():
-            in_strips = partial(cut_strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
-            of_tiles = partial(work_on_tile, work=work, width=width)
-            made = self._blocks.mapInArrow(in_strips, STRIPS)
-            made = _apply_by_key(made, "tile", of_tiles, len(tiles))
-            merged = _apply_by_key(made, "line", partial(merge_line, merge=merge), len(tiles))
+            make_strips = partial(cut_strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
+            answer_tile = partial(work_on_tile, work=work, width=no_stars.shape[1])
+            strips = self._blocks.mapInArrow(make_strips, STRIPS)
+            answers = _apply_by_key(strips, "tile", answer_tile, len(tiles))
+            merged = _apply_by_key(answers, "line", partial(merge_line, merge=merge), len(tiles))
             rows = merged.toArrow()
         self.advance(1.0)
         return _answers_by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """Compute the arrays of all parts, some at a time for this machine's memory.
+        """Yield `work(part)` of each part, computed on the cluster.
 
         Raises:
-            ClusterError: The cluster lost parts.
+            ClusterError: The cluster fails, or results are missing.
         """
-        for start in range(0, len(parts), _AT_ONCE):
-            batch = parts[start : start + _AT_ONCE]
+        for start in range(0, len(parts), _PARTS_AT_ONCE):
+            batch = parts[start : start + _PARTS_AT_ONCE]
             with described_errors():
                 numbers = self._session.range(0, len(batch), 1, len(batch))
-                own = partial(compute_arrays, work=partial(_work_on_part, work=work, parts=batch))
-                rows = numbers.mapInArrow(own, LINES).toArrow()
-            found = _answers_by_line(rows)
-            if len(found) < len(batch):
+                work_by_number = partial(_work_on_part, work=work, parts=batch)
+                compute = partial(compute_arrays, work=work_by_number)
+                rows = numbers.mapInArrow(compute, LINES).toArrow()
+            answers = _answers_by_line(rows)
+            if len(answers) < len(batch):
                 raise ClusterError(_LOST)
             for number in range(len(batch)):
-                yield np.load(BytesIO(found[number][1]), allow_pickle=False)
-
-
-_AT_ONCE = 16
+                _, cells = answers[number]
+                yield np.load(BytesIO(cells), allow_pickle=False)
 
 
 def gather_total(
     frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Add up the tables that `work` makes of each task.
+    """Add up the tables that the tasks make of their rows.
 
     Args:
-        frame: Rows of the tasks.
-        work: From a task's batches to pieces of a table; pieces are added on the cluster first.
-        zero: Zeros in the shape of the sum.
+        frame: Spark's frame of the rows.
+        work: Turns a task's batches into pieces of a table; these are first added on the cluster.
+        zero: Zeros in the shape of the sum; overwritten.
         tasks: Number of Spark tasks that hold the people.
 
     Returns:
-        The sum; and (3, hashes) tasks that had each hash, people, and people that the tasks began
-        with.
+        The sum; and (3, hashes) for each hash: the number of tasks that have it, of people in the
+        sum, and of people that the tasks had.
 
     Raises:
-        ClusterError: a hash was in several tasks, or a block of a task was missing.
+        ClusterError: A hash was in several tasks, or a block of a task was missing.
     """
     merge = partial(workers.merge_pieces, kind=zero.dtype.str)
-    merging = max(1, min(tasks, zero.size // workers.PIECE))
+    merging_tasks = max(1, min(tasks, zero.size // workers.PIECE))
     with described_errors():
-        parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
+        parts = frame.mapInArrow(work, workers.PIECES).repartition(merging_tasks, "piece")
         rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
-    cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
+    cells = zero.ravel()
+    seen = np.zeros((3, workers.HASHES), np.int64)
     numbers, pieces = (column.to_pylist() for column in rows.columns)
     for number, raw in zip(numbers, pieces, strict=True):
         if number == workers.SEEN:
             seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
         else:
-            found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
-            cells[start : start + len(found)] += found
-    if not seen.any() or seen[0].max() > 1 or not np.array_equal(seen[1], seen[2]):
+            piece = np.frombuffer(raw, zero.dtype)
+            start = number * workers.PIECE
+            cells[start : start + len(piece)] += piece
+    is_complete = np.array_equal(seen[1], seen[2])
+    if not seen.any() or seen[0].max() > 1 or not is_complete:
         raise ClusterError(_LOST)
     return cells.reshape(zero.shape), seen
 
@@ -163,18 +175,21 @@ def gather_total(
 def _work_on_part(
     number: int, *, work: Callable[[slice], NDArray[Any]], parts: list[slice]
 ) -> NDArray[Any]:
+    """Call `work` for the part with this number."""
     return work(parts[number])
 
 
 def _answers_by_line(rows: Any) -> Lines:
+    """Map each line to its number of tiles and its bytes, from a table as `LINES` has it."""
     columns = [column.to_pylist() for column in rows.columns]
     return {line: (count, cells) for line, count, cells in zip(*columns, strict=True)}
 
 
 def _apply_by_key(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> Any:
-    """Apply `work` to all rows of each key."""
+    """Apply `work` to the rows of each value of a column, on the cluster."""
 
-    def work_on_group(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
+    # pyspark looks at the number of parameters, and counts those that a `partial` has set.
+    def work_on_group(table: Any) -> Any:
         return work(table)
 
     return frame.repartition(tasks, key).groupBy(key).applyInArrow(work_on_group, LINES)
@@ -183,49 +198,60 @@ def _apply_by_key(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) 
 def cut_strips(
     batches: Iterable[Any], *, cut: CutBlock, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
-    """Cut from a task's blocks the people and ratings of each tile."""
+    """Yield, from a task's blocks, the people and ratings of each tile: strips, as in `STRIPS`."""
     for block, row in read_blocks(batches):
         stars, numbers = cut(to_ratings(block))
         users = flatten_column(read_streams([row["people"].as_buffer()])["id"])
         rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
         for tile, members in enumerate(tiles):
-            mask = np.zeros(stars.shape[1], np.bool_)
-            mask[members] = True
-            inside = mask[stars.indices]
-            counts = np.bincount(rows[inside], minlength=stars.shape[0])
-            rated = np.flatnonzero(counts)
-            if rated.size:
-                items = stars.indices[inside].astype(np.int32, copy=False)
-                cells = (counts[rated], items, stars.data[inside], numbers[rated])
-                whose = pack_ids(users.take(pa.array(rated)))
-                packed = [column.tobytes() for column in cells]
-                yield make_batch(STRIPS, tile, *packed, whose)
+            is_member = np.zeros(stars.shape[1], np.bool_)
+            is_member[members] = True
+            in_tile = is_member[stars.indices]
+            counts = np.bincount(rows[in_tile], minlength=stars.shape[0])
+            raters = np.flatnonzero(counts)
+            if raters.size:
+                items = stars.indices[in_tile].astype(np.int32, copy=False)
+                arrays = (counts[raters], items, stars.data[in_tile], numbers[raters])
+                packed = [array.tobytes() for array in arrays]
+                rater_ids = pack_ids(users.take(pa.array(raters)))
+                yield make_batch(STRIPS, tile, *packed, rater_ids)
 
 
 def work_on_tile(table: Any, *, work: Work, width: int) -> Any:
-    """Join the strips of a tile, people in the order of their ids, and work on it."""
+    """Join the strips of a tile, with people in the order of their ids, and call `work` on it.
+
+    Raises:
+        ClusterError: A person is in it twice.
+    """
     users = flatten_column(read_streams(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
         raise ClusterError(LOST)
-    counts, items, stars, numbers = (_join_strips(table, name) for name in _STRIP)
-    starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
+    counts, items, stars, numbers = (_join_strips(table, name) for name in _STRIP_TYPES)
+    starts = (np.cumsum(counts) - counts)[order]
+    sizes = counts[order]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
-    rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
+    # Where each rating of the sorted rows is in the joined strips.
+    sources = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    rows = sparse.csr_array((stars[sources], items[sources], offsets), shape=(len(users), width))
     tile = int(table["tile"][0].as_py())
-    del table, places, stars, items  # the kernel needs room
-    return lines_to_arrow([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
+    del table, sources, stars, items  # frees memory for the kernel
+    answers = work(tile, rows, numbers[order])
+    return lines_to_arrow([(line, tile, cells) for line, cells in answers])
 
 
 def _join_strips(table: Any, name: str) -> NDArray[Any]:
-    """Concatenate one column of a tile's strips."""
-    strips = [np.frombuffer(raw, _STRIP[name]) for raw in table[name].to_pylist()]
+    """Concatenate one array of a tile's strips."""
+    strips = [np.frombuffer(raw, _STRIP_TYPES[name]) for raw in table[name].to_pylist()]
     return np.concatenate(strips)
 
 
 def merge_line(table: Any, *, merge: Merge) -> Any:
-    """Merge the answers of all tiles to one line, and count them."""
+    """Merge the answers of all tiles for one line, and count these tiles.
+
+    Raises:
+        ClusterError: A tile answered twice.
+    """
     if len(table["tile"].unique()) < len(table):
         raise ClusterError(LOST)
     cells = merge(table["cells"].to_pylist())
@@ -233,7 +259,7 @@ def merge_line(table: Any, *, merge: Merge) -> Any:
 
 
 def compute_arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
-    """Compute the array of each number in the batches."""
+    """Yield the array `work(number)` of each number in the batches, as in `LINES`."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file = BytesIO()
@@ -242,18 +268,20 @@ def compute_arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]
 
 
 def lines_to_arrow(rows: Sequence[tuple[int, int, bytes]]) -> Any:
-    """Make an Arrow table of lines, numbers and cells."""
+    """Make an Arrow table, as in `LINES`, of (line, tile, bytes)."""
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     kinds = (pa.int64(), pa.int64(), pa.binary())
-    compute_arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return pa.table(compute_arrays, ["line", "tile", "cells"])
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, ["line", "tile", "cells"])
 
 
 def persist_frame(session: Any, frame: Any) -> Any:
-    """Keep the frame, so that later jobs do not make it again, if the engine can.
+    """Store a frame on the cluster, so that later jobs do not compute it again.
 
-    It is persisted, or a checkpoint of the engine's own (pysail), if it has a place for them.
+    Spark persists it. pysail, which ignores that, makes a checkpoint if it is configured for it; if
+    it is not, the frame is returned as it is.
     """
+    # A random token is the same in two jobs only if frames are really persisted.
     probe = session.range(0, 1, 1, 1).mapInArrow(workers.make_token, "token string").persist()
     first, second = (probe.toArrow() for _ in range(2))
     close(probe.unpersist)
@@ -268,7 +296,7 @@ def persist_frame(session: Any, frame: Any) -> Any:
 
 
 def close(*actions: Callable[[], object]) -> None:
-    """Call all actions, whatever fails: a cluster that is gone must not hide an earlier error."""
+    """Call all actions and ignore their errors, so that they do not hide an earlier error."""
     for action in actions:
         with suppress(Exception):
             action()
@@ -281,7 +309,7 @@ _LOST = (
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
 
 
-_SIGNS = {
+_EXPLANATIONS = {
     re.escape(LOST): _LOST,
     "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)": (
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
@@ -294,16 +322,16 @@ _SIGNS = {
     ),
     "OutOfMemory|out of memory": "A worker ran out of memory: give it more, or --tasks.",
 }
-"""By a pattern in a message of the cluster, the sentence for what goes wrong often."""
+"""Patterns of frequent messages of a cluster, and the sentences that explain them."""
 
 
 @contextmanager
 def described_errors() -> Iterator[None]:
-    """Turn errors of the cluster into a sentence of our own: theirs may hold a person's row.
+    """Replace the cluster's errors by sentences of our own, since theirs may hold a person's row.
 
     Raises:
-        DataError: a row was refused; a worker wrote the reason without the row.
-        ClusterError: the cluster refused or failed.
+        DataError: A worker refused a row; it wrote the reason without the row.
+        ClusterError: The cluster refused the work or failed.
     """
     try:
         yield
@@ -314,8 +342,12 @@ def described_errors() -> Iterator[None]:
         refused = re.search(rf"{workers.REFUSED}([0-9a-f]+)\.", str(error))
         if refused is not None:
             raise DataError(**json.loads(bytes.fromhex(refused[1]))) from None
-        signs = (text for pattern, text in _SIGNS.items() if re.search(pattern, str(error)))
+        explanations = [
+            text for pattern, text in _EXPLANATIONS.items() if re.search(pattern, str(error))
+        ]
+        explanations.append(
+            "Its own log says why; it is not repeated here, for it may hold ratings."
+        )
         raise ClusterError(
-            f"The cluster refused or failed ({type(error).__name__}). "
-            + next(signs, "Its own log says why; it is not repeated here, for it may hold ratings.")
+            f"The cluster refused or failed ({type(error).__name__}). {explanations[0]}"
         ) from None

@@ -1,4 +1,4 @@
-"""Work of a cluster's workers on their part of the ratings: blocks of whole people, and sums.
+"""Functions that a cluster's workers run on their part of the ratings: blocks of people, and sums.
 
 Runs at    workers, which have this package, NumPy, Numba and Arrow, and see raw ratings.
 Sees       all rows of some people, the public catalogue, and what was released before.
@@ -28,33 +28,39 @@ from tacit.errors import ClusterError, DataError
 
 ToRatings = Callable[[Block], Ratings]
 HASHES = 4096
-"""Values of `marks`; far more than tasks."""
+"""Number of values of `marks`: far more than there are tasks."""
+_HASH_SHIFT = np.uint64(64 - 12)
+"""Shift that leaves the 12 highest bits of a hash, which are below HASHES."""
 PIECE = 1 << 16
-"""Cells of a table that travel together."""
+"""Number of cells of a table that are sent together."""
 SEEN = -1
-"""Number of the piece that counts, for each hash, in how many tasks it was; and of blocks, how many
-people were there and how many the task began with."""
+"""Number of a piece that has no cells, but three counts for each hash: the tasks that have it, the
+people in the sum, and the people that the tasks had."""
 BLOCK_ROWS = 1_000_000
-"""Rows of a block of people."""
-AT_ONCE = 1_000_000
-"""Rows that are cleaned at once."""
+"""Number of rows of a block of people."""
+ROWS_AT_ONCE = 1_000_000
+"""Number of rows whose cells are read at once."""
 ROWS = "bucket int, rows binary"
+"""Schema of rows packed in buckets."""
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
+"""Schema of blocks of people."""
 PIECES = "piece long, cells binary"
+"""Schema of pieces of a table."""
 _REPORTS_AT_ONCE = 1 << 18
+"""Number of reports that are counted at once."""
 REFUSED = "tacit refuses "
-"""Begins the message about a row that is refused."""
+"""The beginning of the message about a refused row."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
-"""Arrow's types of what is read, and Spark's."""
+"""Arrow's types of read columns, and Spark's."""
 
 
-def _clean_rows(
+def _read_tables(
     batches: Iterable[Any], used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """Clean a task's rows, many at a time: an engine's batches may be small.
+    """Read the cells of a task's rows, many rows at a time, since an engine's batches may be small.
 
     Raises:
-        ClusterError: a row is refused. The reason is written in hexadecimal digits, which no engine
+        ClusterError: A row is refused. The reason is written in hexadecimal digits, which no engine
             changes, and holds no cell of the row.
     """
     for table in _join_batches(batches):
@@ -66,7 +72,7 @@ def _clean_rows(
 
 
 def _arguments_of(error: DataError) -> dict[str, Any]:
-    """Arguments that make the same error again, which `sums.described_errors` does."""
+    """Return the arguments with which `sums.described_errors` makes the same error again."""
     return {
         "what": error.what,
         "path": error.path,
@@ -79,23 +85,25 @@ def _arguments_of(error: DataError) -> dict[str, Any]:
 
 
 def _join_batches(batches: Iterable[Any]) -> Iterator[Any]:
-    """Join small batches to tables of at least `AT_ONCE` rows, but for the last."""
-    held, rows = [], 0
+    """Join batches to tables of at least `ROWS_AT_ONCE` rows; the last one may be smaller."""
+    joined: list[Any] = []
+    rows = 0
     for batch in batches:
-        held.append(batch)
+        joined.append(batch)
         rows += batch.num_rows
-        if rows >= AT_ONCE:
-            yield pa.Table.from_batches(held)
-            held, rows = [], 0
+        if rows >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(joined)
+            joined = []
+            rows = 0
     if rows:
-        yield pa.Table.from_batches(held)
+        yield pa.Table.from_batches(joined)
 
 
 def read_rows(
     batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """Read a task's rows, cleaned."""
-    for table in _clean_rows(batches, used, scale):
+    """Yield a task's rows after their cells are read and checked."""
+    for table in _read_tables(batches, used, scale):
         for part in table.to_batches():
             columns = [_shorten_text(part.column(role)) for role in used]
             yield pa.RecordBatch.from_arrays(columns, names=[*used])
@@ -109,59 +117,75 @@ def pack_rows(
     ids: Column,
     buckets: int,
 ) -> Iterator[Any]:
-    """Clean a task's rows, and pack those of each bucket of people together.
+    """Read a task's rows and pack those of each bucket of people into one cell.
 
-    Items become their numbers. So few large rows are shuffled instead of many small ones.
+    So the cluster moves a few large rows instead of many small ones.
+
+    Args:
+        batches: The task's rows.
+        used: Role to the header of its column.
+        scale: The stars a rating can take; None: any number.
+        ids: (items,) ids of the catalogue, by whose numbers items are replaced.
+        buckets: Number of buckets.
     """
-    for table in _clean_rows(batches, used, scale):
+    for table in _read_tables(batches, used, scale):
         items = pa.array(item_numbers(flatten_column(table["item"]), ids))
-        made = table.set_column(table.schema.get_field_index("item"), "item", items)
-        yield _by_bucket(made, hashes_of(flatten_column(table["user"])), buckets)
+        numbered = table.set_column(table.schema.get_field_index("item"), "item", items)
+        yield _pack_by_bucket(numbered, hashes_of(flatten_column(table["user"])), buckets)
 
 
 def pack_reports(batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int) -> Iterator[Any]:
-    """Pack reports, those of equal tickets in the same bucket.
+    """Pack reports in buckets; those with the same ticket are in the same bucket.
 
     Args:
         batches: Tables with one column of reports.
         ticket: Where a report's ticket begins and ends.
-        buckets: How many buckets there are.
+        buckets: Number of buckets.
     """
     for table in _join_batches(batches):
-        yield _by_bucket(
-            table, hashes_of(pc.binary_slice(flatten_column(table[0]), *ticket)), buckets
-        )
+        tickets = pc.binary_slice(flatten_column(table[0]), *ticket)
+        yield _pack_by_bucket(table, hashes_of(tickets), buckets)
 
 
-def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
-    """Pack the rows of each bucket into one cell; a row's bucket is decided by its hash."""
+def _pack_by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
+    """Pack the rows of each bucket into one cell.
+
+    Args:
+        table: The rows.
+        hashes: (rows,) which decide on their buckets.
+        buckets: Number of buckets.
+
+    Returns:
+        A batch as in `ROWS`.
+    """
     numbers = (marks(hashes) % buckets).astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     (rows,) = table.take(pa.array(order)).combine_chunks().to_batches()
     stops = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
-    cells = [
-        _stream(rows.slice(start, stop - start)) for start, stop in pairwise([0, *stops.tolist()])
-    ]
-    found = pa.array(numbers[order[stops - 1]], pa.int32())
-    return pa.RecordBatch.from_arrays([found, pa.array(cells, pa.binary())], ["bucket", "rows"])
+    cells = []
+    for start, stop in pairwise([0, *stops.tolist()]):
+        cells.append(_to_stream(rows.slice(start, stop - start)))
+    filled_buckets = pa.array(numbers[order[stops - 1]], pa.int32())
+    packed_rows = pa.array(cells, pa.binary())
+    return pa.RecordBatch.from_arrays([filled_buckets, packed_rows], ["bucket", "rows"])
 
 
-def _stream(rows: Any) -> bytes:
+def _to_stream(rows: Any) -> bytes:
     """Write one batch as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as stream:
         stream.write_batch(rows)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
+    raw: bytes = sink.getvalue().to_pybytes()
+    return raw
 
 
 def read_streams(cells: Iterable[Any]) -> Any:
-    """Read the table whose parts these are."""
+    """Read Arrow streams and concatenate their tables."""
     return pa.concat_tables([pa.ipc.open_stream(raw).read_all() for raw in cells])
 
 
 def _unpack_rows(batches: Iterable[Any]) -> Any:
-    """Unpack a task's rows; None if it has none."""
+    """Unpack a task's rows, which come as in `ROWS`; None if it has none."""
     cells: list[Any] = []
     for batch in batches:
         cells += batch.column("rows").to_pylist()
@@ -171,24 +195,31 @@ def _unpack_rows(batches: Iterable[Any]) -> Any:
 def prepare_blocks(
     batches: Iterable[Any], *, width: int, used: Mapping[Role, str]
 ) -> Iterator[Any]:
-    """Make blocks of whole people from a task's rows, with their ids.
+    """Make blocks of people from a task's rows, as in `BLOCKS`.
 
-    Each block comes with a count of its people by their hash. The first one also has the hashes of
-    the whole task, and a count of its people by hash.
+    Each block has the counts of `SEEN` for its people. Those of all people of the task are with its
+    first block.
+
+    Args:
+        batches: The task's rows.
+        width: Number of items.
+        used: Role to the header of its column.
     """
     table = _unpack_rows(batches)
     if table is None:
         return
-    rows, users = _rows(table, used)
+    rows, users = _number_people(table, used)
     hashes = marks(hashes_of(users))
-    whole = np.bincount(hashes, minlength=HASHES)
-    seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
+    people_of_task = np.bincount(hashes, minlength=HASHES)
+    seen = np.stack([people_of_task > 0, people_of_task, people_of_task]).astype(np.int64)
+    start = 0  # number of the block's first person
     for block in rows.to_block(width).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
         seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         cells = [block.offsets.tobytes(), block.items.tobytes(), block.values.tobytes()]
         yield make_batch(BLOCKS, seen.tobytes(), *cells, pack_ids(users[start:stop]))
-        seen[:], start = 0, stop
+        seen[:] = 0
+        start = stop
 
 
 def make_lists(
@@ -200,15 +231,15 @@ def make_lists(
     scale: RatingScale,
     headers: Mapping[Role, str],
 ) -> Iterator[Any]:
-    """Make the lists of a task's people, some people at a time.
+    """Make the lists of a task's people, a block of people at a time.
 
     Args:
         batches: The task's rows.
-        list_block: Makes the lists of some ratings; its people and items are numbers.
-        history_width: Number of items that a history can hold.
-        listed_ids: Ids of the items that lists hold, in the order of their numbers.
-        scale: Scale of the ratings.
-        headers: Headers of the columns that were read, by role.
+        list_block: Makes the lists of a block of ratings, with numbers of people and items.
+        history_width: Number of items that a history can have.
+        listed_ids: (items,) ids of the items of lists.
+        scale: The stars a rating can take.
+        headers: Role to the header of its column.
 
     Yields:
         Batches with the columns user, rank, item and score.
@@ -216,47 +247,48 @@ def make_lists(
     table = _unpack_rows(batches)
     if table is None:
         return
-    rows, users = _rows(table, headers)
+    rows, users = _number_people(table, headers)
     users = _shorten_text(users)
     item_ids = pa.array(listed_ids.tolist())
     start = 0  # number of the block's first person
     for block in rows.to_block(history_width).parts(BLOCK_ROWS):
-        found = list_block(block.to_ratings(history_width, scale))
+        lists = list_block(block.to_ratings(history_width, scale))
         columns = {
-            "user": users.take(pa.array(start + found.people)),
-            "rank": pa.array(found.ranks.astype(np.int32)),
-            "item": item_ids.take(pa.array(found.items)),
-            "score": pa.array(found.scores),
+            "user": users.take(pa.array(start + lists.people)),
+            "rank": pa.array(lists.ranks.astype(np.int32)),
+            "item": item_ids.take(pa.array(lists.items)),
+            "score": pa.array(lists.scores),
         }
         yield pa.RecordBatch.from_pydict(columns)
         start += len(block.offsets) - 1
 
 
 def count_ratings(block: Ratings) -> NDArray[np.int64]:
-    """Count the ratings of items of the catalogue."""
+    """Count the ratings of a block, all of which are of items of the catalogue: (1,)."""
     return np.array([len(block)])
 
 
 def sum_blocks(
     batches: Iterable[Any], *, add: Callable[[Ratings], NDArray[Any]], to_ratings: ToRatings
 ) -> Iterator[Any]:
-    """Sum a task's blocks, and give the table in pieces; pieces of zeros are left out."""
-    seen, total = np.zeros(3 * HASHES, np.int64), None
+    """Sum `add(block)` over a task's blocks, and yield the table in pieces."""
+    seen = np.zeros(3 * HASHES, np.int64)
+    total = None
     for block, row in read_blocks(batches):
-        made = add(to_ratings(block))
-        total = made if total is None else total + made
+        table = add(to_ratings(block))
+        total = table if total is None else total + table
         seen += np.frombuffer(row["seen"].as_buffer(), np.int64)
     if total is None:
         return
-    yield from _pieces(total, seen)
+    yield from _cut_into_pieces(total, seen)
 
 
 def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
-    """Read each block, and its row."""
+    """Yield each block of a task, and the row as in `BLOCKS` that it is in."""
     kinds = {"offsets": np.int64, "items": np.int32, "values": np.float64}
     for batch in batches:
-        for at in range(batch.num_rows):
-            row = {name: batch.column(name)[at] for name in batch.schema.names}
+        for number in range(batch.num_rows):
+            row = {name: batch.column(name)[number] for name in batch.schema.names}
             parts = [np.frombuffer(row[name].as_buffer(), kind) for name, kind in kinds.items()]
             yield Block(*parts), row
 
@@ -264,34 +296,37 @@ def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]
 def fold_reports_of_task(
     batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
 ) -> Iterator[Any]:
-    """Fold a task's reports, and give the table in pieces.
+    """Count a task's reports, and yield the table in pieces.
 
-    Reports of equal tickets are folded in the order of their bytes, so that the same one counts if
-    the task is done again.
+    Reports with the same ticket, of which one counts, are counted together and in the order of
+    their bytes, so that the same one counts if the task is repeated.
+
+    Args:
+        batches: The task's reports, packed.
+        ticket: Where a report's ticket begins and ends.
+        fold: Counts some reports; returns a table.
     """
     table = _unpack_rows(batches)
-    if table is not None:
-        reports = flatten_column(table[0])
-        del table
-        hashes = hashes_of(pc.binary_slice(reports, *ticket))
-        seen = np.zeros((3, HASHES), np.int64)
-        seen[0, marks(hashes)] = 1
-        order = np.argsort(hashes)
-        same = np.diff(hashes[order]) == 0
-        several = np.append(same, False) | np.insert(same, 0, False)
-        alone = order[~several]
-        parts = [
-            alone[start : start + _REPORTS_AT_ONCE]
-            for start in range(0, len(alone), _REPORTS_AT_ONCE)
-        ]
-        total = fold(sorted(reports.take(pa.array(order[several])).to_pylist()))
-        for part in parts:
-            total = total + fold(reports.take(pa.array(part)).to_pylist())
-        yield from _pieces(total, seen)
+    if table is None:
+        return
+    reports = flatten_column(table[0])
+    del table
+    hashes = hashes_of(pc.binary_slice(reports, *ticket))
+    seen = np.zeros((3, HASHES), np.int64)
+    seen[0, marks(hashes)] = 1
+    order = np.argsort(hashes)
+    equals_next = np.diff(hashes[order]) == 0
+    is_repeated = np.append(equals_next, False) | np.insert(equals_next, 0, False)
+    total = fold(sorted(reports.take(pa.array(order[is_repeated])).to_pylist()))
+    others = order[~is_repeated]
+    for start in range(0, len(others), _REPORTS_AT_ONCE):
+        part = others[start : start + _REPORTS_AT_ONCE]
+        total = total + fold(reports.take(pa.array(part)).to_pylist())
+    yield from _cut_into_pieces(total, seen)
 
 
-def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
-    """Cut a table into pieces, after the one that counts what was seen."""
+def _cut_into_pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
+    """Yield the counts of `SEEN`, then a table in pieces; pieces of zeros are left out."""
     yield make_batch(PIECES, SEEN, seen.tobytes())
     cells = total.ravel()
     for number in range(math.ceil(len(cells) / PIECE)):
@@ -301,25 +336,30 @@ def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
 
 
 def merge_pieces(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
-    """Add up the pieces of the same number."""
-    found: dict[int, NDArray[Any]] = {}
+    """Add up pieces with the same number.
+
+    Args:
+        batches: Pieces, as in `PIECES`.
+        kind: Type of the table's cells, as NumPy writes it.
+    """
+    sums: dict[int, NDArray[Any]] = {}
     for batch in batches:
         numbers, pieces = (column.to_pylist() for column in batch.columns)
         for number, raw in zip(numbers, pieces, strict=True):
             cells = np.frombuffer(raw, np.int64 if number == SEEN else kind)
-            found[number] = found[number] + cells if number in found else cells
-    for number, cells in found.items():
+            sums[number] = sums[number] + cells if number in sums else cells
+    for number, cells in sums.items():
         yield make_batch(PIECES, number, cells.tobytes())
 
 
 def versions(batches: Iterable[Any]) -> Iterator[Any]:
-    """Report which version a worker has installed."""
+    """Yield the version of tacit-rec that a worker has installed."""
     for _ in batches:
         yield make_batch("tacit string", version("tacit-rec"))
 
 
 def make_token(batches: Iterable[Any]) -> Iterator[Any]:
-    """Make a text that is another one each time."""
+    """Yield a random text."""
     for _ in batches:
         yield make_batch("token string", os.urandom(8).hex())
 
@@ -328,8 +368,8 @@ def make_batch(schema: str, *values: Any) -> Any:
     """Make a batch of one row.
 
     Args:
-        schema: Names and kinds of the columns, as Spark writes them.
-        *values: One for each column.
+        schema: Names and types of the columns, as Spark writes them, such as `PIECES`.
+        *values: A value for each column.
     """
     kinds = {"long": pa.int64(), "binary": pa.binary(), "string": pa.string()}
     fields = [part.split() for part in schema.split(", ")]
@@ -341,70 +381,79 @@ def make_batch(schema: str, *values: Any) -> Any:
 
 def pack_ids(users: Any) -> bytes:
     """Pack a column of people's ids; `read_streams` reads them."""
-    return _stream(pa.RecordBatch.from_arrays([users], ["id"]))
+    return _to_stream(pa.RecordBatch.from_arrays([users], ["id"]))
 
 
-def _rows(table: Any, used: Mapping[Role, str]) -> tuple[Rows, Any]:
-    """Number a task's people; give its rows, and the ids of its people."""
+def _number_people(table: Any, used: Mapping[Role, str]) -> tuple[Rows, Any]:
+    """Number the people of a task's rows from 0; return the rows, and the people's ids."""
     coded = flatten_column(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
     values = table["rating"].to_numpy() if "rating" in used else np.ones(len(people))
-    when = table["time"].to_numpy() if "time" in used else None
-    return Rows(people, table["item"].to_numpy(), values, when), coded.dictionary
+    times = table["time"].to_numpy() if "time" in used else None
+    return Rows(people, table["item"].to_numpy(), values, times), coded.dictionary
 
 
 def flatten_column(column: Any) -> Any:
-    """Make one array of a column, of text or bytes that may be long."""
-    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-    return pa.concat_arrays(column.cast(wide.get(column.type, column.type)).chunks)
+    """Turn the chunks of a column into one array; texts and bytes get 64-bit offsets."""
+    large_types = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    return pa.concat_arrays(column.cast(large_types.get(column.type, column.type)).chunks)
 
 
 def _shorten_text(column: Any) -> Any:
+    """Give texts 32-bit offsets, as Spark needs them; other columns stay."""
     return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
 def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
-    """Find each id's place in the catalogue, compared as they are written; -1: nowhere."""
-    whole = ids.dtype != object and pa.types.is_integer(items.type)
-    kind = pa.int64() if whole else pa.large_string()
-    known = pa.array(ids if whole else [str(key) for key in ids.tolist()], kind)
-    found: NDArray[np.int32] = pc.index_in(items.cast(kind), known).fill_null(-1).to_numpy()
-    return found
+    """Turn ids into numbers of the catalogue; ids are compared by their text.
+
+    Args:
+        items: (rows,) ids, as an Arrow array.
+        ids: (items,) ids of the catalogue.
+
+    Returns:
+        (rows,) indices into `ids`; -1 for an item that is not in the catalogue.
+    """
+    are_integers = ids.dtype != object and pa.types.is_integer(items.type)
+    kind = pa.int64() if are_integers else pa.large_string()
+    catalogue = pa.array(ids if are_integers else [str(key) for key in ids.tolist()], kind)
+    numbers: NDArray[np.int32] = pc.index_in(items.cast(kind), catalogue).fill_null(-1).to_numpy()
+    return numbers
 
 
 def hashes_of(keys: Any) -> NDArray[np.uint64]:
-    """Hash each integer, text or bytes of an Arrow array to 64 bits, the same on every machine.
+    """Hash each integer, text or bytes of an Arrow array to 64 bits, equally on every machine.
 
-    The hash only decides the task of a row.
+    The hash only decides which task a row is in.
     """
     if pa.types.is_integer(keys.type):
         return _mix_bits(keys.to_numpy().astype(np.uint64))
     raw = keys.cast(pa.large_binary())
-    _, places, cells = raw.buffers()
-    ends = np.frombuffer(places, np.int64)[raw.offset : raw.offset + len(raw) + 1]
-    return _mix_bits(_hash_bytes(ends, np.frombuffer(cells or b"", np.uint8)))
+    _, offsets, data = raw.buffers()
+    ends = np.frombuffer(offsets, np.int64)[raw.offset : raw.offset + len(raw) + 1]
+    return _mix_bits(_hash_bytes(ends, np.frombuffer(data or b"", np.uint8)))
 
 
 def marks(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Take the highest bits of hashes: numbers below HASHES."""
-    found: NDArray[np.int64] = (hashes >> np.uint64(52)).astype(np.int64)
-    return found
+    """Return the highest bits of hashes, which are numbers below HASHES."""
+    highest_bits: NDArray[np.int64] = (hashes >> _HASH_SHIFT).astype(np.int64)
+    return highest_bits
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _hash_bytes(ends: Any, data: Any) -> Any:
     """Hash each slice data[ends[row] : ends[row + 1]] by FNV-1a."""
-    found = np.empty(len(ends) - 1, np.uint64)
-    for row in range(len(found)):
+    hashes = np.empty(len(ends) - 1, np.uint64)
+    for row in range(len(hashes)):
         word = np.uint64(0xCBF29CE484222325)
-        for place in range(ends[row], ends[row + 1]):
-            word = (word ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
-        found[row] = word
-    return found
+        for position in range(ends[row], ends[row + 1]):
+            word = (word ^ np.uint64(data[position])) * np.uint64(0x100000001B3)
+        hashes[row] = word
+    return hashes
 
 
 def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix all bits with all others, by the last step of MurmurHash3."""
+    """Mix the bits of words, as the last step of MurmurHash3 does."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         words = (words ^ (words >> np.uint64(33))) * np.uint64(factor)
     return words

@@ -1,4 +1,4 @@
-"""What baselines share: the items, matrices of likes, and the model file."""
+"""Common parts of baselines: the items, matrices of likes, and the model file."""
 
 from __future__ import annotations
 
