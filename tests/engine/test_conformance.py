@@ -98,11 +98,11 @@ class TestCompiled(EngineConformance):
 def test_dense_beginnings_change_no_bit(monkeypatch, vectors):
     """The fast engine is the readable one's on rows that begin dense, where the processor can, and
     on rows of cells alone."""
-    monkeypatch.setattr(item_item_blocks, "VECTORS", vectors and item_item_blocks.VECTORS)
+    monkeypatch.setattr(item_item_blocks, "HAS_VECTORS", vectors and item_item_blocks.HAS_VECTORS)
     table = a_wide_table()
     items = np.arange(table.values.shape[1], dtype=np.int32)
     rows = item_item_blocks.pack(table, items, len(items), table.values.nnz, counts=True)
-    assert rows.heads[:, item_item_blocks.WORDS].any() == item_item_blocks.VECTORS
+    assert rows.heads[:, item_item_blocks.WORDS].any() == item_item_blocks.HAS_VECTORS
     for of, among, counts in (
         (items, items, True),
         (items, items, False),

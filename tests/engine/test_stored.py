@@ -69,7 +69,9 @@ def opened(kind, files, request, monkeypatch):
     if kind == "cluster":
         from tacit.engine.spark import open_spark, workers
 
-        monkeypatch.setattr(workers, "AT_ONCE", 20_000)  # a person's rows come in several parts
+        monkeypatch.setattr(
+            workers, "ROWS_AT_ONCE", 20_000
+        )  # a person's rows come in several parts
         address = request.getfixturevalue("remote")
         return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
     monkeypatch.setattr(buckets, "BYTES_PER_ROW", 40_000)  # several buckets and chunks

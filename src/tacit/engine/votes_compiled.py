@@ -9,7 +9,7 @@ not be used.
 Counting   Each object has 64 counters of a byte, which are one cache line. A voter's word is added
            to them at once, and every 255 voters they are added to wide counters and cleared. If few
            words of a chunk have a bit, these are copied out first. 64 bits are added to 64 counters
-           in a few instructions: Numba is told that a word is a vector of single bits and so finds
+           in a few instructions: Numba gets a word as a vector of single bits and so finds
            the vector instructions of the machine (three per 32 counters on AVX2), which it does not
            for a loop. Bit c is added to counter c, since all processors that Numba supports store
            the low byte first.

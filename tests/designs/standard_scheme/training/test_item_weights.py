@@ -66,7 +66,7 @@ def test_blocks(monkeypatch):
     """X'X is the same whatever the size of the blocks it is made in."""
     weights = weigh_levels(some_levels(), 5)
     whole = gram(weights)
-    monkeypatch.setattr(engine, "_BLOCK", 7)
+    monkeypatch.setattr(engine, "_ITEMS_PER_BLOCK", 7)
     assert np.array_equal(gram(weights), whole)
 
 
