@@ -186,10 +186,9 @@ def _read_films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> 
     columns = _read_optional_table(path, delimiter, headers)
     if not columns:
         return {}
-    titles, genres, *other_columns = columns.values()  # without the ids
-    if other_columns:  # of 100K: date, video, url, and a column for each genre
-        flags = list(columns.values())[len(_COLUMNS_BEFORE_GENRES) - 1 :]
-        genres = _join_flags(dict(zip(GENRES_100K, flags, strict=True)), titles)
+    titles, genres, *_ = columns.values()
+    if set(GENRES_100K) <= set(columns):  # 100K has a column for each genre
+        genres = _join_flags({name: columns[name] for name in GENRES_100K}, titles)
     years: Column = {}
     for film, title in titles.items():
         year = _YEAR.search(title or "")

@@ -26,7 +26,7 @@ from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess_columns
-from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
+from tacit.data.tables.folder import PathLike, find_public_list, is_folder, read_folder
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.layouts import guess_rows
 from tacit.data.tables.names import Role
@@ -459,7 +459,7 @@ def read_catalogue(
     Raises:
         DataError: The file cannot be read, its list is not public, or a needed column is missing.
     """
-    path = refuse_private_list(Path(path))
+    path = find_public_list(Path(path))
     ids, columns = read_columns_by_id(path, "item", item, fewest=1)
     headers = tuple(columns)
     position = find_column("domain", headers, domain)

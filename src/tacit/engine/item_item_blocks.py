@@ -341,11 +341,10 @@ def _spread(builder: Any, number: Any, lanes: int = LANES) -> Any:
     """Build a vector with the same number in each lane."""
     ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
     kind = ir.VectorType(number.type, lanes)
-    one = builder.insert_element(
-        ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0)
-    )
-    first = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), first)
+    undefined = ir.Constant(kind, ir.Undefined)
+    with_first_lane = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+    take_first_lane = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    return builder.shuffle_vector(with_first_lane, undefined, take_first_lane)
 
 
 def _vector_at(builder: Any, pointer: Any, position: Any, element: Any) -> Any:
@@ -376,7 +375,7 @@ def _add_words(
     sums = context.make_array(signature.args[-1])(context, builder, arguments[-1]).data
     vector = ir.VectorType(element, LANES)
     name = "pd" if element == ir.DoubleType() else "q"
-    pick = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
+    permute = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
         builder.module,
         ir.FunctionType(vector, [vector, word, vector]),
         f"llvm.x86.avx512.vpermi2var.{name}.512",
@@ -387,11 +386,11 @@ def _add_words(
         if cell.type == wide:
             cell = builder.trunc(cell, ir.IntType(32))
         codes = builder.lshr(builder.bitcast(_spread(builder, cell, 2 * LANES), word), shifts)
-        terms = builder.call(pick, [tables[0], codes, tables[1]])
+        terms = builder.call(permute, [tables[0], codes, tables[1]])
         place = builder.mul(loop.index, ir.Constant(wide, LANES))
-        at = _vector_at(builder, sums, place, element)
-        before = builder.load(at, align=8)
-        builder.store(add(before, terms), at, align=8)
+        pointer = _vector_at(builder, sums, place, element)
+        old_sums = builder.load(pointer, align=8)
+        builder.store(add(old_sums, terms), pointer, align=8)
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
@@ -445,13 +444,16 @@ def _count_dense(
             ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
             element, byte = ir.IntType(64), ir.IntType(8)
             data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
-            own = _spread(builder, builder.zext(arguments[5], byte))
-            one, two = (_spread(builder, ir.Constant(element, n)) for n in (1, 1 + 2**32))
+            like_bytes = _spread(builder, builder.zext(arguments[5], byte))
+            co_rater = _spread(builder, ir.Constant(element, 1))
+            agreement = _spread(builder, ir.Constant(element, 1 + 2**32))
             tables = []
             for half in (0, LANES):
                 position = builder.add(arguments[4], ir.Constant(element, half))
                 loaded = builder.load(_vector_at(builder, data, position, byte), align=1)
-                tables.append(builder.select(builder.icmp_unsigned("==", loaded, own), two, one))
+                agrees = builder.icmp_unsigned("==", loaded, like_bytes)
+                tables.append(builder.select(agrees, agreement, co_rater))
+            # Level 0 is no rating, and counts nothing.
             zero = ir.Constant(ir.IntType(32), 0)
             tables[0] = builder.insert_element(tables[0], ir.Constant(element, 0), zero)
             _add_words(context, builder, signature, arguments, tables, element, builder.add)

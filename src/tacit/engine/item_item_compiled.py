@@ -176,7 +176,7 @@ def _offer_block(
 def _make_zeros(length: int, kind: type[Any]) -> NDArray[Any]:
     """Make an array of zeros that starts at the beginning of a cache line."""
     room = np.zeros(length + LANES, kind)
-    begin = -room.ctypes.data // room.itemsize % LANES
+    begin = -room.ctypes.data // room.itemsize % LANES  # the first address that is a multiple of 64
     return room[begin : begin + length]
 
 

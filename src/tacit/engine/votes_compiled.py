@@ -131,7 +131,11 @@ def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> in
 def _count_chunk(
     votes: Any, alive: Any, some_votes: Any, some_words: Any, small: Any, filled: Any, wide: Any
 ) -> None:
-    """Count the votes of a chunk; `some_votes` and `some_words` (_CHUNK,) are scratch."""
+    """Count the votes of a chunk.
+
+    `small`, `filled` and `wide` are those of `_counters`; `some_votes` and `some_words`, of the
+    length _CHUNK, are scratch.
+    """
     if _are_few(alive):
         found = _copy_living(votes, alive, some_votes, some_words)
         _count(some_votes[:found], some_words[:found], small, filled, wide)
@@ -144,6 +148,8 @@ def _keep_and_tally(
     last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
 ) -> Any:
     """Update `alive` by the last round and count this round's votes.
+
+    The arguments are those of `keep_and_tally`, and `small`, `filled` and `wide` of `_counters`.
 
     Returns:
         Whether the votes of the last round, and those of this one, are all for known objects.
@@ -377,6 +383,8 @@ def _keep_and_tally_one(
 ) -> bool:
     """Update the states by the last round if there is an answer, and count this round's votes.
 
+    The arguments are those of `keep_and_tally_one`, and `counters` (4, objects) of `_count_one`.
+
     Returns:
         Whether all votes of this round are for known objects.
     """
@@ -544,7 +552,7 @@ def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Count
         small counters hold (objects,); and wide counters (objects, 64).
     """
     room = np.zeros((objects + 1) * CLIENTS, np.uint8)
-    begin = -room.ctypes.data % CLIENTS
+    begin = -room.ctypes.data % CLIENTS  # the first address that is a multiple of 64
     small = room[begin : begin + objects * CLIENTS]
     return small, np.zeros(objects, np.uint8), np.zeros((objects, CLIENTS), np.int64)
 

@@ -302,7 +302,7 @@ def _ids_in(column: pl.Series) -> Any:
     return column.to_numpy() if column.dtype.is_integer() else column.to_list()
 
 
-def refuse_private_list(path: Path) -> Path:
+def find_public_list(path: Path) -> Path:
     """Return the file of a public list of items.
 
     Args:

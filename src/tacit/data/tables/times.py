@@ -55,7 +55,7 @@ LAST_SECOND = 253_402_300_799
 
 _CLOCK = (
     r"(?:[T ,;:]+(?:at )?(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?:[:.](?P<second>\d{2})"
-    r"(?:[.,]\d+)?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)?"
+    r"(?:[.,]\d+)?)?(?: ?(?P<am_or_pm>[AaPp])\.?[Mm]\.?)?)?"
     r" ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$"
 )
 _YEAR = r"(?P<year>\d{4}|\d{2})"
@@ -338,7 +338,7 @@ def _parse_date(text: str, day_first: bool) -> int | None:
     match = next((found for form in _DATE_FORMS if (found := form.match(text))), None)
     if match is None:
         return None
-    parts: dict[str, Any] = dict.fromkeys(("hour", "minute", "second", "half", "zone"))
+    parts: dict[str, Any] = dict.fromkeys(("hour", "minute", "second", "am_or_pm", "zone"))
     parts |= match.groupdict()
     year = int(parts["year"])
     if match.re is _YEAR_AND_MONTH_FORM:
@@ -354,8 +354,8 @@ def _parse_date(text: str, day_first: bool) -> int | None:
     hour = int(parts["hour"] or 0)
     minute = int(parts["minute"] or 0)
     second = int(parts["second"] or 0)
-    if parts["half"]:
-        hour = hour % 12 + (12 if parts["half"] in "pP" else 0)
+    if parts["am_or_pm"]:
+        hour = hour % 12 + (12 if parts["am_or_pm"] in "pP" else 0)
     zone = parts["zone"] or "Z"
     try:
         time = datetime(year, month, day, hour, minute, second, tzinfo=UTC)

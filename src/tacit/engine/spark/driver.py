@@ -89,9 +89,9 @@ def open_spark(
     with _session(remote) as session:
         rows = _open_rows(session, source, column_names, public.scale, events=events)
         task_count = _count_tasks(rows.frame, tasks)
-        stars = None
+        stars = None  # for events
         if "rating" in rows.used:
-            stars = np.zeros(0)
+            stars = np.zeros(0)  # none are needed if the scale is public
             if public.scale is None:
                 distinct = rows.read.select("rating").distinct().limit(MOST_VALUES + 1)
                 stars = distinct.toArrow()["rating"].to_numpy()
