@@ -153,7 +153,7 @@ class Ratings:
         )
 
     def __repr__(self) -> str:
-        """Sizes, the scale, and which column held what. No id, no rating."""
+        """Show the sizes, the scale, and which column held what: no id and no rating."""
         columns = "" if self.source is None else f"; {self.source}"
         return (
             f"Ratings({len(self):,} ratings of {self.n_users:,} people for {self.n_items:,} items, "

@@ -52,7 +52,7 @@ class VoteRound:
     """(votes,) the candidate of each vote."""
 
     def __repr__(self) -> str:
-        """Sizes. No voter, no vote."""
+        """Show the sizes: no voter and no vote."""
         return f"VoteRound({len(self.voters):,} votes for {len(self.candidates)} candidates)"
 
 

@@ -108,9 +108,9 @@ def unfold_blocks(data: bytes) -> tuple[bytes, list[int]]:
 def _rows_of_blocks(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield each row of each block: its line in the file, its item, and its text."""
     item = b""
-    for number, line in enumerate(data.splitlines(), 1):
+    for line_number, line in enumerate(data.splitlines(), 1):
         block = BLOCK.match(line)
         if block is not None:
             item = block[1]
         elif line.strip():
-            yield number, item, line.strip()
+            yield line_number, item, line.strip()
