@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from pathlib import Path
@@ -51,6 +52,8 @@ def run(
     Every number is of a run on generated data, made now. It leaves a generated shop to try on in
     this folder, shop.csv and shop-items.csv.
     """
+    # OpenBLAS reads it when NumPy is imported: on matrices this small, threads wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tacit.design import design, names
 
     known = [each for each in names() if "tour" in design(each).parts]
